@@ -9,9 +9,9 @@ const root = resolve(import.meta.dirname, '..');
 export const handlersDirectory = join(root, 'lambdas/handlers');
 
 /**
- * The large parts that handlers import dynamically: files, from the root, and packages, each with the name of its bundle. Such
- * a bundle has everything that it needs. Left to itself, esbuild would put a module that a handler shares with a part into the
- * cold start, with all that only the part needs of it. The price is a second copy, in the part.
+ * The large parts that handlers import dynamically: files, from the root, and packages, each with the name of its bundle. Such a
+ * bundle contains all its imports. Without this table esbuild would put a module that a handler shares with a part into the cold
+ * start, with everything that only the part needs of it. The price is a second copy, in the part.
  */
 const apart = {
   './lambdas/message/store/bucket.ts': 'bucket',
@@ -20,8 +20,8 @@ const apart = {
 };
 
 /**
- * Bundles one handler and returns the folder. Its name is the hash of its content, so the same source makes the same asset,
- * which is not deployed again, and two processes can bundle at once.
+ * Bundles one handler and returns the folder. Its name is the hash of its content, so the same source makes the same asset, which
+ * is not deployed again, and two processes can bundle at once.
  */
 export function bundle(handler: string, from = handlersDirectory): string {
   const files = [
@@ -41,7 +41,7 @@ let builtConsole: ReadonlyMap<string, Uint8Array> | undefined;
 /** The text of each file, by name. */
 type Files = ReadonlyMap<string, string>;
 
-/** Adds the parts that a handler imports, and has the handler import them from its own folder. */
+/** Adds the parts that a handler imports, and lets the handler import them from its own folder. */
 function withParts(handler: Files): Files {
   let linked = [...handler];
   const parts: (readonly [string, string])[] = [];
@@ -63,10 +63,10 @@ function buildPart(name: string, source: string): Files {
   return files;
 }
 
-/** The options that everything which Lambda runs is bundled with. */
+/** The options of every bundle that runs on Lambda. */
 export const lambdaBuild = {
   absWorkingDir: root,
-  // esbuild writes nothing there, but imports external files relative to it: by the names that they have in `apart`.
+  // esbuild writes nothing there, but imports external files relative to it, with their names in `apart`.
   outdir: root,
   write: false,
   bundle: true,
@@ -81,14 +81,14 @@ export const lambdaBuild = {
   legalComments: 'none',
   mainFields: ['module', 'main'],
   alias: { '@aws-sdk/credential-provider-node': join(root, 'lib/lambdaCredentials.ts') },
-  // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
+  // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
   banner: {
     js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
   },
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** Bundles a file or a package into `<name>.mjs` and its chunks, and leaves what is external as it is imported. */
+/** Bundles a file or a package into `<name>.mjs` and its chunks, with external imports unchanged. */
 function build(name: string, source: string, external: string[] = []): Files {
   const { outputFiles } = buildSync({ ...lambdaBuild, entryPoints: { [name]: source }, external });
   return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));

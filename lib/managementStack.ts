@@ -14,15 +14,15 @@ import { allow, noteApiHost, readApiHosts } from './statements.ts';
 
 interface ManagementStackProps extends StackProps {
   readonly settings: Settings;
-  /** The stack of the first region, where this one stands too. */
+  /** The service stack of the first region, which also has this API. */
   readonly home: ServiceStack;
   readonly codeOf: CodeOf;
 }
 
-/** Requests a second, and at one instant: enough for an operator and scripts, few for somebody who guesses passwords. */
+/** Requests a second, and at one instant: enough for an operator and scripts, few for a guesser of passwords. */
 const throttle = { rate: 50, burst: 50 };
 
-/** The answer to what the authorizer refuses, in the authorizer's own words. */
+/** The answer to a refusal of the authorizer, in its own words. */
 const wrongCredentials: GatewayAnswer = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,
@@ -33,9 +33,8 @@ const wrongCredentials: GatewayAnswer = {
 
 export class ManagementStack extends Stack {
   readonly api: RestApi;
-  /** Manages accounts. */
   readonly accounts: SvcFunction;
-  /** Looks at the credentials of each request, before the function does. */
+  /** Checks the credentials of each request before the function gets it. */
   readonly authorizer: SvcFunction;
 
   constructor(scope: Construct, id: string, { settings, home, codeOf, ...props }: ManagementStackProps) {
@@ -59,7 +58,7 @@ export class ManagementStack extends Stack {
       functions: { accounts: this.accounts, console: this.makeConsole(shared) },
       authorizer: new RequestAuthorizer(this, 'Authorizer', {
         handler: this.authorizer,
-        // Each request is judged by itself: a remembered verdict would outlive a password.
+        // Each request is checked by itself: a cached result would outlive a password.
         identitySources: [],
         resultsCacheTtl: Duration.seconds(0),
       }),
@@ -121,7 +120,7 @@ export class ManagementStack extends Stack {
     return new SvcFunction(this, 'ManagementAuthorizer', {
       ...shared,
       handler: 'managementAuthorizer',
-      description: 'Looks at the credentials of whoever calls the management API',
+      description: 'Checks the credentials of calls to the management API',
       timeout: answerTimeout,
       may: [
         allow(['secretsmanager:GetSecretValue'], secretArn(this, managementSecret)),
@@ -130,7 +129,7 @@ export class ManagementStack extends Stack {
     });
   }
 
-  /** Failed logins are counted in the region of this API only. */
+  /** Allows to count failed logins, which are counted in the region of this API only. */
   private countFailedLogins(settings: Settings): PolicyStatement {
     return allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], tableArn(this, namesOf(settings).usageTable));
   }

@@ -1,7 +1,7 @@
 /**
  * Names of resources that are known beyond their own stack, and the ARNs and URLs that follow from them. The template of a region
  * cannot refer to that of another, so these names are chosen here and not by CloudFormation. The price: CloudFormation cannot
- * replace a resource with such a name, and a resource that a stack left behind keeps its name taken.
+ * replace a resource with such a name, and a resource that a stack left behind blocks its name.
  */
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';

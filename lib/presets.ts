@@ -1,11 +1,11 @@
 /**
- * The stages: settings that belong together, chosen with one setting. What an operator sets besides wins over a stage, and a stage
- * over a setting's default. `docs/settings.md` has the reason of each; a test holds its table against this one.
+ * The stages: settings that belong together, chosen with one setting. An operator's own setting wins over a stage, and a stage
+ * over a setting's default. `docs/settings.md` has the reason of each; a test compares its table with this one.
  */
 
 /** The values, as `cdk.json` would give them. */
 export const presets = {
-  /** To try things out: cheap, talkative, in a small AWS account, and gone without a trace when it is destroyed. */
+  /** For experiments: cheap, with full logs, in a small AWS account, and gone without a trace when it is destroyed. */
   dev: {
     retain: false,
     pointInTimeRecovery: false,
@@ -17,7 +17,7 @@ export const presets = {
     firewall: false,
     monitoring: false,
   },
-  /** For what others rely on. */
+  /** For production. */
   prod: {
     retain: true,
     pointInTimeRecovery: true,

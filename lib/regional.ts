@@ -1,4 +1,4 @@
-/** Settings that each region has its own values of: lists of `region=value`. */
+/** Settings with a value for each region: lists of `region=value`. */
 
 const split = (item: string): readonly [place: string, value: string] => {
   const at = item.indexOf('=');
@@ -12,7 +12,7 @@ export const valuesIn = (list: readonly string[], region: string): readonly stri
 /** All values of a list. */
 export const valuesOf = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[1]);
 
-/** The places that a list names: regions, and what else it may have before `=`. */
+/** The places before `=` in a list: regions, and others such as `management`. */
 export const placesIn = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[0]);
 
 /** The region of an ARN. */

@@ -1,4 +1,4 @@
-/** All of a region that can be made again at any time: the API, the queues, the functions, and what each may do. */
+/** The part of a region that can be made again at any time: the API, the queues, the functions and their rights. */
 import { CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Accounts } from './functions/accounts.ts';
@@ -35,7 +35,7 @@ export class ServiceStack extends Stack {
   /** The environment of a function that takes no destinations, and so needs no host of this stack: the management API's. */
   readonly environmentWithoutHost: FunctionEnvironment;
 
-  /** The first zones of the region, whichever they are. The CDK would ask AWS for their names, and synthesis needs no AWS. */
+  /** The first zones of the region, with any names. The CDK would ask AWS for the names, and synthesis must not need AWS. */
   override get availabilityZones(): string[] {
     return [0, 1, 2].map((at) => Fn.select(at, Fn.getAzs(this.region)));
   }

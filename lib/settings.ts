@@ -1,6 +1,6 @@
 /**
  * The settings of a deployment, checked once and typed. They come from the CDK context: `cdk.json`, or `-c name=value` on the
- * command line, where every value is text. `docs/settings.md` lists them for operators; a test holds that list against this one.
+ * command line, where every value is text. `docs/settings.md` lists them for operators; a test compares that list with this one.
  */
 import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -43,24 +43,24 @@ const whole = (least: number, most: number) => number(z.int().min(least).max(mos
 
 const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
 
-/** A list of texts of one form. */
+/** A list of texts in one form. */
 const listOf = (form: RegExp, sentence: string) =>
   list.pipe(z.array(z.string().regex(form, `must be ${sentence}`))).default([]);
 
-/** The end of an id of EC2: 8 hexadecimal digits for what is old, 17 for what is new. */
+/** The end of an EC2 id: 8 hexadecimal digits in old ids, 17 in new ones. */
 const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
 
-/** A list of what each region has its own of, as `region=value`. */
+/** A list with values for regions, as `region=value`. */
 const regional = (value: string, example: string) =>
   listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
 
-/** Those that belong to one region. The others are known by fixed names, and restored into these. */
+/** The tables of one region. The others are known by fixed names, and restored into these. */
 const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts' && name !== 'usage');
 
 const shape = z.strictObject({
   /** Chooses the values of several other settings: see `presets.ts`. */
   stage: z.enum(stages).optional(),
-  /** The beginning of the name of every stack, and of all that has a fixed name: see `names.ts`. */
+  /** The beginning of the name of every stack and of every resource with a fixed name: see `names.ts`. */
   name: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be letters, digits and dashes, starting with a letter')
@@ -76,9 +76,9 @@ const shape = z.strictObject({
     .default(['eu-central-1', 'us-east-1']),
   /** Whether data outlives its stack and is protected from deletion. */
   retain: flag.default(true),
-  /** Whether tables can be restored to any second of the last 35 days; without it, `retain` decides. */
+  /** Whether tables can be restored to any second of the last 35 days; like `retain` when absent. */
   pointInTimeRecovery: flag.optional(),
-  /** Tables that stand in the place of their stack's, after a restore: `region=table:name`. See docs/recovery.md. */
+  /** Tables that replace those of their stack after a restore: `region=table:name`. See docs/recovery.md. */
   restoredTables: regional(
     `(?:${restorableTables.join('|')}):[a-zA-Z0-9_.-]{3,255}`,
     'messages:Svc-messages-restored',
@@ -112,32 +112,32 @@ const shape = z.strictObject({
   /** The most executions at once of each of the two delivery functions. */
   deliveryConcurrency: whole(leastConcurrency, mostConcurrency).default(deliveryConcurrency),
   /**
-   * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any where fewer
-   * than 100 would be left for the other functions of the AWS account. So by default nothing is reserved, and the service can
-   * be deployed to the smallest account.
+   * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any if fewer than
+   * 100 would be left for the other functions of the AWS account. So by default nothing is reserved, and the service can be
+   * deployed to the smallest account.
    */
   publishConcurrency: whole(1, 100_000).optional(),
   /**
    * Whether publish has a URL of its own beside the API, which costs nothing by the request. It is open to everybody, as the API
-   * is, but some organisations forbid such URLs; so there is none by default.
+   * is, but some organisations forbid such URLs, so the default is none.
    */
   publishUrl: flag.default(false),
   /** Whether each region has a dashboard, alarms with a topic, and saved queries. They cost some dollars a month, used or not. */
   monitoring: flag.default(true),
   /**
-   * Whether to leave out what emulators do not know: saved queries, alarms on what CloudWatch computes of several metrics, and that
-   * the firewall stands before the APIs.
+   * Whether to leave out what emulators lack: saved queries, alarms on expressions over several metrics, and the connection of the
+   * firewall to the APIs.
    */
   forEmulator: flag.default(false),
-  /** The addresses that get a mail from each alarm. AWS asks each of them first. */
+  /** The addresses that get a mail from each alarm. AWS asks each of them for its consent first. */
   alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
-  /** The limit of executions at once that the AWS account has in a region, which an alarm is held against. */
+  /** The AWS account's limit of executions at once in a region, which an alarm compares with. */
   accountConcurrency: whole(10, 1_000_000).default(1_000),
-  /** Whether X-Ray traces requests and what follows from them. It is billed by the trace. */
+  /** Whether X-Ray traces requests and their jobs. It is billed by the trace. */
   tracing: flag.default(false),
   /** Whether a web ACL of AWS WAF stands before the APIs: see `firewall.ts`. */
   firewall: flag.default(false),
-  /** The most requests from one address in five minutes, where there is a firewall. The bounds are those of WAF. */
+  /** The most requests from one address in five minutes, with a firewall. The bounds are those of WAF. */
   firewallRate: whole(10, 2_000_000_000).default(100_000),
   /** Custom domains of the APIs: `region=name` for a region's, `management=name` for the management API's. */
   domains: listOf(
@@ -149,7 +149,7 @@ const shape = z.strictObject({
     new RegExp(`^arn:[a-z-]+:acm:${region}:\\d{12}:certificate/[\\w-]+$`),
     'the ARN of a certificate in ACM',
   ),
-  /** The zone of Route 53 that gets the domains' records; without it, the operator makes them. */
+  /** The zone of Route 53 that gets the domains' records; the operator makes them when absent. */
   hostedZone: z
     .string()
     .regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a hosted zone, such as Z0123456789ABC')
@@ -160,13 +160,13 @@ const shape = z.strictObject({
   securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
   /** Whether the VPCs get endpoints of the AWS services that deliveries call, for VPCs without a way to the internet. */
   vpcEndpoints: flag.default(false),
-  /** The route tables of the subnets, which endpoints of DynamoDB and S3 are entered into. */
+  /** The route tables of the subnets, to which endpoints of DynamoDB and S3 are added. */
   routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
   /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a zone of its own. */
   fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
   /** The ports that deliveries may reach from within a VPC, where the service makes the security group. */
   deliveryPorts: z.preprocess(items, z.array(whole(1, 65_535)).min(1)).default([443, 80]),
-  /** Dollars that a message counts for against its account's budget. */
+  /** Dollars that a message takes from its account's budget. */
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
   /** The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators. */
   clientPatience: number(z.number().min(1).max(100)).default(1),
@@ -177,7 +177,7 @@ const shape = z.strictObject({
 export type Settings = z.output<typeof shape>;
 export const settingNames: readonly string[] = Object.keys(shape.shape);
 
-/** Refuses settings that do not go together. */
+/** Refuses settings that contradict each other. */
 const together = shape.superRefine((settings, context) => {
   const refuse = (name: keyof Settings, message: string): void => {
     context.addIssue({ code: 'custom', path: [name], message });
@@ -229,13 +229,13 @@ const together = shape.superRefine((settings, context) => {
   }
 });
 
-/** Names that the CDK itself puts into the context have one of these characters. Names of settings have none. */
+/** The characters in context names of the CDK itself. Names of settings have none. */
 const ofTheCdk = /[:@]/;
 
-/** Settings that are not right. Its message names each of them, for the operator. */
+/** An error for wrong settings. Its message names each of them, for the operator. */
 export class SettingsError extends Error {}
 
-/** Says of each setting that is not right which value it has and what is allowed. */
+/** Describes each wrong setting: its value, and what is allowed. */
 function faultsIn(given: Readonly<Record<string, unknown>>, { issues }: z.core.$ZodError): string {
   const lines = issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys')
@@ -255,7 +255,7 @@ function faultsIn(given: Readonly<Record<string, unknown>>, { issues }: z.core.$
   ].join('\n');
 }
 
-/** @throws SettingsError which names every setting that is unknown or has a wrong value */
+/** @throws SettingsError that names every setting that is unknown or has a wrong value */
 export function readSettings(app: App): Settings {
   const context: unknown = app.node.getAllContext();
   const given = Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * All stacks of a deployment: for each region one that keeps data and one that can be made again at any time, and for all
- * regions together the management API, which stands in the first region.
+ * All stacks of a deployment: for each region one that keeps data and one that can be made again at any time, and for all regions
+ * together the management API, which stands in the first region.
  */
 import { type App, type Environment, Tags } from 'aws-cdk-lib';
 import type { CodeOf } from './functions/function.ts';
@@ -12,14 +12,14 @@ import { StateStack } from './stateStack.ts';
 interface Deployment {
   readonly settings: Settings;
   readonly codeOf: CodeOf;
-  /** The AWS account; without it, the templates fit any account. */
+  /** The AWS account; the templates fit any account when undefined. */
   readonly account: string | undefined;
 }
 
 export interface Stacks {
-  /** One for each region, as the settings name them. */
+  /** One for each region, in the order of the settings. */
   readonly stateStacks: readonly StateStack[];
-  /** The same. */
+  /** One for each region, in the order of the settings. */
   readonly serviceStacks: readonly ServiceStack[];
   /** One, in the first region. */
   readonly managementStacks: readonly ManagementStack[];

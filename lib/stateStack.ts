@@ -1,4 +1,4 @@
-/** All that must survive: the tables, the bodies, the secrets. */
+/** The resources that must survive: the tables, the bodies, the secrets. */
 import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import {
@@ -18,7 +18,7 @@ import { makeTable, type OwnTables } from './state/tables.ts';
 
 interface StateStackProps extends StackProps {
   readonly settings: Settings;
-  /** Given to the stack of the first region, which makes what all regions share: the regions that get replicas of it. */
+  /** The other regions, for the stack of the first one, which makes the shared resources with replicas in these. */
   readonly makesReplicasIn?: readonly string[];
 }
 
@@ -38,8 +38,8 @@ export class StateStack extends Stack {
       schedules: makeTable(this, 'ScheduleTable', tables.schedules, kept),
       deduplication: makeTable(this, 'Deduplication', tables.deduplication, kept),
     };
-    // The other stack imports these. It stops doing so for a table that was restored under another name, and an export that is
-    // still imported cannot be taken away.
+    // The service stack imports these. It stops for a table that was restored under another name, and CloudFormation refuses to
+    // remove an export that is still imported.
     for (const table of Object.values(this.tables)) {
       this.exportValue(table.tableName);
       this.exportValue(table.tableArn);
@@ -52,7 +52,7 @@ export class StateStack extends Stack {
   private makeBucket(settings: Settings): Bucket {
     const bucket = new Bucket(this, 'Bodies', {
       ...privately(settings),
-      // Who read which body, and when. A bucket that is thrown away with its stack must be empty, so it has no such log.
+      // The log tells who read which body, and when. A bucket that is deleted with its stack must be empty, so it has no such log.
       ...(settings.retain && { serverAccessLogsBucket: this.makeAccessLog(settings) }),
       lifecycleRules: [
         ...bodyLifetimesDays.map((days) => ({
@@ -74,7 +74,7 @@ export class StateStack extends Stack {
     return bucket;
   }
 
-  /** Makes the bucket that S3 writes the accesses of another to, and keeps them for as long as other logs. */
+  /** Makes the bucket to which S3 logs the accesses to another, and keeps them for as long as other logs. */
   private makeAccessLog(settings: Settings): Bucket {
     const days = settings.logRetentionDays;
     return new Bucket(this, 'BodiesAccessLog', {
@@ -85,7 +85,9 @@ export class StateStack extends Stack {
     });
   }
 
-  /** Makes what the deployment has once: the table of accounts and the master secret, with replicas, and the password. */
+  /**
+   * Makes the resources that a deployment has once: the table of accounts and the master secret, with replicas, and the password.
+   */
   private makeShared(settings: Settings, otherRegions: readonly string[]): void {
     const { name, retain } = settings;
     const names = namesOf(settings);
@@ -140,7 +142,7 @@ const privately = ({ retain }: Settings): BucketProps => ({
   removalPolicy: removalPolicyOf(retain),
 });
 
-/** The settings by which tables are kept. */
+/** The settings of how tables are kept. */
 const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
   retain,
   restorable: pointInTimeRecovery,

@@ -1,4 +1,4 @@
-/** Statements of policies, as all stacks make them. */
+/** Policy statements that all stacks use. */
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type ApiName, apiHostsKey, apiNames } from '../lambdas/aws/resources.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Makes a REST API from a table of routes. It is a REST API and not an HTTP API, because an HTTP API decodes the path, and a
- * destination stands in the path as the client wrote it.
+ * destination stands in the path exactly as the client wrote it.
  */
 import {
   AccessLogFormat,
@@ -39,9 +39,9 @@ export const answerTimeout = Duration.seconds(apiFunctionTimeoutSeconds);
 
 interface ApiProps {
   readonly name: string;
-  /** Its name in the setting `domains`: its region, or `management`. */
+  /** The API's name in the setting `domains`: its region, or `management`. */
   readonly place: string;
-  /** The most requests from all clients together: in a second, and at one instant. */
+  /** The most requests of all clients together: in a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };
   /** Answers of the gateway that this API has besides those of every API, or in their place. */
   readonly ownAnswers?: readonly GatewayAnswer[];
@@ -51,7 +51,7 @@ interface ApiProps {
 interface RoutesProps<F extends ApiFunction> {
   readonly routes: readonly (Route & { readonly function: F })[];
   readonly functions: Readonly<Record<F, IFunction>>;
-  /** Judges a request before the function of a route that only operators may call. */
+  /** Checks a request before the function of a route that only operators may call. */
   readonly authorizer?: IAuthorizer;
 }
 
@@ -64,8 +64,8 @@ export interface MadeApi {
 }
 
 /**
- * Makes an API without its routes. {@link addRoutes} adds them later, so that functions can be told the API's host before.
- * The access log is written with the role that API Gateway has for the AWS account: see {@link makeGatewayLogRole}.
+ * Makes an API without its routes. {@link addRoutes} adds them later, so that functions can be told the API's host before. The
+ * access log is written with the role that API Gateway has for the AWS account: see {@link makeGatewayLogRole}.
  */
 export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   const { place, settings } = props;
@@ -127,8 +127,8 @@ function acceptFindings(api: RestApi, { firewall }: Settings): void {
 }
 
 /**
- * A line for each request: which client asked for what, and how it went. The path and the query are left out, because
- * destinations and tokens are in them; the template of the path stands for it.
+ * The format of the access log: a line for each request with its client, its operation and its result. The path and the query are
+ * left out, because they have destinations and tokens; the template of the path stands for it.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
@@ -146,8 +146,8 @@ function accessLogFormat(): AccessLogFormat {
 }
 
 /**
- * Makes the role with which API Gateway writes access logs. There is one for all APIs of an AWS account and region, so it is
- * retained when the stack goes: other APIs may use it.
+ * Makes the role with which API Gateway writes access logs. All APIs of an AWS account and region share it, so it is retained when
+ * the stack is deleted: other APIs may use it.
  */
 export function makeGatewayLogRole(scope: Construct): CfnAccount {
   const role = new Role(scope, 'ApiLogRole', {
@@ -178,7 +178,7 @@ export function addRoutes<F extends ApiFunction>(
   for (const route of routes) {
     const integration =
       integrations.get(route.function) ??
-      // One permission for the whole API: a function's policy has no room for one for each method.
+      // One permission covers the whole API: a function's policy is too small for one for each method.
       new LambdaIntegration(functions[route.function], { scopePermissionToMethod: false });
     integrations.set(route.function, integration);
 
@@ -228,7 +228,7 @@ function addMethodNotAllowed(resource: IResource, methods: readonly string[]): v
       // A template needs text, and with `*/*` as a binary type every body is bytes.
       contentHandling: ContentHandling.CONVERT_TO_TEXT,
       requestTemplates: { 'application/json': JSON.stringify({ statusCode: Number(status) }) },
-      // Bodies of other types find no template and get UNSUPPORTED_MEDIA_TYPE, which is answered alike below.
+      // Bodies of other types find no template and get UNSUPPORTED_MEDIA_TYPE, which has the same answer.
       passthroughBehavior: PassthroughBehavior.NEVER,
       integrationResponses: [
         {

@@ -7,13 +7,13 @@ import type { Construct } from 'constructs';
 
 interface DomainProps {
   readonly name: string;
-  /** In the region of the API. */
+  /** A certificate in the region of the API. */
   readonly certificateArn: string;
-  /** The zone that gets the domain's record. */
+  /** The zone that gets the domain's record; undefined makes no record. */
   readonly hostedZone: string | undefined;
 }
 
-/** Gives an API a domain, whose root is the API's root. The generated host stays good. */
+/** Gives an API a domain, whose root is the API's root. The generated host stays valid. */
 export function makeDomain(scope: Construct, api: RestApi, props: DomainProps): void {
   const { name, certificateArn, hostedZone } = props;
   const domain = new DomainName(scope, 'Domain', {

@@ -8,16 +8,16 @@ import type { Settings } from '../settings.ts';
 /** The window in which WAF counts the requests of an address. */
 const windowSeconds = 300;
 
-/** Rules of AWS, of which some only count what they match. */
+/** AWS's own rules, some of which only count their matches. */
 interface RuleGroup {
   readonly name: string;
   readonly onlyCounted: readonly string[];
 }
 
 /**
- * The rules of AWS that are right for an API whose requests carry other people's. A body is a message for somebody else and
- * may be anything, and so is the path, in which a destination stands: what looks at these only counts. The core rule set is left
- * out, because most of it looks there: it refuses bodies beyond 8 KB and every path that has a URL of an IP address.
+ * AWS's rules that fit an API whose requests carry other people's content. A body is a message for somebody else and may be
+ * anything, and so is the path, in which a destination stands: rules that inspect these only count. The core rule set is left out,
+ * because most of it inspects them: it refuses bodies beyond 8 KB and every path that has a URL of an IP address.
  */
 const ruleGroups: readonly RuleGroup[] = [
   { name: 'AWSManagedRulesAmazonIpReputationList', onlyCounted: [] },
@@ -33,7 +33,7 @@ const ruleGroups: readonly RuleGroup[] = [
   },
 ];
 
-/** The statement of a limit is the same as the gateway's: see `gatewayAnswers.ts`. */
+/** The answer over the limit is the same as the gateway's: see `gatewayAnswers.ts`. */
 const tooMany = {
   code: 'service_throttled',
   error:
@@ -43,7 +43,7 @@ const tooMany = {
 const seen = (metricName: string) => ({
   cloudWatchMetricsEnabled: true,
   metricName,
-  // Samples would keep paths, and tokens that stand in them, where the logs keep none.
+  // Samples would store paths, with tokens in them, which the logs leave out.
   sampledRequestsEnabled: false,
 });
 
@@ -94,7 +94,7 @@ export function makeFirewall(
             ruleActionOverrides: onlyCounted.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
           },
         },
-        // The group's own actions hold.
+        // The group's own actions apply.
         overrideAction: { none: {} },
         visibilityConfig: seen(`${prefix}-${name}`),
       })),

@@ -1,4 +1,4 @@
-/** The answers that API Gateway gives by itself, made to look like the service's own: a status, and as JSON a code and a sentence. */
+/** The answers that API Gateway gives by itself, in the service's own form: a status, and as JSON a code and a sentence. */
 import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 
@@ -12,9 +12,9 @@ export type GatewayAnswer = {
   readonly headers?: Readonly<Record<string, string>>;
 } & (
   | StatusAndCode
-  // Its status is the one that the gateway would have given.
+  // The status is the gateway's own.
   | { readonly status?: never; readonly code: ErrorCode }
-  // It repeats what the authorizer says.
+  // The body repeats the authorizer's code.
   | { readonly status: 401; readonly code: '$context.authorizer.code' }
 );
 
@@ -37,9 +37,9 @@ const ours = {
 
 /** The answers of both APIs. */
 export const gatewayAnswers: readonly GatewayAnswer[] = [
-  // No method of our APIs asks for AWS credentials, so the first four can only come from a path that does not exist. There
-  // the gateway takes an `Authorization` header for an AWS signature, and a bearer token for a broken one (which has no
-  // type of its own but is DEFAULT_4XX).
+  // No method of the service's APIs asks for AWS credentials, so the first four can only come from a path that does not exist.
+  // There the gateway takes an `Authorization` header for an AWS signature, and a bearer token for a broken one (which has no type
+  // of its own but is DEFAULT_4XX).
   { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, ...nothingHere },
   { type: ResponseType.INVALID_SIGNATURE, ...nothingHere },
   { type: ResponseType.EXPIRED_TOKEN, ...nothingHere },
@@ -61,7 +61,7 @@ export const gatewayAnswers: readonly GatewayAnswer[] = [
   { type: ResponseType.INVALID_API_KEY, ...notAllowed },
   { type: ResponseType.ACCESS_DENIED, ...notAllowed },
   { type: ResponseType.WAF_FILTERED, ...notAllowed, sentence: 'The request was refused by the firewall.' },
-  // Only the mock integration behind other methods looks at a body's type: see `addMethodNotAllowed`.
+  // Only the mock integration behind other methods reads a body's type: see `addMethodNotAllowed`.
   { type: ResponseType.UNSUPPORTED_MEDIA_TYPE, ...methodNotAllowed },
   {
     type: ResponseType.REQUEST_TOO_LARGE,
@@ -101,7 +101,7 @@ export const refusalBody = ({ sentence, code }: Pick<GatewayAnswer, 'sentence' |
   JSON.stringify({ error: sentence, code });
 
 /**
- * Has an API give these answers.
+ * Sets these answers of an API.
  *
  * @param own answers that only this API gives, or gives in place of the common ones
  */

@@ -1,4 +1,4 @@
-/** The messaging API of a region: a function for each family of routes, with what it may do. */
+/** The messaging API of a region: a function for each family of routes, with its rights. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -14,14 +14,14 @@ interface MessagingApiProps {
   readonly made: MadeApi;
 }
 
-/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
 export class MessagingApi {
   readonly api: RestApi;
   /** The base URL, without a slash at its end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
   readonly publishUrl: PublishUrl | undefined;
-  /** The same for all functions of the stack but publish: they know the host of the publish URL. */
+  /** Shared by all functions of the stack but publish: they know the host of the publish URL. */
   readonly shared: SharedProps;
 
   constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
@@ -38,7 +38,8 @@ export class MessagingApi {
       reservedConcurrency: settings.publishConcurrency,
       ...(settings.publishUrl && { variables: { API_URL: made.url } }),
     });
-    // The URL needs its function, so this function cannot be told the URL's host. It learns it: see docs/design.md, "No loops".
+    // The URL needs its function, so this function cannot be told the URL's host. It learns the host: see docs/design.md, "No
+    // loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
     this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
@@ -100,7 +101,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     dlq: [
       ...answer,
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
-      // Clients of workflows list the dead letters of runs there too, with what these began with.
+      // Clients of workflows also list the dead letters of runs there, with the settings of those runs.
       rights.on('workflows', 'Query', 'GetItem'),
       rights.on('messages', 'Query', 'GetItem', 'BatchWriteItem'),
       rights.on('workflows', 'Query', 'GetItem'),
@@ -114,14 +115,14 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.ensureQueues(),
       rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'DeleteItem'),
       rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
-      // One that is run by hand may start a run of a workflow.
+      // A schedule that is run by hand may start a run of a workflow.
       rights.changeRuns(),
       rights.endSchedules(),
     ],
     workflows: [
       ...answer,
       rights.endRuns(),
-      // Waits that are woken together are read together.
+      // Waits that one event ends are read together.
       rights.on('workflows', 'BatchGetItem'),
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
       rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),

@@ -11,8 +11,8 @@ export interface PublishUrl {
 }
 
 /**
- * Makes the URL of the function publish. It asks for no AWS credentials, as the API asks for none: the function looks at tokens.
- * Lambda wants the public to have two rights for that, to invoke the URL and to invoke the function through it; the CDK gives both.
+ * Makes the URL of the function publish. Like the API, it asks for no AWS credentials: the function checks tokens. Lambda demands
+ * two rights for the public, to invoke the URL and to invoke the function through it; the CDK gives both.
  */
 export function makePublishUrl(publish: SvcFunction): PublishUrl {
   const { url } = publish.addFunctionUrl({

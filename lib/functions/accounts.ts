@@ -1,4 +1,4 @@
-/** The worker that brings a region in line with an account that was changed. */
+/** The worker that updates a region after an account was changed. */
 import type { Stack } from 'aws-cdk-lib';
 import type { SharedProps, SvcFunction } from './function.ts';
 import type { Queues } from '../state/queues.ts';
@@ -11,7 +11,7 @@ interface AccountsProps {
   readonly queues: Queues;
 }
 
-/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
 export class Accounts {
   readonly follow: SvcFunction;
 
@@ -24,7 +24,7 @@ export class Accounts {
       description: 'Brings a region in line with an account that was changed',
       may: [
         rights.on('accounts', 'GetItem'),
-        // It lets attempts go that waited for their account, or removes all that a deleted account has here.
+        // The worker releases attempts that waited for their account, or removes all data of a deleted account.
         ...rights.changeLanes(),
         rights.on('lanes', 'DeleteItem'),
         // The bodies of schedules.

@@ -1,4 +1,4 @@
-/** The function that counts outcomes by the clock, so that they are counted before they leave the log. */
+/** The function that counts outcomes at regular times, so that they are counted before they expire in the log. */
 import { Duration, type Stack } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -11,7 +11,7 @@ interface CountingProps {
   readonly rights: Rights;
 }
 
-/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
 export class Counting {
   readonly countOutcomes: SvcFunction;
 

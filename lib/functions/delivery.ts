@@ -13,13 +13,13 @@ interface DeliveryProps {
   readonly queues: Queues;
 }
 
-/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
 export class Delivery {
   /** Delivers messages that wait at most 30 s for their answer. */
   readonly short: SvcFunction;
   /** Delivers all other messages. */
   readonly long: SvcFunction;
-  /** Delivers one message at a time: those that no worker came back from. */
+  /** Delivers one message at a time: those whose workers died. */
   readonly alone: SvcFunction;
 
   constructor(stack: Stack, { shared, rights, queues }: DeliveryProps) {
@@ -50,7 +50,7 @@ export class Delivery {
       maxConcurrency: Math.min(deliveryConcurrency, aloneConcurrency),
       handler: 'deliverAlone',
       description: 'Attempts alone what no worker came back from, and fails what kills its worker',
-      // A message that meets an outage is sent anew to the queue it came from; the others may send to theirs anyway.
+      // A message that meets an outage is sent again to its own queue; the others may send to theirs anyway.
       may: [...may, rights.send('dead')],
     });
   }
@@ -63,7 +63,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.on('dlq', 'GetItem', 'PutItem', 'UpdateItem'),
   rights.queryIndex('dlq', 'present'),
   rights.endRuns(),
-  // The end of a wait that an event has ended before its time.
+  // The schedule of a wait whose event came before its timeout.
   rights.endSchedules(),
   ...rights.changeLanes(),
   // The lane of a queue that was deleted.

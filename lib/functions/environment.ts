@@ -10,9 +10,9 @@ import type { Settings } from '../settings.ts';
 import type { Tables } from '../state/tables.ts';
 
 /**
- * Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default; the
- * function of the console is told its APIs by its stack, and publish the API's URL where it has a URL of its own;
- * each function whether it is traced.
+ * The variables that all functions of a region share. Lambda sets the region; hosts are learned where API Gateway names them,
+ * which is the default; the console's function also gets its APIs, publish the API's URL if it has a URL of its own, and each
+ * function whether it is traced.
  */
 export type FunctionEnvironment = Readonly<
   Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL' | 'TRACING'>
@@ -35,8 +35,8 @@ interface EnvironmentProps {
 }
 
 /**
- * Makes the environment that all functions of a region have. Every function gets the same variables: what it may touch is
- * decided by its role.
+ * Makes the environment that all functions of a region have. Every function gets the same variables: its role decides what it may
+ * use.
  */
 export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEnvironment {
   const { settings, tables, queues, scheduleGroup } = props;
@@ -70,7 +70,7 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     PRICE_PER_MESSAGE: settings.pricePerMessage.toString(),
     HEADER_PREFIXES: settings.headerPrefixes.join(','),
     ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
-    // Deliveries back into the API would go round for ever. The hosts of other APIs are learned as those are called.
+    // Deliveries back into the API would never end. The hosts of other APIs are learned when those are called.
     OWN_HOSTS: [props.apiHost, ...chosenHosts(settings)].join(','),
   };
 }

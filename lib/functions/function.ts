@@ -1,4 +1,4 @@
-/** A Lambda function of the service, with the role, the log and the settings that all of them have. */
+/** A Lambda function of the service, with its role, its log and the common settings. */
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
@@ -26,12 +26,12 @@ import { allow } from '../statements.ts';
 /** Finds the code of a handler, which is a file of this name in `lambdas/handlers`. */
 export type CodeOf = (handler: string) => Code;
 
-/** The same for all functions of a stack. */
+/** Shared by all functions of a stack. */
 export interface SharedProps {
   readonly environment: FunctionEnvironment;
   readonly settings: Settings;
   readonly codeOf: CodeOf;
-  /** The VPC in which they run; without it, they run in Lambda's own network. */
+  /** The VPC of the functions; they run in Lambda's own network when absent. */
   readonly network?: FunctionNetwork | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface SvcFunctionProps extends SharedProps {
   readonly handler: string;
   readonly description: string;
   readonly timeout: Duration;
-  /** All that the function may do besides writing its own log. */
+  /** All rights of the function besides writing its own log. */
   readonly may: readonly PolicyStatement[];
   /** Set for a function that sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
@@ -50,8 +50,8 @@ export interface SvcFunctionProps extends SharedProps {
 }
 
 /**
- * The level from which on Lambda keeps lines. Lines of metrics have no level, which counts as INFO: they must not be lost where the
- * functions log less.
+ * The lowest level that Lambda keeps. Lines of metrics have no level, which counts as INFO: they must not be lost with a higher
+ * log level of the functions.
  */
 const applicationLogLevel = ({ logLevel }: Settings): ApplicationLogLevel =>
   ['TRACE', 'DEBUG'].includes(logLevel) ? ApplicationLogLevel[logLevel] : ApplicationLogLevel.INFO;
@@ -63,7 +63,7 @@ export class SvcFunction extends LambdaFunction {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    // A role given by hand comes without the managed policy for logging, which allows every log group.
+    // A role made here comes without the managed policy for logging, which allows every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
     for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
@@ -97,8 +97,8 @@ export class SvcFunction extends LambdaFunction {
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
       },
-      // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an
-      // endless loop and end it after 16 rounds. It does end: the message says how many retries it has.
+      // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an endless
+      // loop and end it after 16 rounds. The chain does end: the message limits its retries.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       role,
@@ -111,7 +111,7 @@ export class SvcFunction extends LambdaFunction {
     if (props.network !== undefined) this.#connect(props.network);
   }
 
-  /** The CDK's own way asks for zones and more, which operators need not know. */
+  /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */
   #connect(network: FunctionNetwork): void {
     const { defaultChild } = this.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);

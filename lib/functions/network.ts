@@ -28,7 +28,7 @@ import type { Settings } from '../settings.ts';
 import { allow } from '../statements.ts';
 import type { Tables } from '../state/tables.ts';
 
-/** Where a function runs, as Lambda takes it. */
+/** The network of a function, as Lambda's settings. */
 export interface FunctionNetwork {
   readonly subnetIds: string[];
   readonly securityGroupIds: string[];
@@ -42,10 +42,10 @@ interface NetworkProps {
   readonly scheduleGroup: ScheduleGroup;
 }
 
-/** AWS, and the interface endpoints, listen at this port only. */
+/** The only port of AWS and of the interface endpoints. */
 const httpsPort = 443;
 
-/** @returns undefined where the functions stay in Lambda's own network */
+/** @returns undefined when the functions stay in Lambda's own network */
 export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork | undefined {
   const { settings } = props;
   const [vpcId] = valuesIn(settings.vpcs, stack.region);
@@ -81,10 +81,10 @@ class Network extends Construct {
     return { subnetIds, securityGroupIds };
   }
 
-  /** A VPC with nothing else in it, which reaches the internet through a NAT gateway for each address. */
+  /** Makes a VPC with nothing else in it, which reaches the internet through a NAT gateway for each address. */
   withAddresses(addresses: readonly string[]): FunctionNetwork {
     const vpc = new Vpc(this, 'Vpc', {
-      // Nothing is ever connected to it, so any private network does.
+      // Nothing is ever connected to this network, so any private range fits.
       ipAddresses: IpAddresses.cidr('10.0.0.0/22'),
       maxAzs: addresses.length,
       natGatewayProvider: NatProvider.gateway({ eipAllocationIds: [...addresses] }),
@@ -100,7 +100,7 @@ class Network extends Construct {
         'would be billed for each connection once more.',
     );
     const routeTables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId);
-    // They cost nothing, and what goes through them is not billed by the NAT gateway.
+    // Gateway endpoints cost nothing, and the NAT gateway does not bill their traffic.
     this.#makeGatewayEndpoints(vpc.vpcId, routeTables);
     return {
       subnetIds: vpc.privateSubnets.map(({ subnetId }) => subnetId),
@@ -108,7 +108,7 @@ class Network extends Construct {
     };
   }
 
-  /** Nobody may connect to the functions, and they connect to the ports of destinations only. */
+  /** Allows no connections to the functions, and theirs to the ports of destinations only. */
   #groupOfFunctions(vpc: IVpc): ISecurityGroup {
     const group = new SecurityGroup(this, 'Functions', {
       vpc,
@@ -169,7 +169,7 @@ class Network extends Construct {
     }
   }
 
-  /** An endpoint's policy says what may pass it; who may do it is said by roles. */
+  /** Makes the service of an endpoint. Its policy limits the actions; roles limit the callers. */
   #serviceOf(vpcId: string, service: string, statements: readonly PolicyStatement[]) {
     for (const statement of statements) statement.addPrincipals(new AnyPrincipal());
     return {
@@ -190,13 +190,13 @@ const interfaces = [
 ];
 
 /**
- * Lets Lambda connect a function to a VPC, which it does with the function's role, and keeps the function's own code from doing
- * the same. These actions are the ones that Lambda asks for, on all resources: see "Attaching Lambda functions to an Amazon VPC"
- * in its guide, which also has the refusal.
+ * Lets Lambda connect a function to a VPC, which it does with the function's role, and forbids the same to the function's own
+ * code. These actions are the ones that Lambda asks for, on all resources: see "Attaching Lambda functions to an Amazon VPC" in
+ * its guide, which also has the refusal.
  */
 export function connectToVpc(): PolicyStatement[] {
   const fromItsCode = new PolicyStatement({ effect: Effect.DENY, actions: interfaces, resources: ['*'] });
-  // The key is there for calls that a function's code makes, and for no others.
+  // Only calls by a function's code have this key.
   fromItsCode.addCondition('Null', { 'lambda:SourceFunctionArn': 'false' });
   const reason =
     'Lambda connects the function to its VPC with these rights, which it asks for on all resources; a refusal keeps them from the ' +

@@ -1,6 +1,6 @@
 /**
- * Rights of the functions of a region, in the words of the service. The parts of the service put the roles of their functions
- * together from them. A test holds each role against what the code of its function can do.
+ * Rights of the functions of a region, in the words of the service. The parts of the service compose the roles of their functions
+ * of them. A test compares each role with what the code of its function can do.
  */
 import { type Stack, Token } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -70,8 +70,8 @@ export class Rights {
   }
 
   /**
-   * Lets a worker see that a body is not there. Without this right S3 answers 403, which is an outage: the work would come
-   * back again and again until somebody allows it, instead of failing.
+   * Lets a worker see that a body does not exist. Without this right S3 answers 403, which is an outage: the job would come back
+   * again and again until somebody allows it, instead of failing.
    */
   seeMissingBodies(): PolicyStatement {
     return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
@@ -82,8 +82,8 @@ export class Rights {
     return allow(['sqs:SendMessage'], ...names.map((name) => this.#resources.queues[name].queueArn));
   }
 
-  /** Allows to send work to the delivery queues, one at a time and in batches. */
-  sendWorkInBatches(): PolicyStatement {
+  /** Allows to send jobs to the delivery queues, one at a time and in batches. */
+  sendJobsInBatches(): PolicyStatement {
     const { short, long } = this.#resources.queues;
     // AWS judges a batch as SendMessage. It does not know the second name, which emulators of AWS ask for.
     return allow(['sqs:SendMessage', 'sqs:SendMessageBatch'], short.queueArn, long.queueArn);
@@ -119,12 +119,12 @@ export class Rights {
     return this.on('usage', 'UpdateItem', 'Query');
   }
 
-  /** Allows to count what became of messages: to read the log, and to keep the counts. */
+  /** Allows to count the outcomes of messages: to read the log, and to keep the counts. */
   countOutcomes(): PolicyStatement[] {
     return [this.queryIndex('messages', 'log'), this.on('usage', 'GetItem', 'PutItem')];
   }
 
-  /** Allows to derive tokens and signing keys, and to read the account and its usage: who is it, and may it do this? */
+  /** Allows to authenticate and authorise requests: to derive tokens and signing keys, and to read the account and its usage. */
   authenticate(): PolicyStatement[] {
     const { masterSecret } = namesOf(this.#resources.settings);
     return [
@@ -140,7 +140,7 @@ export class Rights {
     return readApiHosts(all.accounts.tableArn, settings.regions);
   }
 
-  /** All that every function behind the messaging API needs, except one whose routes are open to everybody. */
+  /** The rights of every function behind the messaging API, except one whose routes are open to everybody. */
   answerRequests(): PolicyStatement[] {
     const accountsArn = this.#resources.tables.accounts.tableArn;
     return [
@@ -150,11 +150,11 @@ export class Rights {
     ];
   }
 
-  /** Allows to change lanes, to send the work of those who are admitted by that, and to ask for pumps. */
+  /** Allows to change lanes, to send the jobs that this grants, and to ask for pumps. */
   changeLanes(): PolicyStatement[] {
     return [
       this.on('lanes', 'GetItem', 'PutItem', 'BatchWriteItem'),
-      this.sendWorkInBatches(),
+      this.sendJobsInBatches(),
       ...this.makeSchedules(),
     ];
   }
@@ -174,7 +174,7 @@ export class Rights {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem');
   }
 
-  /** The same, and to end them, which is written over what the list has of them. */
+  /** Allows the same, and to end runs, which replaces their rows in the list. */
   endRuns(): PolicyStatement {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem');
   }

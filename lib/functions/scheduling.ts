@@ -1,4 +1,4 @@
-/** The worker that publishes what a schedule says each time the schedule fires. */
+/** The worker that publishes a schedule's message each time the schedule fires. */
 import type { Stack } from 'aws-cdk-lib';
 import type { SharedProps, SvcFunction } from './function.ts';
 import type { Queues } from '../state/queues.ts';
@@ -13,7 +13,7 @@ interface SchedulingProps {
   readonly group: ScheduleGroup;
 }
 
-/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
 export class Scheduling {
   readonly group: ScheduleGroup;
   readonly fire: SvcFunction;
@@ -37,7 +37,7 @@ export class Scheduling {
         rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'BatchWriteItem', 'DeleteItem'),
         rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
         rights.seeMissingBodies(),
-        // A fire that meets an outage is sent anew; one that was given up goes where an operator sees it.
+        // A fire that meets an outage is sent again; one that was given up goes to a queue for operators.
         rights.send('fire', 'undeliveredFires'),
         rights.endSchedules(),
       ],

@@ -7,9 +7,9 @@ import { allow } from '../statements.ts';
 
 interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
   readonly queues: Queues;
-  /** The queue that invokes it, and by which it is timed. */
+  /** The queue that invokes the worker and sets its timing. */
   readonly source: QueueName;
-  /** The most executions at once; without it, as many as Lambda has room for. */
+  /** The most executions at once; as many as Lambda has capacity for when absent. */
   readonly maxConcurrency?: number;
 }
 
@@ -30,7 +30,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     target: worker,
     eventSourceArn: queueArn,
     batchSize: timing[source].batchSize,
-    // A message that is not done comes again. The rest of its batch does not.
+    // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
   });

@@ -1,9 +1,9 @@
 /**
- * The alarms as plain data. `docs/operate.md` has a section for each, and `alarms.ts` the metrics of AWS that some watch; tests
- * hold the three together.
+ * The alarms as plain data. `docs/operate.md` has a section for each, and `alarms.ts` the AWS metrics that some watch; tests
+ * compare the three.
  *
- * No data is no alarm, for all of them: CloudWatch has no data where nothing happened. Functions write a metric only when there
- * is something to count, and AWS leaves out the metrics of what nobody used.
+ * Missing data never raises an alarm: CloudWatch has no data when nothing happened. Functions write a metric only when there is
+ * something to count, and AWS leaves out the metrics of unused resources.
  */
 import type { MetricName } from '../../lambdas/aws/metricTable.ts';
 
@@ -11,17 +11,17 @@ import type { MetricName } from '../../lambdas/aws/metricTable.ts';
 export type LogsOf = 'workers' | 'api' | 'all';
 
 interface AlarmShape {
-  /** Goes into the alarm's description and so into the notification. */
+  /** A sentence for the alarm's description and so for the notification. */
   readonly meaning: string;
-  /** It is on while the value is at least this ... */
+  /** The least value that raises the alarm ... */
   readonly atLeast: number;
-  /** ... in so many periods of five minutes, one after the other. */
+  /** ... in so many consecutive periods of five minutes. */
   readonly periods: number;
-  /** The functions' own metrics that it watches, added up; absent where it watches metrics of AWS. */
+  /** The functions' own metrics that it watches, added up; absent for metrics of AWS. */
   readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
-  /** Of times; counts are added up. */
+  /** The statistic of times; counts are added up. */
   readonly statistic?: 'p90';
-  /** The first query to look closer with, in the language of CloudWatch Logs Insights. */
+  /** The first query of an investigation, in the language of CloudWatch Logs Insights. */
   readonly query: { readonly logs: LogsOf; readonly text: string };
 }
 
@@ -223,7 +223,7 @@ export type AwsAlarm = {
   readonly [Name in AlarmName]: (typeof alarmTable)[Name] extends { readonly own: unknown } ? never : Name;
 }[AlarmName];
 
-/** The table as a list, for whoever needs no exact types. */
+/** The table as a list, without exact types. */
 export const alarmList: readonly (readonly [AlarmName, AlarmShape])[] = Object.entries(alarmTable).map(
   ([name, shape]) => [name as AlarmName, shape],
 );

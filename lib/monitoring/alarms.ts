@@ -1,4 +1,4 @@
-/** The metrics that the alarms watch, as CloudWatch knows them. */
+/** The metrics that the alarms watch, as CloudWatch metrics. */
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -9,7 +9,7 @@ import type { SvcFunction } from '../functions/function.ts';
 import type { Queues } from '../state/queues.ts';
 import type { Settings } from '../settings.ts';
 
-/** All that is watched in a region. */
+/** The resources of a region that alarms watch. */
 export interface Watched {
   readonly settings: Settings;
   readonly queues: Queues;
@@ -20,13 +20,13 @@ export interface Watched {
   readonly onThePath: readonly SvcFunction[];
   /** All functions of the messaging API. */
   readonly apiFunctions: readonly SvcFunction[];
-  /** Where the management API stands: the name by which CloudWatch knows it. */
+  /** The management API's name in CloudWatch; undefined outside its region. */
   readonly managementApi: string | undefined;
 }
 
 export const period = Duration.minutes(5);
 
-/** A metric of the functions' own. */
+/** A metric that the functions write. */
 export const ownMetric = (
   { settings }: Pick<Watched, 'settings'>,
   name: keyof typeof metrics,
@@ -82,7 +82,7 @@ export const schedulerMetric = (group: string, metricName: string): Metric =>
     period,
   });
 
-/** Executions at once of all functions of the AWS account in the region, with those that are reserved. */
+/** Executions at once of all functions of the AWS account in the region, with the reserved ones. */
 export const claimedConcurrency = (): Metric =>
   new Metric({
     namespace: 'AWS/Lambda',
@@ -97,8 +97,8 @@ export const lambdaMetrics = (
   statistic: string,
 ): readonly Metric[] => onThePath.map((fn) => ofFunction(fn, metricName, statistic));
 
-/** An attempt of the long queue may be at work for so long. The age of a message counts it. */
-const longWorkSeconds = 900;
+/** The longest time that an attempt of the long queue takes. The age of a message includes it. */
+const longJobSeconds = 900;
 
 /** The largest of expressions over metrics, each of which may have no data. */
 function largestOf(
@@ -128,7 +128,7 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
       'age of the oldest work',
       (['short', 'long', 'fire', 'accountChanges'] as const).map((name) => ({
         of: queues[name].metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
-        as: (metric) => (name === 'long' ? `${metric} - ${longWorkSeconds.toString()}` : metric),
+        as: (metric) => (name === 'long' ? `${metric} - ${longJobSeconds.toString()}` : metric),
       })),
     ),
   UndeliveredFires: ({ queues: { undeliveredFires } }) =>

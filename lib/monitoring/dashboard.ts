@@ -1,4 +1,4 @@
-/** The dashboard of a region: from left to right and from above, what an operator asks first. */
+/** The dashboard of a region: from left to right and from above, in the order of an operator's questions. */
 import {
   Dashboard,
   GraphWidget,
@@ -33,7 +33,6 @@ const graph = (title: string, left: readonly IMetric[], unit?: string): IWidget 
     leftYAxis: { min: 0, showUnits: false, ...(unit !== undefined && { label: unit }) },
   });
 
-/** Makes the dashboard. */
 export function makeDashboard(
   scope: Construct,
   {

@@ -1,4 +1,4 @@
-/** The queues that carry work, and how the functions behind them are timed. */
+/** The queues that carry jobs, and the timing of the functions behind them. */
 import { Duration } from 'aws-cdk-lib';
 import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -13,7 +13,7 @@ const timingOf = (name: QueueName) => ({
   batchSize: queues[name].batchSize,
 });
 
-/** The timing of the queues, as the CDK takes it. */
+/** The timing of the queues for the CDK. */
 export const timing = {
   short: timingOf('short'),
   long: timingOf('long'),
@@ -33,13 +33,13 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly short: Queue;
   /** Attempts of all other messages. */
   readonly long: Queue;
-  /** Work that no worker came back from. */
+  /** Jobs whose workers died. */
   readonly dead: Queue;
   /** Fires of schedules, sent by Scheduler. */
   readonly fire: Queue;
   /** Accounts that were changed. */
   readonly accountChanges: Queue;
-  /** Fires that could not be sent, or that were given up, for an operator to look at. */
+  /** Fires that could not be sent, or that were given up, for an operator to read. */
   readonly undeliveredFires: Queue;
 
   constructor(scope: Construct, id: string, settings: Settings) {

@@ -7,11 +7,11 @@ import type { Queues } from './queues.ts';
 import { allow } from '../statements.ts';
 
 export class ScheduleGroup extends Construct {
-  /** As Scheduler knows it. */
+  /** The name in Scheduler. */
   readonly groupName: string;
-  /** Schedules send to queues with this role. */
+  /** The role with which schedules send to queues. */
   readonly role: Role;
-  /** All schedules of the group. */
+  /** The pattern of the ARNs of all schedules of the group. */
   readonly scheduleArns: string;
 
   /** @param props `groupName` may be `default`: the group that every AWS account has, and that is not made here */
@@ -34,7 +34,7 @@ export class ScheduleGroup extends Construct {
       resourceName: `${groupName}/*`,
     });
     this.role = new Role(this, 'Role', {
-      // Without these conditions, a schedule of another group or account could send as this role.
+      // Without these conditions, a schedule of another group or account could send with this role.
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': groupArn } },
       }),

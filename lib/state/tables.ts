@@ -1,4 +1,4 @@
-/** The tables: how they are made, and how functions know them. */
+/** Makes the tables, and the names by which functions know them. */
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AttributeType,
@@ -66,7 +66,7 @@ export function makeTable(
       ...projectionOf(index.includes),
     })),
     billing: Billing.onDemand(),
-    // Tables are always encrypted. DynamoDB's own key is the one whose use is not billed.
+    // Tables are always encrypted. Only the use of DynamoDB's own key is not billed.
     encryption: TableEncryptionV2.dynamoOwnedKey(),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },
     deletionProtection: retain,

@@ -12,7 +12,7 @@ export interface Options {
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
-  /** Dollars of the account's budget for each message. */
+  /** Dollars that a message takes from its account's budget. */
   readonly pricePerMessage: number;
   /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
   readonly dev: boolean;
