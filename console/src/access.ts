@@ -1,8 +1,8 @@
-/** What the token of this tab may do. */
+/** The rights of this tab's token. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 
-/** `read`: everything that changes something is absent from the screens. */
+/** With `read`, the screens leave out everything that changes something. */
 export const Access = createContext<'read' | 'write'>('read');
 
 export const useMayWrite = (): boolean => useContext(Access) === 'write';

@@ -19,7 +19,7 @@ export function href(path: readonly string[], query: Query | URLSearchParams = {
   return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Parses what stands behind the `#`. What is not well encoded is read as it is. */
+/** Parses the part of an address behind the `#`. Parts that are not well encoded stay as they are. */
 export function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   const decoded = (text: string): string => {

@@ -9,7 +9,7 @@ export type Api = 'messaging' | 'management';
 /** The value of the header `Authorization`, by API. */
 export type Session = Readonly<Partial<Record<Api, string>>>;
 
-/** The APIs that this page's address serves: a page may call no other. */
+/** The APIs that this page's address serves: a page cannot call others. */
 export const apis: readonly Api[] = (['messaging', 'management'] as const).filter((api) =>
   (document.documentElement.dataset['apis'] ?? '').split(' ').includes(api),
 );
@@ -25,7 +25,7 @@ export function signIn(api: Api, authorization: string): void {
   dispatchEvent(new Event(changed));
 }
 
-/** @param why a sentence for the sign-in page, where it was not the user who ended the session */
+/** @param why a sentence for the sign-in page, when something else than the user ended the session */
 export function signOut(api: Api, why?: string): void {
   if (credentialsOf(api) === undefined) return;
   sessionStorage.removeItem(keyOf(api));
@@ -55,6 +55,6 @@ export function useSession(): Session {
   return current;
 }
 
-/** The value of `Authorization` for a username and a password, which may have any characters. */
+/** The value of `Authorization` for a username and a password with any characters. */
 export const basic = (user: string, password: string): string =>
   `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:${password}`)))}`;

@@ -1,4 +1,4 @@
-/** Asks the API. Answers are checked against the API's own shapes. */
+/** Calls the API. Answers are checked against the API's own shapes. */
 import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
@@ -7,13 +7,13 @@ import { credentialsOf, signOut, type Api } from '../session.ts';
 /** The base of the API's addresses: this file is served as `<base>console/<file>`. */
 export const base = new URL('..', import.meta.url);
 
-/** The base URL as clients have it, without a slash at its end. */
+/** The base URL in the form that clients take, without a slash at its end. */
 export const baseUrl = base.href.replace(/\/$/, '');
 
 export interface Request {
   /** GET when absent. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From `v2/` on, its variables encoded: see {@link path}. */
+  /** The path from `v2/` on, with encoded variables: see {@link path}. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>> | URLSearchParams;
   readonly headers?: readonly (readonly [string, string])[];
@@ -24,10 +24,10 @@ export interface Request {
   readonly api?: Api;
 }
 
-/** A refusal of the API, or none at all: then its status is 0. */
+/** A refusal of the API, or no answer at all: then its status is 0. */
 export class Refusal extends Error {
   readonly status: number;
-  /** Of the API's table of codes, or of a newer one; undefined where it was not the API that answered. */
+  /** A code of the API's table, or of a newer one; undefined when something else than the API answered. */
   readonly code: string | undefined;
 
   constructor(status: number, message: string, code?: string) {
@@ -42,14 +42,20 @@ export class Refusal extends Error {
 export const path = (parts: TemplateStringsArray, ...variables: readonly string[]): string =>
   parts.reduce((made, part, index) => made + segment(variables[index - 1] ?? '') + part);
 
-/** A URL drops the segments `.` and `..`, encoded or not, and would name something else. Encoded twice they name nothing. */
+/**
+ * Encodes a segment. A URL drops the segments `.` and `..`, encoded or not, and would name something else. Encoded twice they name
+ * nothing.
+ */
 const segment = (text: string): string =>
   /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text);
 
 const paged = z.object({ cursor: z.optional(z.string()) });
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
 
-/** The refusals of credentials. A 401 without one of these is another's, such as a proxy's, and they may be good. */
+/**
+ * The refusals of credentials. A 401 without one of these comes from something else, such as a proxy, and the credentials may be
+ * good.
+ */
 const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
   token_missing: true,
   token_invalid: true,
@@ -59,16 +65,16 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
   credentials_invalid: true,
 };
 
-/** A request of the console may take as long as the gateway lets the API take, and a little more. */
+/** The longest time of a request: a little more than the gateway gives the API. */
 const memoryTimeoutMs = 35_000;
 
-/** An answer, and where its list goes on: undefined at the end, and where it is no list. */
+/** An answer, and the cursor of the next page: undefined at the end, and for an answer that is no list. */
 export interface PageOf<T> {
   readonly answer: T;
   readonly cursor: string | undefined;
 }
 
-/** The query of the page at a cursor. Where an API has no cursors but a link, the link's whole query stands for one. */
+/** Makes the query of the page at a cursor. For an API with links in place of cursors, the cursor is the link's whole query. */
 export function queryAt(cursor: string, query: Request['query'] = {}): URLSearchParams {
   if (cursor.startsWith('?')) return new URLSearchParams(cursor);
   const next = new URLSearchParams(queryPairs(query));
@@ -81,7 +87,7 @@ const queryPairs = (query: NonNullable<Request['query']>): [string, string][] =>
     value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
   );
 
-/** Asks for the pages of a list, or for the parts of a change of many, one after another until the end. */
+/** Requests the pages of a list, or the parts of a bulk change, one after another until the end. */
 export async function* pagesOf<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request,
@@ -95,9 +101,9 @@ export async function* pagesOf<Shape extends z.ZodMiniType>(
 }
 
 /**
- * Asks the API with the credentials of this tab.
+ * Calls the API with the credentials of this tab.
  *
- * @throws Refusal with the API's sentence. One of the credentials also ends the session.
+ * @throws Refusal with the API's sentence. A refusal of the credentials also ends the session.
  */
 export async function askForPage<Shape extends z.ZodMiniType>(
   shape: Shape,
@@ -113,13 +119,13 @@ export async function askForPage<Shape extends z.ZodMiniType>(
   }
 }
 
-/** The same, where no cursor is needed. */
+/** Calls the API like {@link askForPage}, for answers without a cursor. */
 export const ask = async <Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request,
 ): Promise<Readable<z.infer<Shape>>> => (await askForPage(shape, request)).answer;
 
-/** Asks the API with credentials that are not those of this tab: to try them. */
+/** Calls the API with other credentials than those of this tab, to try them. */
 export async function askAs<Shape extends z.ZodMiniType>(
   authorization: string,
   shape: Shape,
@@ -159,10 +165,10 @@ export async function askAs<Shape extends z.ZodMiniType>(
   }
   const read = shape.safeParse(json);
   if (read.success) {
-    // A list that is an array has its cursor in a header, and that of accounts has a link.
+    // A list that is an array has its cursor in a header, and the list of accounts has a link.
     const [, link] = /^<(\?.*)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
     const cursor = link ?? response.headers.get('svc-cursor') ?? paged.safeParse(json).data?.cursor;
-    // Lists of runs end with an empty one.
+    // The last cursor of runs is empty.
     return { answer: read.data as Readable<z.infer<Shape>>, cursor: cursor === '' ? undefined : cursor };
   }
   const [issue] = read.error.issues;
@@ -173,7 +179,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
   );
 }
 
-/** @throws Refusal for what HTTP does not allow in a header */
+/** @throws Refusal for characters that HTTP does not allow in a header */
 function headersOf(pairs: readonly (readonly [name: string, value: string])[]): Headers {
   const headers = new Headers();
   for (const [name, value] of pairs) {
@@ -195,6 +201,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The sentence of any error, for people. */
+/** The sentence of any error, for the user. */
 export const sentenceOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

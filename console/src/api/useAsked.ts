@@ -6,28 +6,28 @@ import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
 import { showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
-  /** The last answer; the one before stays while the next is on its way. */
+  /** The last answer; the previous one stays while the next is on its way. */
   readonly answer: T | undefined;
-  /** Where a list goes on. */
+  /** The cursor of a list's next page. */
   readonly cursor: string | undefined;
-  /** Why the last try failed. */
+  /** The reason why the last try failed. */
   readonly error: string | undefined;
   readonly again: () => void;
 }
 
-/** What changes on its own is asked for this often while the page is seen. */
+/** The interval for data that changes on its own, while the page is visible. */
 export const oftenMs = 3_000;
 
-/** The page asks for at most a tenth of the time. */
+/** Requests take at most a tenth of the time: the pause after each is this many times as long. */
 const restFactor = 9;
 
 /**
- * Asks for something, again when the request changes, and every few seconds where `everyMs` says so; less often where answers
- * take long, because those read much. Nothing is asked while the page is hidden.
+ * Calls the API, again when the request changes, and every few seconds with `everyMs`; less often when answers take long, because
+ * those read much. A hidden page makes no requests.
  *
- * @param request undefined to ask for nothing yet; requests are compared by their content
- * @param everyMs 0 or undefined for once only
- * @param since it is asked for again when this changes, and the answer stays meanwhile
+ * @param request undefined to request nothing yet; requests are compared by their content
+ * @param everyMs 0 or undefined for a single request
+ * @param since a change of it repeats the request, and the answer stays meanwhile
  */
 export function useAsked<Shape extends z.ZodMiniType>(
   shape: Shape,
@@ -96,21 +96,21 @@ export interface Paged<T> {
   readonly isLoading: boolean;
   /** Whether further pages were loaded: then new entries do not appear. */
   readonly isFurther: boolean;
-  /** Entries before those that are shown. */
+  /** The number of entries before the visible ones. */
   readonly skipped: number;
   /** Begins again with the first page. */
   readonly again: () => void;
 }
 
-/** A page with more rows than these becomes slow. */
+/** The most rows of a page; more make it slow. */
 const mostShown = 1_000;
 
-/** Pages in a row without an entry that are asked for without the user; each takes about a second. */
+/** The most pages in a row without an entry that are loaded without the user; each takes about a second. */
 const mostSearched = 30;
 
 /**
- * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
- * page was loaded: entries that somebody reads do not move. Of very many the next page takes the place of those before it.
+ * Lists page by page. The first page is loaded again every few seconds, so that new entries appear, until a further page was
+ * loaded: entries that somebody reads do not move. In a very long list the next page takes the place of those before it.
  *
  * @param itemsOf a page's entries
  */
@@ -181,13 +181,13 @@ export function usePages<Shape extends z.ZodMiniType, T>(
 
 export interface Action {
   readonly isRunning: boolean;
-  /** Why the last try failed. */
+  /** The reason why the last try failed. */
   readonly error: string | undefined;
-  /** Runs once at a time. Says what it did in a toast; a failure is shown where the action stands, and in a toast. */
+  /** Runs once at a time. A toast tells the result; a failure is also shown beside the button. */
   readonly run: (work: () => Promise<string | undefined>) => Promise<boolean>;
 }
 
-/** Runs what changes something: its work returns the sentence that says what it did. */
+/** Runs a change, whose function returns the sentence of its result. */
 export function useAction(): Action {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<string>();

@@ -15,7 +15,7 @@ export function App() {
   const place = usePlace();
   const session = useSession();
   const [name = ''] = place.path;
-  // Where only the management API is served, its screen is the first.
+  // If only the management API is served, its screen is the first.
   const screen = screens.find((one) => one.path === name && apis.includes(one.api));
   const first = screens.find((one) => apis.includes(one.api));
   const current = screen ?? (name === '' ? first : undefined);
@@ -39,7 +39,7 @@ interface FrameProps {
 }
 
 function Frame({ session, current, place }: FrameProps) {
-  // What the token may do is known before a screen is shown.
+  // The rights of the token are known before a screen is shown.
   const { answer, error, again } = useAsked(
     ownStats,
     session.messaging === undefined ? undefined : { path: 'v2/stats' },
@@ -73,7 +73,7 @@ function Frame({ session, current, place }: FrameProps) {
   );
 }
 
-/** The place of a screen. It gets the focus when another screen comes, so that a screen reader begins there. */
+/** The place of a screen. It gets the focus when the screen changes, so that a screen reader begins there. */
 function Main({ children }: { readonly children: preact.ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -101,7 +101,7 @@ function NoSuchScreen() {
 
 interface NavigationProps {
   readonly current: Screen | undefined;
-  /** What the token may do; undefined until it is known. */
+  /** The rights of the token; undefined until they are known. */
   readonly access: 'read' | 'write' | undefined;
   readonly isSignedIn: (api: Api) => boolean;
 }

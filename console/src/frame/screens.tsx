@@ -1,4 +1,4 @@
-/** All screens, in the order of the navigation. The first is shown where the address names none. */
+/** All screens, in the order of the navigation. The first is shown when the address names none. */
 import type { FunctionComponent } from 'preact';
 import type { Place } from '../place.ts';
 import { Accounts } from '../screens/accounts/accounts.tsx';
@@ -19,9 +19,9 @@ export interface Screen {
   readonly path: string;
   readonly name: string;
   readonly api: Api;
-  /** Gets the whole place: what follows its first segment, and the query, are the screen's own. */
+  /** Gets the whole place: the rest of the path and the query are the screen's own. */
   readonly Screen: FunctionComponent<{ readonly place: Place }>;
-  /** For tokens that may change something only. */
+  /** Only for tokens that may change something. */
   readonly changes?: boolean;
 }
 

@@ -36,7 +36,7 @@ function TokenForm() {
   const [token, setToken] = useState('');
   const action = useAction();
   const submit = async (): Promise<undefined> => {
-    // A pasted token may come with the name that the header has before it.
+    // A pasted token may begin with the scheme of the header.
     const authorization = `Bearer ${token.trim().replace(/^Bearer\s+/i, '')}`;
     await askAs(authorization, ownStats, { path: 'v2/stats' });
     signIn('messaging', authorization);

@@ -6,18 +6,18 @@ import { ask, type Request } from '../api/client.ts';
 import { useAction, type Asked } from '../api/useAsked.ts';
 import { Button, Failure, Loading } from './basics.tsx';
 
-/** Asks the API for a change whose answer says nothing that is shown: with POST unless the request says otherwise. */
+/** Sends a change whose answer is not shown: with POST unless the request has another method. */
 export const change = async (request: Request): Promise<void> => {
   await ask(nothing, { method: 'POST', ...request });
 };
 
 interface ActProps {
   readonly request: Request;
-  /** The sentence that says what was done. */
+  /** The sentence about the result. */
   readonly said: string;
   readonly then: () => void;
   readonly kind?: 'plain' | 'quiet';
-  /** Names the button for screen readers, where its text alone does not. */
+  /** The button's name for screen readers, when its text alone is unclear. */
   readonly label?: string | undefined;
   readonly children: ComponentChildren;
 }
@@ -41,9 +41,9 @@ interface OpensProps {
   readonly name: ComponentChildren;
   readonly kind?: 'plain' | 'main' | 'quiet';
   readonly label?: string | undefined;
-  /** Whether there is nothing to do. A dialogue that is open stays. */
+  /** Whether there is nothing to do. An open dialogue stays. */
   readonly isHidden?: boolean;
-  /** Runs when the dialogue has done what it is for. */
+  /** Called when the dialogue is done. */
   readonly then?: () => void;
   /** Makes the dialogue. */
   readonly children: (close: (isDone: boolean) => void) => ComponentChildren;
@@ -74,8 +74,8 @@ export function Opens({ name, kind = 'plain', label, isHidden, then, children }:
   );
 }
 
-/** What was asked for, once it is there, or why it is not. */
-export function Shown<T>({
+/** Shows an answer once it is loaded, or the reason why it is not. */
+export function Loaded<T>({
   of: { answer, error, again },
   children,
 }: {

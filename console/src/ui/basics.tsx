@@ -7,14 +7,14 @@ export const classes = (...names: readonly (string | false | undefined)[]): stri
 
 interface PageProps {
   readonly title: string;
-  /** What stands beside the title: buttons of the whole screen. */
+  /** The buttons of the whole screen, beside the title. */
   readonly actions?: ComponentChildren;
-  /** Where the way back leads, with its name. */
+  /** The link back, with its name. */
   readonly back?: { readonly href: string; readonly name: string };
   readonly children: ComponentChildren;
 }
 
-/** A screen. Its title is the document's, too. */
+/** A screen. Its title is also the document's. */
 export function Page({ title, actions, back, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Console`;
@@ -79,7 +79,7 @@ export function Button({ kind = 'plain', isBusy = false, type = 'button', disabl
   );
 }
 
-/** A link that looks like a button: for going to another screen. */
+/** A link that looks like a button and leads to another screen. */
 export function ButtonLink({
   kind = 'plain',
   href,
@@ -96,7 +96,7 @@ export function ButtonLink({
   );
 }
 
-/** States with their colours. The text says it too. */
+/** The colours of states. The text names the state too. */
 const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = new Map([
   ['DELIVERED', 'good'],
   ['SUCCESS', 'good'],
@@ -150,7 +150,7 @@ export function State({ state, name }: { readonly state: string; readonly name?:
   return <span class={classes('state', toneOf(state))}>{name ?? nameOfState(state)}</span>;
 }
 
-/** What stands in place of a list that has nothing: it says what to do. */
+/** Stands in place of an empty list, and tells what to do. */
 export function Empty({
   title,
   children,
@@ -166,7 +166,7 @@ export function Empty({
   );
 }
 
-/** Why something is not there, with a way to try again. */
+/** The reason why something is missing, with a button that tries again. */
 export function Failure({ error, again }: { readonly error: string; readonly again?: () => void }) {
   return (
     <div class="failure" role="alert">
@@ -184,14 +184,14 @@ export function Loading() {
   );
 }
 
-/** Facts with their names, such as the settings of a message. Those that are undefined are left out. */
-export function Facts({
+/** Named values, such as the settings of a message. Undefined ones are left out. */
+export function DetailList({
   of,
 }: {
   readonly of: readonly (readonly [name: string, value: ComponentChildren | undefined])[];
 }) {
   return (
-    <dl class="facts">
+    <dl class="detail-list">
       {of.flatMap(([name, value]) =>
         value === undefined
           ? []
@@ -206,7 +206,7 @@ export function Facts({
   );
 }
 
-/** Long texts such as ids and URLs: cut at their end where there is no room, whole in their tooltip. */
+/** A long text such as an id or a URL: cut at its end when space is short, whole in the tooltip. */
 export function Cut({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
   return (
     <span class={classes('cut', isCode && 'code')} title={text}>
@@ -215,10 +215,9 @@ export function Cut({ text, isCode = false }: { readonly text: string; readonly 
   );
 }
 
-/** How long the button says that it has copied, in milliseconds. */
+/** The time, ms, for which the button confirms the copy. */
 const copiedMs = 2_000;
 
-/** Copies a text. */
 export function Copy({
   text,
   children = 'Copy',
@@ -226,7 +225,7 @@ export function Copy({
 }: {
   readonly text: string | (() => string);
   readonly children?: ComponentChildren;
-  /** Says what is copied, where the button's text alone does not. */
+  /** The name of the copied text, when the button's text alone is unclear. */
   readonly label?: string;
 }) {
   const [isCopied, setCopied] = useState(false);
@@ -251,14 +250,14 @@ export function Copy({
 }
 
 const numbers = new Intl.NumberFormat('en');
-/** A whole number as people read it: `12,345`. */
+/** Formats a whole number: `12,345`. */
 export const count = (value: number): string => numbers.format(value);
 /** A number of things: `1 message`, `2 messages`. */
 export const countOf = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
-/** Bytes as people read them, with 1,024 bytes in a KB: `12.3 KB`. */
+/** Formats bytes, with 1,024 bytes in a KB: `12.3 KB`. */
 export function bytes(value: number): string {
   const power = value < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10));
   const shown = value / 1024 ** power;

@@ -5,20 +5,20 @@ import { bytes, Copy } from './basics.tsx';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
 
 interface BodyProps {
-  /** Text, where the body is UTF-8 text. */
+  /** The body, if it is UTF-8 text. */
   readonly text?: string | undefined;
-  /** Base64, where it is not, or is too long for an answer as such. */
+  /** The body in base64, if it is no text, or too long for an answer as text. */
   readonly base64?: string | undefined;
-  /** As in `Content-Type`. */
+  /** The value of `Content-Type`. */
   readonly type?: string | undefined;
-  /** Names the body for screen readers. */
+  /** The body's name for screen readers. */
   readonly label: string;
 }
 
-/** More characters than these are shown on demand only: a page with megabytes of text is slow. */
+/** The most characters that are shown at first: a page with megabytes of text is slow. */
 const shownAtFirst = 20_000;
 
-/** A body: JSON is laid out, other text is shown as it is, and of anything else the size and the type. */
+/** A body: formatted JSON, other text unchanged, and only the size and the type of anything else. */
 export function Body({ text: given, base64, type, label }: BodyProps) {
   const [isWhole, setWhole] = useState(false);
   const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
@@ -66,7 +66,7 @@ function laidOut(text: string): string {
   }
 }
 
-/** What is not kept is said to be so, with its hash. */
+/** A redacted value, with its hash. */
 export function Redacted({ text }: { readonly text: string }) {
   return (
     <span class="redacted" title="It is not kept. The hash tells equal values apart from others.">
@@ -75,7 +75,7 @@ export function Redacted({ text }: { readonly text: string }) {
   );
 }
 
-/** Headers, in the order in which the API has them. */
+/** Headers, in the API's order. */
 export function Headers({
   of,
   label,
@@ -111,8 +111,8 @@ interface RequestShownProps {
   readonly bodyBase64?: string | undefined;
 }
 
-/** The headers and the body of a request, of whatever has them under these names. */
-export function RequestShown({ of: { header, body, bodyBase64 } }: { readonly of: RequestShownProps }) {
+/** The headers and the body of a request, from any object with these fields. */
+export function RequestView({ of: { header, body, bodyBase64 } }: { readonly of: RequestShownProps }) {
   return (
     <>
       <h3>Headers</h3>

@@ -1,4 +1,4 @@
-/** A change of many: of all that match the filters of a list, or of those that are selected. It says first how many they are. */
+/** A bulk change: of all that match the filters of a list, or of the selected ones. It counts them first. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../lambdas/wire/answers.ts';
@@ -8,29 +8,29 @@ import { Confirm } from './dialog.tsx';
 import { showToast } from './toast.tsx';
 
 interface BulkProps {
-  /** Names the change: `Resume`. */
+  /** The verb of the change: `Resume`. */
   readonly verb: string;
-  /** Says that it was made: `resumed`. */
+  /** The past participle: `resumed`. */
   readonly done: string;
-  /** What one of them is called: `run`. */
+  /** The noun for one of them: `run`. */
   readonly noun: string;
   /** The path at which the API counts them, and the query that selects them. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** How many they are, where that is known; then they are not counted. */
+  /** Their number, if it is known; then they are not counted. */
   readonly known?: number | undefined;
   readonly isDangerous?: boolean;
-  /** Says what will happen. */
+  /** Describes the effect. */
   readonly children: ComponentChildren;
-  /** Makes the change part by part, and tells how many each part was. It can be stopped after each part. */
+  /** Makes the change part by part, and yields the size of each part. It can be stopped after each part. */
   readonly work: (query: URLSearchParams) => AsyncIterable<number>;
-  /** The address of what was made of them. */
+  /** The address of the results. */
   readonly linkOf?: () => string | undefined;
   readonly onClose: (isDone: boolean) => void;
 }
 
 export function Bulk({ verb, done, noun, path, query, known, isDangerous = false, ...props }: BulkProps) {
-  // What comes after it was counted is left alone.
+  // Entries after the count are left alone.
   const [selected] = useState(() => upToNow(query));
   const { count, isOver = false, error } = useCount(path, selected, known);
   const [changed, setChanged] = useState<number>();

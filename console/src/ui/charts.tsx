@@ -1,23 +1,23 @@
-/** Small charts in SVG. Each says in words what it shows. */
+/** Small charts in SVG. Each describes itself in words. */
 import { count } from './basics.tsx';
 
 export interface Series {
   readonly name: string;
-  /** The class that gives it its colour. */
+  /** The class for its colour. */
   readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
   readonly values: readonly number[];
 }
 
 interface BarsProps {
-  /** Says what is shown: for screen readers, too. */
+  /** The title, also for screen readers. */
   readonly title: string;
-  /** The name of each place, for its tooltip. */
+  /** The names of the places, for tooltips. */
   readonly names: readonly string[];
   /** Stacked on each other, the first at the bottom. */
   readonly series: readonly Series[];
 }
 
-/** Units of the drawing; it is scaled to its room. */
+/** Units of the drawing, which is scaled to its space. */
 const width = 720;
 const height = 150;
 
@@ -55,7 +55,7 @@ export function Bars({ title, names, series }: BarsProps) {
               {series.map(({ name: of, tone, values }) => {
                 const value = values[place] ?? 0;
                 if (value === 0) return null;
-                // A bar of one in a million is still seen.
+                // A bar of one in a million stays visible.
                 const tall = Math.max(2, (value / top) * height);
                 from -= tall;
                 return <rect key={of} class={tone} x={place * step} y={from} width={bar} height={tall} />;
@@ -90,10 +90,10 @@ export function Meter({
 }: {
   readonly label: string;
   readonly value: number;
-  /** 0 or undefined where there is no limit. */
+  /** 0 or undefined for no limit. */
   readonly most?: number | undefined;
   readonly show?: (value: number) => string;
-  /** Whether it is as it should be when the limit is reached. */
+  /** Whether a reached limit is in order. */
   readonly isFullFine?: boolean;
 }) {
   const isLimited = most !== undefined && most > 0;

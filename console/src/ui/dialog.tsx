@@ -45,22 +45,22 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
 
 interface ConfirmProps {
   readonly title: string;
-  /** Says what will happen, and to how many. */
+  /** Describes the effect, and the number of things. */
   readonly children: ComponentChildren;
-  /** The text of the button that does it. */
+  /** The text of the button that confirms. */
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
-  /** False while it is not known yet what it would do. */
+  /** False while the effect is not known yet. */
   readonly isReady?: boolean;
-  /** Does it, and says what it did; undefined where it has said so. */
+  /** Does the work, and returns the sentence about it; undefined if the work has told it. */
   readonly work: () => Promise<string | undefined>;
-  /** Ends the work before it is done, where that can be. */
+  /** Stops the work, if that is possible. */
   readonly onStop?: () => void;
   readonly onClose: (isDone: boolean) => void;
 }
 
-/** Asks before something is done: whether, or with what. */
+/** Asks before a change: whether to do it, or with which values. */
 export function Confirm({
   title,
   children,
@@ -107,14 +107,14 @@ interface DialogEndProps {
   readonly yes: string;
   readonly isReady?: boolean;
   readonly isDangerous?: boolean;
-  /** Whether to close the dialogue while it runs is to stop it. */
+  /** Whether closing the dialogue stops the work. */
   readonly isStoppable?: boolean;
 }
 
-/** Beside “Cancel 3 messages” the button “Cancel” would say the same. */
+/** Names the button that goes back: beside “Cancel 3 messages” the button “Cancel” would be ambiguous. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
-/** The end of a dialogue's form: why it failed, and its two buttons. */
+/** The end of a dialogue's form: the reason of a failure, and its two buttons. */
 export function DialogEnd({
   action,
   onClose,

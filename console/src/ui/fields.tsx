@@ -7,7 +7,7 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly error?: string | undefined;
-  /** Gets the attributes that tie a control to its label, hint and error. */
+  /** Renders a control with the attributes that tie it to its label, hint and error. */
   readonly children: (control: {
     readonly id: string;
     readonly 'aria-describedby': string | undefined;
@@ -15,7 +15,7 @@ interface FieldProps {
   }) => ComponentChildren;
 }
 
-/** A control with its label, and what it may have and what is wrong with it. */
+/** A control with its label, its hint and its error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const describes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
@@ -53,7 +53,7 @@ interface TextFieldProps {
   readonly autoComplete?: string;
 }
 
-/** The type of an `input` decides what else it may have, which the compiler cannot follow for a type that varies. */
+/** The type of an `input` decides its other attributes, which the compiler cannot follow for a type that varies. */
 const Input = 'input' as unknown as FunctionComponent<LooseInputHTMLAttributes>;
 
 export function TextField({
@@ -142,7 +142,7 @@ export function Checkbox({
   readonly label: string;
   readonly checked: boolean;
   readonly onInput: (checked: boolean) => void;
-  /** Screen readers read it all the same. */
+  /** Whether only screen readers get the label. */
   readonly isLabelHidden?: boolean;
 }) {
   return (

@@ -1,4 +1,4 @@
-/** Filters of a list: they are the query of the screen's address, under the names that the API has for them. */
+/** Filters of a list: the query of the screen's address, with the API's names. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, href, placeOf, type Place } from '../place.ts';
 import { Button } from './basics.tsx';
@@ -9,15 +9,15 @@ export interface FilterField {
   readonly name: string;
   readonly label: string;
   readonly placeholder?: string;
-  /** Values with their names; the first is the one that is not sent. A field without options is a text. */
+  /** Values with their names; the first is not sent. A field without options is a text. */
   readonly options?: readonly (readonly [string, string])[];
-  /** A moment; the API gets Unix milliseconds. */
+  /** Whether the value is a moment; the API gets Unix milliseconds. */
   readonly isTime?: boolean;
-  /** Shown at first; others are behind a button. */
+  /** Whether it is visible at first; others are behind a button. */
   readonly isMain?: boolean;
 }
 
-/** Filters that lists of messages have in common: through what a message came. */
+/** The filters by origin that lists of messages share. */
 export const originFields: readonly FilterField[] = [
   { name: 'topicName', label: 'URL group' },
   { name: 'queueName', label: 'Queue' },
@@ -47,8 +47,8 @@ export const isFiltered = (place: Place, fields: readonly FilterField[]): boolea
   filtersOf(place, fields).size > 0;
 
 /**
- * Sets or removes one value of the query, and goes there. It reads the address itself: what the screen shows may be older, where
- * two filters are set within a moment.
+ * Sets or removes one value of the query, and goes there. It reads the address itself: the screen may be older when two filters
+ * are set within a moment.
  */
 export function setFilter(name: string, value: string): void {
   const { path, query } = placeOf(location.hash);
@@ -102,14 +102,14 @@ export function FilterBar({ place, fields }: FilterBarProps) {
   );
 }
 
-/** How long somebody who types may pause before the list is asked for, in milliseconds. */
+/** The pause in typing, ms, after which the list is loaded. */
 const pauseMs = 400;
 
 function Filter({ field, place }: { readonly field: FilterField; readonly place: Place }) {
   const { name, label, placeholder, options, isTime } = field;
   const value = place.query.get(name) ?? '';
   const [text, setText] = useState(value);
-  // What is typed stays, unless the address gets another value than what was typed has given it.
+  // The typed text stays, unless the address gets another value than from this text.
   const known = useRef(value);
   if (value !== known.current) {
     known.current = value;
@@ -160,7 +160,7 @@ function Filter({ field, place }: { readonly field: FilterField; readonly place:
   );
 }
 
-/** A moment as a `datetime-local` control has it: in the viewer's zone, to the minute. */
+/** Formats a moment for a `datetime-local` control: in the viewer's zone, to the minute. */
 export function localTime(ms: number): string {
   if (!Number.isFinite(ms)) return '';
   const minuteMs = 60_000;

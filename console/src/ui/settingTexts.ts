@@ -1,13 +1,12 @@
-/** The texts of forms about settings, and the headers that they stand for. `lambdas/options/` says which settings there are. */
+/** The texts of forms about settings, and the headers that they stand for. `lambdas/options/` lists the settings. */
 import { fields } from '../../../lambdas/options/described.ts';
 
-/** What is typed, by the canonical name of a setting, or by the name of a part of one; nothing where it is not given. */
+/** Typed texts, by the canonical name of a setting, or of a part of one; absent for no value. */
 export type SettingTexts = Readonly<Record<string, string>>;
 
 /** Settings by canonical name. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
-/** The texts of settings. */
 export const textsOf = (settings: Settings): SettingTexts =>
   Object.fromEntries(
     Object.entries(settings).flatMap(([name, text]): [string, string][] => {
@@ -20,7 +19,7 @@ export const textsOf = (settings: Settings): SettingTexts =>
     }),
   );
 
-/** The settings of texts: empty ones are not given. */
+/** The settings of texts, without the empty ones. */
 export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(fields).flatMap(([name, { parts }]): [string, string][] => {
@@ -49,11 +48,14 @@ export function fieldOfSetting(header: string, sentence: string): string | undef
 
 type Pair = readonly [name: string, value: string];
 
-/** The headers of the settings that are given. */
+/** The headers of the settings with a value. */
 export const settingHeaders = (texts: SettingTexts): readonly Pair[] =>
   [...settingsOf(texts)].map(([name, text]) => [headerOf(name), text]);
 
-/** Puts headers of the service where they can stand: a header has ASCII only, whoever sends it, and the query has the rest. */
+/**
+ * Divides headers of the service between headers and query: a header contains ASCII only, with any client, and the query has the
+ * rest.
+ */
 export function sentAs(pairs: readonly Pair[]): {
   readonly headers: readonly Pair[];
   readonly query: readonly [name: string, value: string][];

@@ -1,4 +1,4 @@
-/** The settings of a message in forms, and as facts. */
+/** The settings of a message in forms, and in lists of details. */
 import type { ComponentChildren } from 'preact';
 import { fields } from '../../../lambdas/options/described.ts';
 import type { FormField, Place } from '../../../lambdas/options/option.ts';
@@ -10,20 +10,20 @@ import type { Settings, SettingTexts } from './settingTexts.ts';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry';
-  /** Those of one place only. */
+  /** Only the settings of this place. */
   readonly place?: Place;
   readonly without?: readonly string[];
   readonly texts: SettingTexts;
   readonly onChange: (changed: SettingTexts) => void;
-  /** The name of the choice to say nothing. */
+  /** The name of the choice without a value. */
   readonly none?: string;
-  /** Sentences by the field that is wrong. */
+  /** Sentences by the wrong field. */
   readonly problems?: Readonly<Record<string, string | undefined>>;
 }
 
 const secondMs = 1_000;
 
-/** The fields of settings. What may stand in them, the service says: it checks them when the form is sent. */
+/** The fields of settings. The service checks their values when the form is sent. */
 export function SettingFields({
   form,
   place,
@@ -83,8 +83,8 @@ export function SettingFields({
   );
 }
 
-/** The settings that an answer shows, for a list of facts; the method stands beside the destination. */
-export function settingFacts(
+/** The settings in an answer, for a list of details; the method stands beside the destination. */
+export function settingDetails(
   of: Parameters<typeof writeOptions>[0],
 ): readonly (readonly [name: string, value: ComponentChildren])[] {
   const settings: Settings = writeOptions(of);

@@ -8,19 +8,19 @@ export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => ComponentChildren;
   readonly isNumber?: boolean;
-  /** The column that takes the room that is left; its texts are cut. */
+  /** Whether the column takes the remaining space; its texts are cut. */
   readonly isWide?: boolean;
 }
 
 interface TableProps<T> {
-  /** Says what is listed: for screen readers. */
+  /** The caption, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  /** Marks a row. */
+  /** Whether a row is marked. */
   readonly isMarked?: (row: T) => boolean;
-  /** Rows can be selected where this is given. */
+  /** Present if rows can be selected. */
   readonly selection?: Selection;
   readonly nameOf?: (row: T) => string;
 }
@@ -101,19 +101,19 @@ export function Table<T>({
   );
 }
 
-/** A list that is loaded page by page: its entries, or why there are none, and the way to more of them. */
+/** A list that is loaded page by page: its entries, or the reason why there are none, and a button for more. */
 export function Listed<T>({
   list,
   empty,
   children,
 }: {
   readonly list: Paged<T>;
-  /** Stands in place of the list when it has nothing. */
+  /** Stands in place of an empty list. */
   readonly empty: ComponentChildren;
   readonly children: (items: readonly T[]) => ComponentChildren;
 }) {
   const { items, error, more, isLoading, isFurther, skipped, again } = list;
-  // Where others take the place of those that were read, they are read from their beginning.
+  // When a page replaces the previous ones, the list is read from its top.
   useEffect(() => {
     if (skipped > 0) scrollTo(0, 0);
   }, [skipped]);

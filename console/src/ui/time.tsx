@@ -24,13 +24,13 @@ const toMinute = new Intl.DateTimeFormat(undefined, {
 
 /** A moment in Unix milliseconds, exactly, in the viewer's zone. */
 export const exactTime = (ms: number): string => exact.format(ms);
-/** The same without its year and its zone. */
+/** The moment without its year and its zone. */
 export const shortTime = (ms: number): string => short.format(ms);
 
-/** The same to the minute. */
+/** The moment to the minute, without its year and its zone. */
 export const timeToMinute = (ms: number): string => toMinute.format(ms);
 
-/** Beyond this, `Date` and its formats have no answer: a moment that far away is a mistake of the service's clock. */
+/** The limit of `Date` and its formats: a later moment is an error of the service's clock. */
 const latest = 8.64e15;
 
 const secondMs = 1_000;
@@ -41,7 +41,7 @@ const steps = [
   ['s', secondMs],
 ] as const;
 
-/** A length of time in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
+/** Formats a length of time in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
 export function duration(ms: number): string {
   if (ms < secondMs) return `${Math.round(ms)} ms`;
   if (ms < 10 * secondMs && ms % secondMs !== 0) return `${(ms / secondMs).toFixed(1)} s`;
@@ -54,7 +54,7 @@ export function duration(ms: number): string {
   return parts.slice(0, 2).join(' ');
 }
 
-/** How far a moment is away: `12 s ago`, `in 3 min`. */
+/** Formats the distance of a moment: `12 s ago`, `in 3 min`. */
 export function away(ms: number, from: number): string {
   const distance = Math.abs(from - ms);
   if (distance < secondMs) return 'now';
@@ -63,11 +63,14 @@ export function away(ms: number, from: number): string {
   return ms > from ? `in ${text}` : `${text} ago`;
 }
 
-/** Are told the present every second: all times of a page change together. */
+/** Functions that get the present every second: all times of a page change together. */
 const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
-/** What follows from the present, in Unix milliseconds. Only what changes is drawn again: a page may have a thousand times. */
+/**
+ * A value that follows from the present, in Unix milliseconds. Only changed values are drawn again: a page may have a thousand
+ * times.
+ */
 function useOfNow<T extends string | number>(at: (now: number) => T): T {
   const [, setValue] = useState(() => at(Date.now()));
   const latest = useRef(at);

@@ -4,13 +4,13 @@ interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: 'done' | 'failure';
-  /** The address of what it is about. */
+  /** The address of its subject. */
   readonly link?: string | undefined;
 }
 
 /** Long enough to read two sentences, in milliseconds. */
 const shownMs = 6_000;
-/** More than these would cover the page. */
+/** The most toasts at once; more would cover the page. */
 const mostShown = 4;
 
 let toasts: readonly Toast[] = [];

@@ -1,4 +1,4 @@
-/** One account: what it has used, its limits, and what an operator can do with it. */
+/** One account: its usage, its limits, and the actions of an operator. */
 import { useState } from 'preact/hooks';
 import { account, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
@@ -6,8 +6,8 @@ import { limitNames, limitTable, type LimitName } from '../../../../lambdas/valu
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Act, Opens, Shown } from '../../ui/act.tsx';
-import { bytes, Card, count, countOf, Cut, Facts, Page, State } from '../../ui/basics.tsx';
+import { Act, Opens, Loaded } from '../../ui/act.tsx';
+import { bytes, Card, count, countOf, Cut, DetailList, Page, State } from '../../ui/basics.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -35,7 +35,7 @@ export function OneAccount({ id }: { readonly id: string }) {
           }}
         />
       )}
-      <Shown of={asked}>{(of) => <Details of={of} />}</Shown>
+      <Loaded of={asked}>{(of) => <Details of={of} />}</Loaded>
     </Page>
   );
 }
@@ -125,7 +125,7 @@ function Details({ of }: { readonly of: Account }) {
   return (
     <>
       <Card>
-        <Facts
+        <DetailList
           of={[
             ['State', <State state={of.state} />],
             ['Id', <code>{of.id}</code>],
@@ -137,7 +137,7 @@ function Details({ of }: { readonly of: Account }) {
           ]}
         />
       </Card>
-      <Shown of={asked}>
+      <Loaded of={asked}>
         {(used) => (
           <Card title="Use">
             <div class="grid">
@@ -162,7 +162,7 @@ function Details({ of }: { readonly of: Account }) {
             />
           </Card>
         )}
-      </Shown>
+      </Loaded>
       <Card title="Limits">
         <Table
           caption="Limits of the account"
@@ -202,7 +202,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
     const changed = Object.entries(fields).filter(([name, value]) => value !== before[name]);
     const isText = (name: string): boolean => name === 'customer_id' || name === 'type';
     const body = Object.fromEntries(
-      // Null is the plan's own value.
+      // Null restores the plan's own value.
       changed.map(([name, value]) => [name, isText(name) ? value : value === '' ? null : Number(value)]),
     );
     await ask(account, management({ method: 'PATCH', path: path`v2/svc/users/${of.id}`, body }));

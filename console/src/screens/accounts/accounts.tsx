@@ -14,7 +14,7 @@ import { Time } from '../../ui/time.tsx';
 import { OneAccount } from './account.tsx';
 import { dollars, Tokens } from './parts.tsx';
 
-/** What an account has used is asked for each that is shown, so they are few. */
+/** Accounts of a page. Few, because the usage of each takes a request. */
 const pageLength = 25;
 
 export function Accounts({ place: { path: place } }: { readonly place: Place }) {
@@ -24,7 +24,7 @@ export function Accounts({ place: { path: place } }: { readonly place: Place }) 
 
 function AllAccounts() {
   const request: Request = { api: 'management', path: 'v2/svc/users', query: { count: pageLength } };
-  // It is not asked for again and again: the tokens of all accounts are in it.
+  // The list is loaded once: the tokens of all accounts are in it.
   const list = usePages(accounts, request, (all) => all, 0);
   const [made, setMade] = useState<Answer<typeof account>>();
   const make = (
@@ -75,7 +75,7 @@ function AllAccounts() {
   );
 }
 
-/** What an account has cost this month, of its budget. */
+/** The cost of an account this month, with its budget. */
 function Used({ id, budget }: { readonly id: string; readonly budget: number }) {
   const { answer, error } = useAsked(accountStats, { api: 'management', path: path`v2/svc/stats/${id}` });
   if (answer === undefined) return <span title={error}>{error === undefined ? '…' : 'not known'}</span>;

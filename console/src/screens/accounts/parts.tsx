@@ -1,14 +1,14 @@
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { account } from '../../../../lambdas/wire/accountAnswers.ts';
-import { Button, Card, Copy, Facts } from '../../ui/basics.tsx';
+import { Button, Card, Copy, DetailList } from '../../ui/basics.tsx';
 
 export type Account = Answer<typeof account>;
 
 const amounts = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
-/** Dollars as people read them: `$1,234.50`. */
+/** Formats dollars: `$1,234.50`. */
 export const dollars = (amount: number): string => amounts.format(amount);
 
-/** The tokens of an account that was made just now, or got new ones. They are shown here and nowhere else. */
+/** The tokens of an account that was just created, or got new ones. They are shown here and nowhere else. */
 export function Tokens({ of, onClose }: { readonly of: Account; readonly onClose: () => void }) {
   return (
     <Card
@@ -16,7 +16,7 @@ export function Tokens({ of, onClose }: { readonly of: Account; readonly onClose
       actions={<Button onClick={onClose}>I have them</Button>}
     >
       <p class="hint">Take them now: the console does not show them again.</p>
-      <Facts
+      <DetailList
         of={[
           ['For all operations', <Token name="token" value={of.token} />],
           ['For those that change nothing', <Token name="read-only token" value={of.read_only_token} />],

@@ -1,4 +1,4 @@
-/** Buttons that send dead letters again, or delete them: one, those that are selected, or all that match. */
+/** Buttons that retry dead letters, or delete them: one, the selected ones, or all that match. */
 import { useRef, useState } from 'preact/hooks';
 import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
@@ -9,14 +9,14 @@ import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts
 import { hrefOfMessages } from '../messages/links.ts';
 
 interface ActsProps {
-  /** Says which, behind the verb: `all 12`. */
+  /** The words behind the verb: `all 12`. */
   readonly which: string;
-  /** Whether there are none. */
+  /** Whether there are no dead letters. */
   readonly isHidden?: boolean;
-  /** Those with these ids, or else all that the query selects. */
+  /** The ids of the dead letters; absent for all that the query selects. */
   readonly ids?: readonly string[];
   readonly query: URLSearchParams;
-  /** What the query looks for, in words. */
+  /** The query in words. */
   readonly words?: string;
   /** @param sent the new messages' ids */
   readonly then: (sent: readonly string[]) => void;
@@ -54,7 +54,7 @@ type DialogProps = Omit<ActsProps, 'which' | 'isHidden' | 'then'> & {
 
 const deadLetters = { noun: 'dead letter', path: 'v2/dlq/count' } as const;
 
-/** Dead letters of one request: between two there is progress to show, and a moment to stop at. */
+/** Dead letters of one request: between two requests the progress is shown, and the user may stop. */
 const atOnce = 100;
 
 /** The queries of a bulk operation, each for one request or, with cursors, more. */
@@ -77,7 +77,7 @@ function Retry({
   onClose,
   ...props
 }: DialogProps & { readonly sent: { current: readonly string[] } }) {
-  // It is about those that were selected when it was opened, also where the list has other ones now.
+  // The dialogue keeps the selection of its opening, even if the list changes.
   const [ids] = useState(props.ids);
   const [texts, setTexts] = useState<SettingTexts>({});
   return (

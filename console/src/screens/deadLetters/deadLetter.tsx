@@ -1,13 +1,13 @@
-/** One dead letter: why it failed, and what was sent. */
+/** One dead letter: the reason of its failure, and the message. */
 import { deadLetter, logPage, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
-import { Shown } from '../../ui/act.tsx';
-import { Card, Facts, Page, State } from '../../ui/basics.tsx';
-import { Body, contentTypeOf, Headers, RequestShown } from '../../ui/body.tsx';
-import { settingFacts } from '../../ui/settings.tsx';
+import { Loaded } from '../../ui/act.tsx';
+import { Card, DetailList, Page, State } from '../../ui/basics.tsx';
+import { Body, contentTypeOf, Headers, RequestView } from '../../ui/body.tsx';
+import { settingDetails } from '../../ui/settings.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Happened } from '../messages/happened.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
@@ -42,7 +42,7 @@ export function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly 
         )
       }
     >
-      <Shown of={asked}>{(letter) => <Details of={letter} />}</Shown>
+      <Loaded of={asked}>{(letter) => <Details of={letter} />}</Loaded>
     </Page>
   );
 }
@@ -51,7 +51,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
   return (
     <>
       <Card title="Why it failed">
-        <Facts
+        <DetailList
           of={[
             ['Last answer', <Status of={letter.responseStatus} />],
             ['Error', letter.error],
@@ -76,10 +76,10 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
       </Card>
       <Attempts messageId={letter.messageId} />
       <Card title="Request">
-        <RequestShown of={letter} />
+        <RequestView of={letter} />
       </Card>
       <Card title="Settings">
-        <Facts
+        <DetailList
           of={[
             ['Message', <a href={href(['messages', letter.messageId])}>{letter.messageId}</a>],
             ['Dead letter', letter.dlqId],
@@ -92,7 +92,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
               'Schedule',
               letter.scheduleId && <a href={href(['schedules', letter.scheduleId])}>{letter.scheduleId}</a>,
             ],
-            ...settingFacts(letter),
+            ...settingDetails(letter),
           ]}
         />
       </Card>
@@ -100,12 +100,12 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
   );
 }
 
-/** What the log has of a message. */
+/** The log of a message. */
 function Attempts({ messageId }: { readonly messageId: string }) {
   const asked = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId } });
   return (
     <Card title="What happened">
-      <Shown of={asked}>
+      <Loaded of={asked}>
         {({ logs }) =>
           logs.length === 0 ? (
             <p class="hint">The log does not have it any more.</p>
@@ -117,7 +117,7 @@ function Attempts({ messageId }: { readonly messageId: string }) {
             </ol>
           )
         }
-      </Shown>
+      </Loaded>
     </Card>
   );
 }

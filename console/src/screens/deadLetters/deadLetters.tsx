@@ -1,4 +1,4 @@
-/** Dead letters: what failed for good, why, and sending it again. */
+/** Dead letters: messages that failed for good, with the reasons, and buttons that retry them. */
 import { useState } from 'preact/hooks';
 import {
   deadLetterCount,
@@ -38,7 +38,10 @@ export function DeadLetters({ place }: { readonly place: Place }) {
   return dlqId === undefined ? <List place={place} /> : <DeadLetter dlqId={dlqId} place={place} />;
 }
 
-/** A count reads all that it counts, so it is asked for less often than the list, and where there are many, once. */
+/**
+ * The interval of counts, ms. A count reads all that it counts, so it is made less often than the list, and only once for many
+ * entries.
+ */
 const countedEveryMs = 10_000;
 const mostCountedOften = 1_000;
 
@@ -55,7 +58,7 @@ function List({ place }: { readonly place: Place }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const number = counted.answer?.count ?? 0;
   if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
-  // What a filter hides, or what is gone, is not meant any more.
+  // Entries that a filter hides, or that are gone, are no longer selected.
   const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
   const all = counted.cursor === undefined ? `all ${count(number)}` : 'all';
   const which = isFiltered(place, fields) ? `${all} that match` : all;
@@ -138,7 +141,7 @@ function List({ place }: { readonly place: Place }) {
   );
 }
 
-/** Says what a filter looks for. */
+/** Describes a filter in words. */
 const inWords = (query: URLSearchParams): string =>
   fields
     .flatMap(({ name, label, isTime }) =>

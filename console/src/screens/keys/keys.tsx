@@ -4,7 +4,7 @@ import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
-import { Opens, Shown } from '../../ui/act.tsx';
+import { Opens, Loaded } from '../../ui/act.tsx';
 import { Button, Card, Copy, Page } from '../../ui/basics.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 
@@ -45,7 +45,7 @@ export function Keys() {
         )
       }
     >
-      <Shown of={asked}>
+      <Loaded of={asked}>
         {({ current, next }) => (
           <Card title="Signing keys">
             <p class="hint">
@@ -56,12 +56,12 @@ export function Keys() {
             <Secret name="Next key" hint="It is the current key after the next rotation." text={next} />
           </Card>
         )}
-      </Shown>
+      </Loaded>
     </Page>
   );
 }
 
-/** A secret that is shown on demand only: somebody may look over the shoulder. */
+/** A secret that is shown on demand only: somebody may watch the screen. */
 function Secret({
   name,
   hint,

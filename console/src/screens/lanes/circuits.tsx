@@ -10,7 +10,7 @@ import { Time } from '../../ui/time.tsx';
 
 type Circuit = Answer<typeof circuit>;
 
-/** Lists the open circuits; nothing where there are none. */
+/** Lists the open circuits; nothing when there are none. */
 export function Circuits() {
   const mayWrite = useMayWrite();
   const page = usePages(circuits, { path: 'v2/circuits' }, (all) => all);

@@ -5,7 +5,7 @@ import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Act, change, Opens, Shown } from '../../ui/act.tsx';
+import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
 import { Card, count, Cut, Empty, Page, State } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Meter } from '../../ui/charts.tsx';
@@ -126,7 +126,7 @@ function OneKey({ name }: { readonly name: string }) {
         )
       }
     >
-      <Shown of={asked}>
+      <Loaded of={asked}>
         {(one) => (
           <Card>
             <p>
@@ -151,7 +151,7 @@ function OneKey({ name }: { readonly name: string }) {
             </div>
           </Card>
         )}
-      </Shown>
+      </Loaded>
     </Page>
   );
 }

@@ -28,7 +28,7 @@ export function GlobalParallelism() {
 }
 
 interface PauseProps {
-  /** As the API's paths have it. */
+  /** The name in the API's paths. */
   readonly of: 'queues' | 'flowControl';
   readonly name: string;
   readonly isPaused: boolean;
@@ -36,7 +36,7 @@ interface PauseProps {
   readonly isQuiet?: boolean;
 }
 
-/** Pauses a lane, or lets it go on. */
+/** Pauses a lane, or resumes it. */
 export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps) {
   const verb = isPaused ? 'Resume' : 'Pause';
   return (

@@ -5,8 +5,8 @@ import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
-import { change, Opens, Shown } from '../../ui/act.tsx';
-import { Card, count, countOf, Empty, Facts, Page } from '../../ui/basics.tsx';
+import { change, Opens, Loaded } from '../../ui/act.tsx';
+import { Card, count, countOf, Empty, DetailList, Page } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed, Table, type Column } from '../../ui/table.tsx';
@@ -90,10 +90,10 @@ function OneQueue({ name }: { readonly name: string }) {
         )
       }
     >
-      <Shown of={asked}>
+      <Loaded of={asked}>
         {({ paused, lag, parallelism, createdAt, updatedAt }) => (
           <Card>
-            <Facts
+            <DetailList
               of={[
                 ['State', <LaneState isPaused={paused} />],
                 ['Waiting or on their way', count(lag)],
@@ -104,7 +104,7 @@ function OneQueue({ name }: { readonly name: string }) {
             />
           </Card>
         )}
-      </Shown>
+      </Loaded>
     </Page>
   );
 }

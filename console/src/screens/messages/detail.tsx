@@ -1,4 +1,4 @@
-/** One message: how it stands, what happened to it, and what can be done with it. */
+/** One message: its status, its history, and the actions on it. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
@@ -14,11 +14,21 @@ import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { Button, ButtonLink, Card, Copy, Facts, Failure, Loading, Page, State } from '../../ui/basics.tsx';
-import { RequestShown } from '../../ui/body.tsx';
+import {
+  Button,
+  ButtonLink,
+  Card,
+  Copy,
+  DetailList,
+  Failure,
+  Loading,
+  Page,
+  State,
+} from '../../ui/basics.tsx';
+import { RequestView } from '../../ui/body.tsx';
 import { change, Opens } from '../../ui/act.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { settingFacts } from '../../ui/settings.tsx';
+import { settingDetails } from '../../ui/settings.tsx';
 import { Listed } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
@@ -32,7 +42,7 @@ type Message = Readable<z.infer<typeof messageInAnyState>>;
 
 export function MessageDetail({ messageId }: { readonly messageId: string }) {
   const [isOver, setOver] = useState(false);
-  // What has ended changes no more.
+  // The log of an ended message does not change.
   const log = usePages(
     logPage,
     { path: 'v2/logs', query: { messageIds: messageId } },
@@ -40,7 +50,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     isOver ? 0 : oftenMs,
   );
   const newest = log.items?.[0];
-  // The message, which may be large, is asked for behind the log, and again when that has something new: so it never shows less.
+  // The message, which may be large, is loaded after the log, and again when the log has new entries: so it never shows less.
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
@@ -75,7 +85,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
           </Card>
           {answer.callbackIds.length > 0 && <Callbacks ids={answer.callbackIds} />}
           <Card title="Request">
-            <RequestShown of={answer} />
+            <RequestView of={answer} />
           </Card>
         </>
       )}
@@ -130,7 +140,7 @@ function Actions({ of, again }: { readonly of: Message; readonly again: () => vo
   );
 }
 
-/** A link to the screen of something that has a name, where there is one. */
+/** Links to the screen of something by its name, if it has one. */
 const named = (screen: string, name: string | undefined): ComponentChildren | undefined =>
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
@@ -148,7 +158,7 @@ function Status({ of }: { readonly of: Message }) {
           {of.method} {of.url}
         </code>
       </p>
-      <Facts
+      <DetailList
         of={[
           ['Published', <Time at={of.createdAt} isExact />],
           ['Next delivery', nextDeliveryTime && <Time at={nextDeliveryTime} />],
@@ -171,7 +181,7 @@ function Status({ of }: { readonly of: Message }) {
           ['Queue', named('queues', of.queueName)],
           ['Schedule', named('schedules', of.scheduleId)],
           ['Workflow run', named('runs', of.workflowRunId)],
-          ...settingFacts(of),
+          ...settingDetails(of),
           ['Published from', of.callerIp],
         ]}
       />
@@ -179,7 +189,7 @@ function Status({ of }: { readonly of: Message }) {
   );
 }
 
-/** The messages that tell others of this one. */
+/** The callback messages about this message. */
 function Callbacks({ ids }: { readonly ids: readonly string[] }) {
   const list = usePages(
     messagePage,

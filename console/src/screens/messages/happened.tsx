@@ -4,7 +4,7 @@ import { duration, Time } from '../../ui/time.tsx';
 import { statusOf } from './messageTable.tsx';
 import type { Happening } from './timeline.ts';
 
-/** The states of the log that the timeline says in other words. */
+/** The states of the log with other words in the timeline. */
 const names: Readonly<Record<string, string>> = {
   CREATED: 'published',
   RETRY: 'failed',
@@ -12,13 +12,13 @@ const names: Readonly<Record<string, string>> = {
   HELD: 'waits for its host',
 };
 
-/** An entry of a message's timeline: an attempt with its answer, or what else happened. */
+/** An entry of a message's timeline: an attempt with its answer, or another event. */
 export function Happened({
   one: { at, last, failure, tookMs },
   isOpen,
 }: {
   readonly one: Happening;
-  /** Shows the answer at once. */
+  /** Whether the answer is open at first. */
   readonly isOpen: boolean;
 }) {
   const { state, retried, nextDeliveryTime } = last;

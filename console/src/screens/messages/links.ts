@@ -1,12 +1,12 @@
 import { href, type Query } from '../../place.ts';
 
-/** An address with more ids than these is longer than some programs take. */
+/** The most ids in an address; more make it too long for some programs. */
 const mostIds = 50;
 
 /**
- * Makes the address at which messages are seen: one by itself, some as a list.
+ * Makes the address of messages: a single one, or a list.
  *
- * @param instead the filter of the list where they are too many for an address
+ * @param instead the filter of the list when the ids are too many for an address
  */
 export function hrefOfMessages(ids: readonly string[], instead: Query = {}): string {
   const [only] = ids;

@@ -13,7 +13,7 @@ export function MessageTable({
   caption,
   of,
 }: {
-  /** Says which they are: for screen readers. */
+  /** The caption, for screen readers. */
   readonly caption: string;
   readonly of: readonly ListedMessage[];
 }) {

@@ -1,4 +1,4 @@
-/** Messages: what waits, and what became of what was sent. */
+/** Messages: those that wait, and the outcomes of those that were sent. */
 import { cancelled, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { pagesOf } from '../../api/client.ts';
@@ -19,7 +19,7 @@ import { Listed } from '../../ui/table.tsx';
 import { MessageDetail } from './detail.tsx';
 import { MessageTable } from './messageTable.tsx';
 
-/** The states of what can be cancelled. */
+/** The states of messages that can be cancelled. */
 const waiting = 'CREATED,RETRY';
 
 const fields: readonly FilterField[] = [
@@ -49,7 +49,7 @@ export function Messages({ place }: { readonly place: Place }) {
   return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
 }
 
-/** Cancels all that wait and match the filters. Other filters are for what has ended. */
+/** Cancels all waiting messages that match the filters. Other filters are for ended messages. */
 function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
   const selected = new URLSearchParams(query);
   selected.delete('state');

@@ -1,4 +1,4 @@
-/** What happened to a message, of the entries of its log. */
+/** The history of a message, from the entries of its log. */
 import type * as z from 'zod/mini';
 import type { logEntry } from '../../../../lambdas/wire/answers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
@@ -7,17 +7,17 @@ export type LogEntry = Readable<z.infer<typeof logEntry>>;
 
 /** An attempt, or another event of a message. */
 export interface Happening {
-  /** Unix milliseconds at which it began. */
+  /** The start, in Unix milliseconds. */
   readonly at: number;
   /** The newest of its entries. */
   readonly last: LogEntry;
-  /** Of an attempt that failed: its answer. */
+  /** The answer of a failed attempt. */
   readonly failure: LogEntry | undefined;
-  /** Milliseconds that an attempt took; undefined for what has no length. */
+  /** Milliseconds that an attempt took; undefined for an event without a length. */
   readonly tookMs: number | undefined;
 }
 
-/** Puts the entries of each attempt together. Both lists have the newest first. */
+/** Groups the entries of each attempt. Both lists have the newest first. */
 export function happeningsOf(entries: readonly LogEntry[]): readonly Happening[] {
   const groups = new Map<string, LogEntry[]>();
   for (const entry of entries) {

@@ -1,4 +1,4 @@
-/** The account at a glance: today against its limits, what was delivered and failed, and what fails most. */
+/** The account at a glance: today against its limits, the delivered and failed messages, and the most frequent failures. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
 import { deadLetterCount } from '../../../../lambdas/wire/answers.ts';
@@ -9,7 +9,7 @@ import { baseUrl } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Button, ButtonLink, bytes, Card, count, Empty, Page } from '../../ui/basics.tsx';
-import { Shown } from '../../ui/act.tsx';
+import { Loaded } from '../../ui/act.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { setFilter } from '../../ui/filters.tsx';
@@ -22,7 +22,7 @@ import { waitingByDay, waitingByHour } from './waiting.ts';
 
 type Stats = Readable<z.infer<typeof ownStats>>;
 
-/** What an account has used moves slowly. */
+/** The interval of requests for the usage, which changes slowly. */
 const everyMs = 10_000;
 
 /** `?over=days` shows 30 days in place of 48 hours. */
@@ -30,7 +30,7 @@ export function Overview({ place }: { readonly place: Place }) {
   const stats = useAsked(ownStats, { path: 'v2/stats' }, everyMs);
   return (
     <Page title="Overview">
-      <Shown of={stats}>
+      <Loaded of={stats}>
         {(of) =>
           isUntouched(of) ? (
             <Beginning />
@@ -43,7 +43,7 @@ export function Overview({ place }: { readonly place: Place }) {
             </>
           )
         }
-      </Shown>
+      </Loaded>
     </Page>
   );
 }
@@ -51,7 +51,7 @@ export function Overview({ place }: { readonly place: Place }) {
 const isUntouched = ({ days, deadLetters }: Stats): boolean =>
   deadLetters === 0 && days.every(({ accepted, delivered }) => accepted === 0 && delivered === 0);
 
-/** What an account begins with. */
+/** The first steps with a new account. */
 function Beginning() {
   const mayWrite = useMayWrite();
   const first = { ...emptyDraft, destination: 'https://example.com/orders', body: '{"hello":"world"}' };
@@ -180,7 +180,7 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
       {hasNone ? (
         <p class="hint">There are no dead letters.</p>
       ) : (
-        <Shown of={groups}>
+        <Loaded of={groups}>
           {({ groups }) => (
             <Table
               caption="Dead letters by host and status, the most frequent first"
@@ -200,11 +200,11 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
               ]}
             />
           )}
-        </Shown>
+        </Loaded>
       )}
     </Card>
   );
 }
 
-/** More are in the list of dead letters. */
+/** The most groups; the list of dead letters has all. */
 const mostGroups = 10;

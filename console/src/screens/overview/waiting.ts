@@ -1,4 +1,4 @@
-/** How many messages waited at the end of each of several times, as follows from how many came and ended. */
+/** Computes how many messages waited at the end of each of several periods from the numbers that came and ended. */
 
 export interface Flow {
   readonly accepted: number;
@@ -7,7 +7,7 @@ export interface Flow {
   readonly cancelled: number;
 }
 
-/** Times that follow one another, the oldest first. */
+/** Consecutive periods, the oldest first. */
 export interface Flows {
   readonly days: readonly (Flow & { readonly day: string })[];
   /** Their beginnings, in Unix milliseconds. */
@@ -17,17 +17,17 @@ export interface Flows {
 const change = ({ accepted, delivered, failed, cancelled }: Flow): number =>
   accepted - delivered - failed - cancelled;
 
-/** @param before how many waited when the first time began */
+/** @param before the number that waited when the first period began */
 function waitingFrom(flows: readonly Flow[], before: number): readonly number[] {
   let waiting = before;
-  // What is accepted is not counted exactly, and without this there might be less than nothing.
+  // The count of accepted messages is not exact, so without this the number might be negative.
   return flows.map((flow) => (waiting = Math.max(0, waiting + change(flow))));
 }
 
-/** By the end of each day. Nothing counts as waiting before the first. */
+/** The numbers at the end of each day. Nothing counts as waiting before the first. */
 export const waitingByDay = ({ days }: Flows): readonly number[] => waitingFrom(days, 0);
 
-/** By the end of each hour. The first is one of a day's, of which those before it are not known one by one. */
+/** The numbers at the end of each hour. The first hour is one of a day, whose earlier hours are not known one by one. */
 export function waitingByHour(flows: Flows): readonly number[] {
   const dayOf = (hour: number): string => new Date(hour).toISOString().slice(0, 10);
   const { days, hours } = flows;

@@ -2,15 +2,17 @@
 import { headerOf, settingsOf } from '../../ui/settingTexts.ts';
 import { headerPairs, isSetting, type Draft } from './draft.ts';
 
-/** JSON is TypeScript. */
+/** Writes a value as JSON, which is TypeScript. */
 const literal = (value: unknown): string => JSON.stringify(value);
 
-/** A whole number as such; what is none is left for the compiler to refuse. */
+/** Writes a whole number; the compiler refuses any other text. */
 const whole = (text: string): string => (/^\d{1,15}$/.test(text) ? String(Number(text)) : literal(text));
 
 const unitSeconds: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, s: 1 };
 
-/** A duration: one with a single unit as it is, and one with several in seconds, because the client's type knows no other. */
+/**
+ * Writes a duration: with a single unit unchanged, and with several in seconds, because the client's type allows one unit only.
+ */
 function duration(text: string): string {
   if (/^(0|[1-9]\d*)[smhd]$/.test(text)) return literal(text);
   if (!/^(\d+[smhd]?)+$/.test(text)) return literal(text);
@@ -22,7 +24,7 @@ function duration(text: string): string {
 
 type Property = readonly [name: string, value: string];
 
-/** The names that the client has for settings, and how their values are written. Others go as headers. */
+/** The client's names of settings, and the form of their values. Other settings are written as headers. */
 const names: Readonly<Record<string, readonly [name: string, as: (text: string) => string]>> = {
   method: ['method', literal],
   delay: ['delay', duration],
@@ -42,10 +44,7 @@ const limits = { parallelism: whole, rate: whole, period: duration };
 const object = (properties: readonly Property[], indent: string): string =>
   `{\n${properties.map(([name, value]) => `${indent}  ${name}: ${value},\n`).join('')}${indent}}`;
 
-/**
- * Whether a JSON text is the same when it was read and written again, as the client does it. A key `__proto__` means something
- * else in code.
- */
+/** Whether a JSON text stays the same when the client parses and writes it. A key `__proto__` means something else in code. */
 function isPlainJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);

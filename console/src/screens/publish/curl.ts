@@ -1,4 +1,4 @@
-/** A request to publish as a command of a shell. */
+/** A request to publish as a shell command. */
 import { base64Of } from '../../ui/base64.ts';
 import { requestOf, type Draft } from './draft.ts';
 
@@ -31,9 +31,9 @@ export function curlOf(draft: Draft, baseUrl: string): string {
     `${piped === undefined ? '' : `${piped} | `}curl ${quoted(url)}`,
     ...(hasBody ? [] : ['-X POST']),
     '-H "Authorization: Bearer $SVC_TOKEN"',
-    // curl adds a type of its own unless it is told that there is none.
+    // curl adds a type of its own unless the header is removed.
     ...(hasBody && !hasType ? [`-H 'Content-Type:'`] : []),
-    // A header without a value ends in a semicolon there.
+    // curl takes a header without a value with a semicolon at its end.
     ...headers.map(([name, value]) => `-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`),
     ...(piped !== undefined ? ['--data-binary @-'] : hasBody ? [`--data-raw ${quoted(body)}`] : []),
   ].join(' \\\n  ');

@@ -1,4 +1,4 @@
-/** What the form has: a message that is about to be published, and the request that publishes it. */
+/** The content of the form: a message that is about to be published, and the request that publishes it. */
 
 import type * as z from 'zod/mini';
 import type { messageInAnyState } from '../../../../lambdas/wire/answers.ts';
@@ -9,7 +9,7 @@ import { textOf } from '../../ui/base64.ts';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
 import { fieldOfSetting, sentAs, settingHeaders, textsOf, type SettingTexts } from '../../ui/settingTexts.ts';
 
-/** Texts as they are typed; empty where nothing is said. */
+/** Typed texts; empty for no value. */
 export interface Draft {
   /** A URL, or the name of a URL group. */
   readonly destination: string;
@@ -17,7 +17,7 @@ export interface Draft {
   /** A line for each header: `Name: value`. */
   readonly headers: string;
   readonly body: string;
-  /** The body of a message that is no text; it is sent as it is. */
+  /** The body of a message that is no text; it is sent unchanged. */
   readonly bodyBase64?: string | undefined;
   readonly queue: string;
   readonly settings: SettingTexts;
@@ -35,10 +35,9 @@ export const emptyDraft: Draft = {
 const secondMs = 1_000;
 
 /**
- * The draft that makes a message again, as far as the API shows it: what is redacted stands there as its hash, and must be
- * replaced.
+ * The draft that makes a message again, from the API's answer: redacted values appear as their hash, and must be replaced.
  *
- * @param now Unix milliseconds: a moment before it is none to wait for
+ * @param now Unix milliseconds; a delay that has passed is left out
  */
 export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, now: number): Draft {
   const { header, bodyBase64, notBefore } = message;
@@ -61,12 +60,12 @@ export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, no
 
 export type Pair = readonly [name: string, value: string];
 
-/** The headers of a draft; none as long as a line is no header. */
+/** The headers of a draft; none as long as a line is not a header. */
 export function headerPairs({ headers }: Pick<Draft, 'headers'>): readonly Pair[] {
   return linesOf(headers).pairs;
 }
 
-/** Reads headers, or says what is wrong with them. */
+/** Reads headers, or describes the problem with them. */
 function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly problem?: string } {
   try {
     return { pairs: fromLines(text) };
@@ -78,7 +77,7 @@ function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly prob
 /** Lines with such a name configure the delivery, and the destination does not get them. */
 export const isSetting = (name: string): boolean => /^svc-/i.test(name);
 
-/** Sentences by the field that is wrong: one of the draft, or of a setting. The API checks all else, and says so better. */
+/** Sentences by the wrong field: one of the draft, or of a setting. The API checks everything else, and explains it better. */
 export type Problems = Readonly<Record<string, string>>;
 
 export function problemsOf(draft: Draft): Problems {
@@ -96,7 +95,7 @@ export function problemsOf(draft: Draft): Problems {
   return problems;
 }
 
-/** Finds the field that a sentence of the API is about; undefined where it is about none. */
+/** Finds the field that a sentence of the API is about; undefined for other sentences. */
 export function fieldOf(sentence: string): string | undefined {
   const [setting] = /svc-[\w-]+/i.exec(sentence) ?? [];
   if (setting !== undefined) return fieldOfSetting(setting, sentence) ?? 'headers';
@@ -108,12 +107,12 @@ export function fieldOf(sentence: string): string | undefined {
 
 /** The request that publishes a draft. */
 export interface PublishRequest {
-  /** From `v2/` on, encoded. */
+  /** The path from `v2/` on, encoded. */
   readonly path: string;
   readonly headers: readonly Pair[];
-  /** Settings whose values a header cannot have. */
+  /** Settings whose values a header cannot contain. */
   readonly query: readonly Pair[];
-  /** Undefined for none. */
+  /** Undefined for no body. */
   readonly body?: string | undefined;
   readonly bodyBase64?: string | undefined;
 }
@@ -131,7 +130,7 @@ export function requestOf(draft: Draft): PublishRequest {
   return {
     path: `v2/${queue === '' ? 'publish' : `enqueue/${encodeURIComponent(queue)}`}/${inPath(draft.destination.trim())}`,
     headers: [
-      // It says what the body is.
+      // The header describes the body.
       ...(hasBody && contentType !== '' ? [['Content-Type', contentType] as const] : []),
       ...headers,
     ],
@@ -140,7 +139,7 @@ export function requestOf(draft: Draft): PublishRequest {
   };
 }
 
-/** A destination as it stands in a path: as it is where nothing on the way may change it, and encoded as a whole elsewhere. */
+/** Writes a destination into a path: unchanged when nothing on the way may change it, else encoded. */
 const inPath = (destination: string): string =>
   /^https?:\/\/[\w.:/~-]+$/.test(destination) && !/[^:]\/\/|\/\./.test(destination)
     ? destination

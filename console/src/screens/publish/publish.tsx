@@ -1,4 +1,4 @@
-/** Publishes a message: an empty form, or one that is filled in with a message that was published before. */
+/** Publishes a message: an empty form, or one that is filled in with a published message. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
 import type { Place as FieldPlace } from '../../../../lambdas/options/option.ts';
@@ -8,7 +8,7 @@ import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
 import { Button, bytes, Card, countOf, Empty, Page } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
-import { Shown } from '../../ui/act.tsx';
+import { Loaded } from '../../ui/act.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
 import { SettingFields } from '../../ui/settings.tsx';
@@ -32,9 +32,9 @@ export function Publish({ place }: { readonly place: Place }) {
       ) : messageId === null ? (
         <Form initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
       ) : (
-        <Shown of={source}>
+        <Loaded of={source}>
           {(message) => <Form key={messageId} initial={draftOf(message, Date.now())} />}
-        </Shown>
+        </Loaded>
       )}
     </Page>
   );
@@ -51,7 +51,7 @@ function Form({ initial }: { readonly initial: Draft }) {
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [failures]);
-  // What was wrong with a field is no longer said of what is typed now.
+  // A changed field loses its problem.
   const forget = (changed: object): void => {
     setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))));
   };
@@ -103,7 +103,7 @@ function Form({ initial }: { readonly initial: Draft }) {
     <form
       ref={form}
       class="publish"
-      // The API says better what is wrong than the browser does.
+      // The API explains problems better than the browser does.
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -180,13 +180,13 @@ function Form({ initial }: { readonly initial: Draft }) {
   );
 }
 
-/** The ways to write a request down. */
+/** The forms of code for a request. */
 const writers = [
   ['curl', curlOf],
   ['TypeScript', clientCodeOf],
 ] as const;
 
-/** The request as something to copy. It changes with the form. */
+/** The request as code to copy. It changes with the form. */
 function Code({ draft }: { readonly draft: Draft }) {
   const [shown, setShown] = useState(0);
   const [name, write] = writers[shown] ?? writers[0];
@@ -214,7 +214,7 @@ function Code({ draft }: { readonly draft: Draft }) {
   );
 }
 
-/** Publishes a draft, and returns what was made. */
+/** Publishes a draft, and returns the answers. */
 async function send(draft: Draft) {
   const { path, headers, query, body, bodyBase64 } = requestOf(draft);
   return ask(publishAnswer, {
@@ -227,7 +227,7 @@ async function send(draft: Draft) {
   });
 }
 
-/** Goes to what was published, and says so. */
+/** Goes to the published messages, and tells the result. */
 function tell(answer: Awaited<ReturnType<typeof send>>): void {
   if ('messageId' in answer) {
     const place = href(['messages', answer.messageId]);

@@ -1,4 +1,4 @@
-/** Runs that have failed are resumed or restarted: one, or all that match. */
+/** Resumes or restarts failed runs: one, or all that match. */
 import { useState } from 'preact/hooks';
 import { deleted } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswer, rerunAnswers, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
@@ -10,7 +10,7 @@ import { Bulk } from '../../ui/bulk.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { fromLines } from '../../ui/headerLines.ts';
 
-/** The ways in which a failed run is run again, with what each does. */
+/** The ways to run a failed run again, each with its effect. */
 const kinds = [
   {
     kind: 'resume',
@@ -35,7 +35,7 @@ function Settings({ text, onInput }: { readonly text: string; readonly onInput: 
   );
 }
 
-/** The address of a run. Its id may have been used before, so its start is told too. */
+/** The address of a run. Its id may have been used before, so the address also has its start. */
 export const hrefOf = (workflowRunId: string, workflowCreatedAt: number): string =>
   href(['runs', workflowRunId], { workflowCreatedAt });
 
@@ -138,7 +138,7 @@ function RerunAll({
   );
 }
 
-/** The filters of a cancellation: it knows fewer than the log. Undefined where others are set. */
+/** The filters of a cancellation, which has fewer than the log; undefined when others are set. */
 function toCancel(query: URLSearchParams): URLSearchParams | undefined {
   const { state = 'RUN_STARTED', ...others } = Object.fromEntries(query);
   if (state !== 'RUN_STARTED' || 'messageId' in others || 'workflowRunId' in others) return undefined;
@@ -162,7 +162,7 @@ export function CancelAll({ query, then }: QueryProps) {
           isDangerous
           onClose={onClose}
           work={async function* (query) {
-            // It has no cursor: it is repeated until it has cancelled none.
+            // The operation has no cursor: it is repeated until it has cancelled none.
             for (;;) {
               const request = { method: 'DELETE', path: 'v2/workflows/runs', query } as const;
               const { cancelled } = await ask(cancelledRuns, request);

@@ -1,12 +1,12 @@
-/** One run of a workflow: its steps on a time line, and what can be done with it. */
+/** One run of a workflow: its steps on a time line, and the actions on it. */
 import { useState } from 'preact/hooks';
 import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Act, change, Opens, Shown } from '../../ui/act.tsx';
-import { Card, Empty, Facts, Failure, Page, State } from '../../ui/basics.tsx';
+import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
+import { Card, Empty, DetailList, Failure, Page, State } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -28,7 +28,7 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
       back={{ href: href(['runs']), name: 'Workflow runs' }}
       actions={useMayWrite() && run && <Actions run={run} then={asked.again} />}
     >
-      <Shown of={asked}>
+      <Loaded of={asked}>
         {() =>
           run === undefined ? (
             <Empty title="There is no such run, or not any more." />
@@ -36,12 +36,12 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
             <Details run={run} place={place} />
           )
         }
-      </Shown>
+      </Loaded>
     </Page>
   );
 }
 
-/** Whether nothing will change any more by itself. */
+/** Whether nothing will change by itself. */
 const isSettled = ({ workflowState, failureFunction }: Run): boolean =>
   workflowState !== 'RUN_STARTED' && failureFunction?.state !== 'CALLBACK_INPROGRESS';
 
@@ -64,7 +64,7 @@ const Actions = ({ run, then }: ActionsProps) =>
     <FailedActions run={run} then={then} />
   ) : null;
 
-/** A failed run can be run again as long as it is in the dead letter queue, which it enters a moment after its end. */
+/** The actions on a failed run, as long as it is in the dead letter queue, which it enters a moment after its end. */
 function FailedActions({ run, then }: ActionsProps) {
   const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
   const query = { workflowRunId, workflowCreatedAt, count: 1 };
@@ -181,7 +181,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
         <p class="actions">
           <State state={run.workflowState} /> <code>{run.workflowUrl}</code>
         </p>
-        <Facts
+        <DetailList
           of={[
             ['Started', <Time at={from} />],
             ['Took', until && duration(until - from)],
@@ -222,7 +222,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
         )}
         {failureFunction && (
           <Card title="Failure function">
-            <Facts
+            <DetailList
               of={[
                 ['State', <State state={failureFunction.state} />],
                 ['URL', <code>{failureFunction.url}</code>],

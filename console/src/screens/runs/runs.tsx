@@ -1,4 +1,4 @@
-/** Runs of workflows: all of them, or those that have failed and can be resumed. */
+/** Runs of workflows: all of them, or the failed ones that can be resumed. */
 import type { ComponentChildren } from 'preact';
 import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -72,7 +72,7 @@ export function Runs({ place }: { readonly place: Place }) {
 interface ListProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
-  /** What changes all that match. */
+  /** The buttons that change all matching runs. */
   readonly actions: ComponentChildren;
   readonly isFailed?: boolean;
   readonly children: ComponentChildren;

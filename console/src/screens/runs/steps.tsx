@@ -1,6 +1,6 @@
-/** The steps of a run on a time line: a row for each, those of a parallel group together. */
+/** The steps of a run on a time line: a row for each, the steps of a parallel group together. */
 import { href, type Place } from '../../place.ts';
-import { Card, Empty, Facts, State, toneOf } from '../../ui/basics.tsx';
+import { Card, Empty, DetailList, State, toneOf } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
 import { hrefOf } from './rerun.tsx';
@@ -45,15 +45,15 @@ export function Timeline({ run, place }: TimelineProps) {
 
 interface RowProps {
   readonly bar: Bar;
-  /** Unix milliseconds of the line's left end, and the milliseconds that it is long. */
+  /** Unix milliseconds of the line's left end, and the line's length in milliseconds. */
   readonly begun: number;
   readonly length: number;
   readonly place: Place;
 }
 
-/** Units of the drawing; it is scaled to its room. */
+/** Units of the drawing, which is scaled to its space. */
 const width = 1_000;
-/** A step of a millisecond is still seen. */
+/** The least width, so that a step of a millisecond is visible. */
 const least = 6;
 
 function Row({ bar: { key, step, from, until }, begun, length, place }: RowProps) {
@@ -90,7 +90,7 @@ function Row({ bar: { key, step, from, until }, begun, length, place }: RowProps
 /** The type of a step in words: `WaitForWebhook` is `wait for webhook`. */
 const wordsOf = (type = ''): string => type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 
-/** Whether nothing was computed for all of the step's time. */
+/** Whether the step waited all its time, without computing. */
 const isWaiting = ({ stepType, state }: Step): boolean =>
   /^(Sleep|Wait)/.test(stepType ?? '') && (state === 'STEP_SUCCESS' || state === 'STEP_PROGRESS');
 
@@ -104,7 +104,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   ];
   return (
     <div class="step-details">
-      <Facts
+      <DetailList
         of={[
           ['Began', timeOf(from)],
           ['Ended', timeOf(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
@@ -144,9 +144,9 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
 }
 
 /**
- * Attempts that failed, the oldest first.
+ * Failed attempts, the oldest first.
  *
- * @param label tells their answers apart from others of the page
+ * @param label distinguishes their answers from others of the page
  */
 export const Errors = ({ of = [], label }: { readonly of?: Step['errors']; readonly label: string }) => (
   <>

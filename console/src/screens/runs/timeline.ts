@@ -1,13 +1,13 @@
-/** When the steps of a run took place. */
+/** The times of a run's steps. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { nextStep, runStep, workflowRun } from '../../../../lambdas/wire/workflowAnswers.ts';
 
 export type Run = Answer<typeof workflowRun>;
-/** A step, or the delivery that is to bring the next one. */
+/** A step, or the delivery that asks for the next one. */
 export type Step = Partial<Answer<typeof runStep>> & Answer<typeof nextStep>;
 
 export interface Bar {
-  /** Names the step in the address. */
+  /** The step's name in the address. */
   readonly key: string;
   readonly step: Step;
   /** Unix milliseconds. */
@@ -19,10 +19,10 @@ export interface Bar {
 export type Bars = readonly Bar[];
 
 /**
- * Finds out when each step began and ended. The log says when a step's result was recorded; so a step begins with the end of
- * those before it. A sleep that stands alone is recorded when it begins.
+ * Computes when each step began and ended. The log says when a step's result was recorded; so a step begins with the end of those
+ * before it. A sleep that stands alone is recorded when it begins.
  *
- * @param now Unix milliseconds: where the bars end of what goes on
+ * @param now Unix milliseconds: the end of the bars that go on
  */
 export function timelineOf(run: Run, now: number): readonly Bars[] {
   const end = Math.max(run.workflowRunCompletedAt ?? now, run.workflowRunCreatedAt);
@@ -38,7 +38,7 @@ export function timelineOf(run: Run, now: number): readonly Bars[] {
   });
 }
 
-/** @returns undefined for a step that has no result */
+/** @returns undefined for a step without a result */
 function endOf(step: Step, type: Run['steps'][number]['type']): number | undefined {
   const { state, createdAt, sleepUntil, sleepFor } = step;
   if (state !== 'STEP_SUCCESS' || createdAt === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What a cron expression means: in words, and its next fires. The API reads expressions: it is what runs them. */
+/** The meaning of a cron expression: in words, and its next fires. The API explains expressions, because it runs them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { explainedCron, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
@@ -6,10 +6,10 @@ import { Time } from '../../ui/time.tsx';
 
 export type Explained = Answer<typeof explainedCron>;
 
-/** An expression that is typed is asked for when no key was pressed for so long, in milliseconds. */
+/** The pause in typing, ms, after which an expression is explained. */
 const typingMs = 250;
 
-/** Explains an expression, also while it is typed: the last explanation stays until the next one is there. */
+/** Explains an expression, also while it is typed: the last explanation stays until the next one arrives. */
 export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'error'> {
   const expression = text.trim();
   const [settled, setSettled] = useState(expression);

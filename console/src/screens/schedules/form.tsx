@@ -1,11 +1,11 @@
-/** Creates a schedule, and changes one. */
+/** Creates a schedule, or changes one. */
 import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { Shown } from '../../ui/act.tsx';
+import { Loaded } from '../../ui/act.tsx';
 import { textOf } from '../../ui/base64.ts';
 import { Button, ButtonLink, Card, Page } from '../../ui/basics.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
@@ -23,14 +23,14 @@ import { isSetting } from '../publish/draft.ts';
 import { NextFires, useExplained, viewersZone } from './fires.tsx';
 import { hrefOf } from './schedule.tsx';
 
-/** What the fields of the form have. */
+/** The fields of the form. */
 interface Draft {
   readonly destination: string;
   readonly headers: string;
-  /** Undefined where it cannot be shown, and stays as it is. */
+  /** Undefined for a body that cannot be shown, and stays unchanged. */
   readonly body: string | undefined;
   readonly cron: string;
-  /** The settings of its messages. */
+  /** The settings of the schedule's messages. */
   readonly texts: SettingTexts;
 }
 
@@ -82,7 +82,7 @@ export function NewSchedule() {
   );
 }
 
-/** Whether there is a schedule with this id, which the API would overwrite. */
+/** Whether a schedule has this id, which the API would overwrite. */
 async function isTaken(id: string): Promise<boolean> {
   if (id === '') return false;
   try {
@@ -98,7 +98,7 @@ export function EditSchedule({ scheduleId }: { readonly scheduleId: string }) {
   const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` });
   return (
     <Page title={`Edit ${scheduleId}`} back={{ href: hrefOf(scheduleId), name: scheduleId }}>
-      <Shown of={asked}>{(shown) => <EditForm of={shown} />}</Shown>
+      <Loaded of={asked}>{(shown) => <EditForm of={shown} />}</Loaded>
     </Page>
   );
 }
@@ -125,7 +125,7 @@ function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
   );
 }
 
-/** The body as a text, undefined where it is redacted or no text. */
+/** The body as a text; undefined when it is redacted or no text. */
 function bodyOf({ body = '', bodyBase64 }: Answer<typeof schedule>): string | undefined {
   const text = bodyBase64 === undefined ? body : textOf(bodyBase64);
   return text?.startsWith('REDACTED:') === true ? undefined : text;
@@ -143,7 +143,7 @@ const draftOf = (of: Answer<typeof schedule>): Draft => ({
   }),
 });
 
-/** What a draft changes of another, as the API takes it. An empty header is taken out. */
+/** Makes the change from one draft to another for the API. An empty value removes a header. */
 function changeOf(before: Draft, after: Draft) {
   const settings = { before: settingsOf(before.texts), after: settingsOf(after.texts) };
   const names = [...new Set([...settings.before.keys(), ...settings.after.keys()])];
@@ -160,7 +160,7 @@ function changeOf(before: Draft, after: Draft) {
     if (values.join('\n') !== had.get(name)?.join('\n')) headers.push([settingOf(name), values]);
   }
   for (const name of had.keys()) {
-    // It may have come by either way.
+    // The header may have been set by either name.
     if (!has.has(name)) headers.push([settingOf(name), ''], [name, '']);
   }
   return {
@@ -180,7 +180,7 @@ function headersOf(draft: Draft): ReadonlyMap<string, readonly string[]> {
   return headers;
 }
 
-/** The header of the service that makes the destination get a header. */
+/** The service's header that sets a header of the destination. */
 const settingOf = (name: string): string => (isSetting(name) ? name : `Svc-Forward-${name}`);
 
 function isJson(text: string): boolean {
@@ -197,7 +197,7 @@ interface FormProps {
   readonly onChange: (draft: Draft) => void;
   /** The text of the button that saves. */
   readonly yes: string;
-  /** Where its cancellation leads. */
+  /** The address after a cancellation. */
   readonly cancel: string;
   /** @returns the schedule's id */
   readonly save: () => Promise<string>;

@@ -1,20 +1,20 @@
-/** One schedule: when it fires, what became of its last fire, and what it publishes. */
+/** One schedule: its times, the outcome of its last fire, and its message. */
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { Act, change, Opens, Shown } from '../../ui/act.tsx';
-import { Button, ButtonLink, Card, countOf, Facts, Page, State } from '../../ui/basics.tsx';
-import { RequestShown } from '../../ui/body.tsx';
+import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
+import { Button, ButtonLink, Card, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
+import { RequestView } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { settingFacts } from '../../ui/settings.tsx';
+import { settingDetails } from '../../ui/settings.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
 import { NextFires, useExplained } from './fires.tsx';
 
-/** The address of a schedule. One may be called `new`, as the form's address ends. */
+/** The address of a schedule. A schedule may be called `new`, which is also the end of the form's address. */
 export const hrefOf = (scheduleId: string): string =>
   href(['schedules', scheduleId, ...(scheduleId === 'new' ? ['details'] : [])]);
 
@@ -27,7 +27,7 @@ export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
       back={{ href: list, name: 'Schedules' }}
       actions={mayWrite && asked.answer && <Actions of={asked.answer} again={asked.again} />}
     >
-      <Shown of={asked}>{(shown) => <Details of={shown} />}</Shown>
+      <Loaded of={asked}>{(shown) => <Details of={shown} />}</Loaded>
     </Page>
   );
 }
@@ -93,7 +93,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
   return (
     <>
       <Card title="When">
-        <Facts
+        <DetailList
           of={[
             ['Expression', <code>{of.cron}</code>],
             ['State', <State state={of.isPaused ? 'paused' : 'active'} />],
@@ -116,17 +116,17 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
         </Card>
       )}
       <Card title="What it publishes">
-        <Facts
+        <DetailList
           of={[
             ['Destination', `${of.method} ${of.destination}`],
             ['Delay', of.delay && `${of.delay} s`],
             ['Queue', of.queueName],
-            ...settingFacts({ ...of, maxRetries: of.retries }),
+            ...settingDetails({ ...of, maxRetries: of.retries }),
             ['Created', <Time at={of.createdAt} isExact />],
             ['Created from', of.callerIp],
           ]}
         />
-        <RequestShown of={of} />
+        <RequestView of={of} />
       </Card>
     </>
   );

@@ -1,4 +1,4 @@
-/** Schedules: what is published again and again. */
+/** Schedules: messages that are published at regular times. */
 import { schedules, type Answer, type schedule } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
@@ -71,7 +71,7 @@ function List() {
   );
 }
 
-/** The states of a fire's messages, the one first that matters most. */
+/** The states of a fire's messages, the most important first. */
 const states = ['FAIL', 'IN_PROGRESS', 'SUCCESS'] as const;
 
 function LastFire({

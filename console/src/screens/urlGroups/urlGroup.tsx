@@ -1,11 +1,11 @@
-/** A URL group: its endpoints, and the headers that messages to it have by default. */
+/** A URL group: its endpoints, and the default headers of messages to it. */
 import { useState } from 'preact/hooks';
 import { urlGroup, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { change, Opens, Shown } from '../../ui/act.tsx';
+import { change, Opens, Loaded } from '../../ui/act.tsx';
 import { ButtonLink, Card, countOf, Cut, Page } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Headers } from '../../ui/body.tsx';
@@ -38,7 +38,7 @@ export function UrlGroup({ name }: { readonly name: string }) {
         )
       }
     >
-      <Shown of={asked}>
+      <Loaded of={asked}>
         {(group) => (
           <>
             <Card
@@ -77,7 +77,7 @@ export function UrlGroup({ name }: { readonly name: string }) {
             </Card>
           </>
         )}
-      </Shown>
+      </Loaded>
     </Page>
   );
 }
@@ -129,12 +129,12 @@ function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly end
   const work = async (): Promise<string> => {
     const name = given === '' ? undefined : given;
     const isNameKept = name !== undefined && name === endpoint?.name;
-    // The API would replace the one that has the name.
+    // The API would replace the endpoint with this name.
     if (!isNameKept && name !== undefined && group.endpoints.some((other) => other.name === name)) {
       throw new Error(`There is an endpoint “${name}” already.`);
     }
     await change({ path: endpointsOf(group), body: { endpoints: [{ url, name }] } });
-    // The API knows an endpoint by its name, or else by its URL: with both changed it has added another one.
+    // The API identifies an endpoint by its name, or else by its URL: with both changed it has added another one.
     if (endpoint !== undefined && !isNameKept && endpoint.url !== url) {
       await change({ method: 'DELETE', path: endpointsOf(group), body: { endpoints: [endpoint] } });
     }

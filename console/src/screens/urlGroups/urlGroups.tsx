@@ -1,4 +1,4 @@
-/** URL groups: what is published to one is published to each of its endpoints. */
+/** URL groups: a message to one is published to each of its endpoints. */
 import { useState } from 'preact/hooks';
 import { urlGroups } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -71,7 +71,7 @@ function MakeGroup({
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
   const work = async (): Promise<string> => {
-    // It would get the endpoint as well.
+    // The existing group would get the endpoint as well.
     if (taken.includes(name)) throw new Error(`There is a URL group “${name}” already.`);
     await change({ path: path`v2/topics/${name}/endpoints`, body: { endpoints: [{ url }] } });
     go(href(['url-groups', name]));
