@@ -6,7 +6,7 @@ import type { Management } from './sharedService.ts';
 export { basic };
 
 interface ManageInit {
-  /** Sent as JSON; a text as it is. */
+  /** Sent as JSON; a text is sent unchanged. */
   readonly body?: unknown;
   /** Null sends none. */
   readonly authorization?: string | null;
@@ -43,7 +43,7 @@ export function recordOf(answer: Answer): AccountRecord {
   return record.parse(answer.json);
 }
 
-/** Makes an account, of the region under test unless said otherwise. */
+/** Makes an account, by default in the region under test. */
 export const makeAccount = async (
   fields: Readonly<Record<string, unknown>> = {},
   management?: Management,

@@ -37,13 +37,13 @@ export const attemptOf = (number: number, more: Partial<DueAttempt> = {}): DueAt
   ...more,
 });
 
-/** The end of a lease that lasts as long as the request of an attempt may, Unix milliseconds. */
+/** The end of a lease for the longest request of an attempt, Unix milliseconds. */
 export const endOfRequest = ({ time }: LanesInMemory): number => time + timeoutMs + leaseMarginMs;
 
 /** One process, and the lanes of its account. */
 export class AcquireFixture extends LanesInMemory {
   readonly slept: number[] = [];
-  /** Notes how long it is asked to sleep, and does not. */
+  /** Records each sleep, and does not sleep. */
   readonly #sleep = (ms: number): Promise<void> => {
     this.slept.push(ms);
     return Promise.resolve();
@@ -68,14 +68,14 @@ export class AcquireFixture extends LanesInMemory {
     sleep: this.#sleep,
   });
 
-  /** Lets an attempt go on. */
+  /** Lets an attempt acquire all its lanes. */
   async pass(attempt: DueAttempt): Promise<Acquired> {
     const entered = await this.laneGate.acquire(attempt);
     if (typeof entered === 'string') throw new Error(`It is refused: ${entered}.`);
     return entered;
   }
 
-  /** Makes a lane in which so many others have a slot. */
+  /** Makes a lane in which others hold so many slots. */
   occupy = (lane: LaneKey, slots: number, parallelism: number): Promise<void> =>
     this.lanes.update(lane, (found) =>
       withLease({ ...found, parallelism }, 'other', { slots, until: this.time + 1e9 }),
@@ -84,7 +84,7 @@ export class AcquireFixture extends LanesInMemory {
   leave = (lane: LaneKey): Promise<void> =>
     this.lanes.update(lane, (found) => withLease(found, 'other', undefined));
 
-  /** Has an attempt wait in the line of its key, and be admitted. */
+  /** Lets an attempt wait in the line of its key until the key grants it. */
   async admittedToKey(attempt: DueAttempt): Promise<DueAttempt & { readonly admittedTo: AdmittedTo }> {
     await this.lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
     await this.laneGate.acquire(attempt);
@@ -94,7 +94,7 @@ export class AcquireFixture extends LanesInMemory {
 
   leaseOf = (lane: LaneKey, attempt: DueAttempt) => this.lane(lane).leases.get(formatEntry(attempt));
 
-  /** Takes the admission of an attempt from what was sent. */
+  /** Finds the grant of an attempt among the sent ones. */
   admissionOf({ messageId }: DueAttempt): AdmittedTo {
     const found = this.sent.findLast(({ admitted }) => admitted.messageId === messageId);
     if (found === undefined) throw new Error('It was not admitted.');
@@ -121,7 +121,7 @@ export class AcquireFixture extends LanesInMemory {
 /** Flow controls of the key. */
 export const flowControl = { key: key.name, parallelism: 2, madeAt: 1 };
 export const rated = { key: key.name, parallelism: 2, rate: 1, periodMs: 2_000, madeAt: 1 };
-/** A circuit that an attempt passes whose destination is the host. */
+/** The circuit of an attempt to the host. */
 export const guarded = (fixture: AcquireFixture) => ({
   host,
   rules: rulesOf(undefined),

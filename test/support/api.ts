@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { eventually } from './eventually.ts';
 import { call, messageIdOf, publish, service, type Answer } from './publish.ts';
 
-/** A name that no other test has: all of them share one account. */
+/** Makes a name that no other test has: all of them share one account. */
 export const unique = (what: string): string => `${what}-${randomUUID().slice(0, 8)}`;
 
 interface ApiInit {
@@ -26,7 +26,7 @@ export const api = (method: string, path: string, init: ApiInit = {}): Promise<A
     init.url,
   );
 
-/** The filters of a query; a list is one filter's several values. */
+/** Writes filters as a query; a list is one filter's several values. */
 export function query(
   filters: Readonly<Record<string, string | number | readonly string[] | undefined>>,
 ): string {
@@ -68,7 +68,7 @@ export const listLogs = async (filters: Filters): Promise<z.infer<typeof logPage
 export const listDlq = async (filters: Filters): Promise<z.infer<typeof dlqPage>> =>
   dlqPage.parse(await ok(api('GET', `/v2/dlq${query(filters)}`)));
 
-/** Waits for the log to have so many entries that match. */
+/** Waits for the log to have so many matching entries. */
 export const logged = async (filters: Filters, count: number): Promise<readonly LogEntry[]> =>
   (
     await eventually(
@@ -77,7 +77,7 @@ export const logged = async (filters: Filters, count: number): Promise<readonly 
     )
   ).logs;
 
-/** Waits for the dead letter queue to have so many entries that match. */
+/** Waits for the dead letter queue to have so many matching entries. */
 export const buried = async (filters: Filters, count: number): Promise<readonly DeadLetter[]> =>
   (
     await eventually(

@@ -13,7 +13,7 @@ const page = z.object({
   messages: z.array(z.object({ dlqId: z.string(), failureFunctionState: z.optional(z.string()) })),
 });
 
-/** Asks the operations on runs that have failed, each with what it can be done to. */
+/** Calls the operations on failed runs, each with a run that it accepts. */
 async function askOfDeadLetters(ask: Ask, failing: string, held: string): Promise<void> {
   const start = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
     ask('POST', `/v2/trigger/${failing}`, {
@@ -21,7 +21,7 @@ async function askOfDeadLetters(ask: Ask, failing: string, held: string): Promis
       body: { order: 1 },
     });
   const ofThese = `workflowUrl=${encodeURIComponent(failing)}`;
-  /** The dead letters, once so many failure functions are in a state. */
+  /** Waits until so many failure functions are in a state, and returns their dead letters. */
   const failed = (state: string, count: number): Promise<readonly string[]> =>
     vi.waitFor(
       async () => {
@@ -51,7 +51,7 @@ async function askOfDeadLetters(ask: Ask, failing: string, held: string): Promis
 }
 
 /**
- * Asks the operations on runs.
+ * Calls the operations on runs.
  *
  * @param endpoints one that answers 200, one that answers 500, and one that does not answer
  */

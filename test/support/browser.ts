@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import { limitForHangsMs } from './limits.ts';
 import { basic, service } from './service.ts';
 
-/** One for all files of a process. */
+/** One browser for all files of a process. */
 let started: Promise<Browser> | undefined;
 
 function browser(): Promise<Browser> {
@@ -34,23 +34,23 @@ async function launch(): Promise<Browser> {
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface OpenOptions extends BrowserContextOptions {
-  /** The base URL of the service; that of the shared one unless said otherwise. */
+  /** The base URL of the service; by default that of the shared one. */
   readonly base?: string;
-  /** What stands behind the `#`. */
+  /** The part of the address behind the `#`. */
   readonly at?: string;
-  /** Null to come without a token. */
+  /** Null opens the console without a token. */
   readonly token?: string | null;
-  /** With the credentials of the management API, too. */
+  /** Adds the credentials of the management API. */
   readonly isOperator?: boolean;
-  /** The statuses of answers that a test provokes: a browser's console calls each failed request an error. */
+  /** The statuses of answers that a test provokes: a browser's console reports each failed request as an error. */
   readonly refusals?: readonly number[];
 }
 
-/** What went wrong in the pages of the test that runs. */
+/** Errors in the pages of the current test. */
 let complaints: string[] = [];
 const open: Page[] = [];
 
-/** Opens the console in a window and with a storage of its own. An error that the page reports fails the test. */
+/** Opens the console in a window with a storage of its own. An error that the page reports fails the test. */
 export async function openConsole(options: OpenOptions = {}): Promise<Page> {
   const {
     base = service.url,
@@ -74,7 +74,7 @@ export async function openConsole(options: OpenOptions = {}): Promise<Page> {
     ...(token === null ? [] : [['svc.messaging', `Bearer ${token}`]]),
     ...(isOperator ? [['svc.management', basic(user, password)]] : []),
   ];
-  // Only where there is nothing yet, so that a page that signs out stays so when it is loaded again.
+  // Only into an empty storage, so that a page that signs out stays so when it is loaded again.
   await page.addInitScript((pairs) => {
     if (sessionStorage.getItem('test.begun') !== null) return;
     sessionStorage.setItem('test.begun', '');
@@ -93,12 +93,12 @@ afterEach(async ({ task }) => {
   expect(said).toEqual([]);
 });
 afterAll(async () => {
-  // Files that share a process share the browser, too; the last one of a process cannot know that it is the last.
+  // Files that share a process share the browser, too; no file knows that it is the last of a process.
   await started?.then((one) => one.close());
   started = undefined;
 });
 
-/** Says what a page shows, for whoever looks into a test that failed. */
+/** Describes what a page shows, for the message of a failed test. */
 const seenOn = async (page: Page): Promise<string> =>
   `${page.url()} shows:\n${await page.locator('body').ariaSnapshot()}`;
 
@@ -111,7 +111,7 @@ const violations = z.array(
   }),
 );
 
-/** Looks for what keeps people with a screen reader, a keyboard or weak eyes from using the page as it stands. */
+/** Finds barriers of a page for users with a screen reader, a keyboard or weak eyes. */
 export async function barriersOf(page: Page): Promise<readonly string[]> {
   await page.evaluate(axeSource);
   const found = violations.parse(
@@ -125,6 +125,6 @@ export async function barriersOf(page: Page): Promise<readonly string[]> {
   );
 }
 
-/** Whether a page has to be scrolled to the side. */
+/** Whether a page scrolls sideways. */
 export const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');

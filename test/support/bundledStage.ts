@@ -16,7 +16,7 @@ declare module 'vitest' {
   }
 }
 
-/** The options that what runs in other processes is bundled with. */
+/** The options of bundles that run in other processes. */
 export const bundling = {
   bundle: true,
   splitting: true,
@@ -27,7 +27,7 @@ export const bundling = {
   external: ['esbuild'],
   mainFields: ['module', 'main'],
   outExtension: { '.js': '.mjs' },
-  // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
+  // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
   banner: {
     js: "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);",
   },

@@ -9,12 +9,12 @@ import { root } from './bundledStage.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of the unpacked browser; null where an installed Chrome is used. */
+    /** The folder of the unpacked browser; null for an installed Chrome. */
     chromium: string | null;
   }
 }
 
-/** Unpacks the browser once. Two processes may do so at once, and nobody ever sees a part of it. */
+/** Unpacks the browser once. Two processes may do so at once, and neither sees a part of it. */
 export default function setup(project: TestProject): void {
   project.provide('chromium', process.platform === 'linux' && process.arch === 'x64' ? unpacked() : null);
 }
@@ -32,7 +32,7 @@ function unpacked(): string {
     ['-e', "import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())"],
     {
       cwd: root,
-      // The package unpacks into the system's temporary folder, and its libraries too where it believes to be in a Lambda.
+      // The package unpacks into the system's temporary folder, and also unpacks its libraries if it believes to be in a Lambda.
       env: { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' },
     },
   );

@@ -1,4 +1,4 @@
-/** The APIs' descriptions as contracts: what is answered is checked against them. */
+/** The APIs' descriptions as contracts: answers are checked against them. */
 import { fromJSONSchema } from 'zod';
 import * as z from 'zod/mini';
 import { describeApi, describeManagementApi, describedPath } from '../../lambdas/http/openapi/document.ts';
@@ -12,7 +12,7 @@ export const managementDocument: Document = describeManagementApi();
 
 const reference = z.object({ $ref: z.string() });
 
-/** Finds the part of a document that a `$ref` names; returns a value without `$ref` as it is. */
+/** Finds the part of a document that a `$ref` names; returns a value without `$ref` unchanged. */
 export function resolve(value: unknown, within: Document = document): unknown {
   const { success, data } = reference.safeParse(value);
   if (!success) return value;
@@ -35,7 +35,7 @@ function closed(schema: unknown): unknown {
   return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
 }
 
-/** A checker of values against a schema as a document has it. */
+/** Makes a checker of values from a schema of a document. */
 export function checkerOf(schema: unknown, within: Document = document): z.core.$ZodType {
   const whole = closed({ ...jsonSchema.parse(schema), $defs: within.components.schemas });
   const local = JSON.stringify(whole).replaceAll('#/components/schemas/', '#/$defs/');
@@ -61,7 +61,7 @@ export function operationOf(method: string, path: string): string {
   return `${method} ${route.path}`;
 }
 
-/** An operation as it is described, and the document that does so. */
+/** The description of an operation, with its document. */
 function descriptionOf(operation: string) {
   const [method = '', path = ''] = operation.split(' ');
   for (const within of [document, managementDocument]) {
@@ -87,7 +87,7 @@ export function errorsOf(operation: string, status: number): readonly string[] {
   );
 }
 
-/** The checkers of answers, by operation and status: to make one takes longer than to use it. */
+/** The checkers of answers, by operation and status: making one takes longer than using it. */
 const answerCheckers = new Map<string, z.core.$ZodType>();
 
 function answerCheckerOf(operation: string, status: number): z.core.$ZodType {
@@ -102,7 +102,7 @@ function answerCheckerOf(operation: string, status: number): z.core.$ZodType {
 /**
  * Checks an answer against the document of its operation.
  *
- * @throws Error when the status is not described, or the body is not as described
+ * @throws Error when the status is not described, or the body differs from its description
  */
 export function checkAnswer(
   operation: string,

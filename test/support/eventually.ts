@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { limitForHangsMs } from './limits.ts';
 
-/** A look at a list costs the service more than the look's delay costs the test. */
+/** A read of a list costs the service more than this delay costs the test. */
 const shortestWaitMs = 100;
 const longestWaitMs = 500;
 
 /**
- * Reads until a condition holds, for what has no event to wait for: lists that follow their messages.
+ * Reads until a condition holds, for states without an event: lists that follow their messages.
  *
- * @throws when it does not hold in time, with what was read last
+ * @throws when it does not hold in time, with the last value
  */
 export async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   const until = Date.now() + limitForHangsMs;

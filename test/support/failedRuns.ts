@@ -1,4 +1,4 @@
-/** Runs of workflows that have failed, over the real stores in one process: see {@link openFixture}. */
+/** Failed runs of workflows, over the real stores in one process: see {@link openFixture}. */
 import type { ServerResponse } from 'node:http';
 import type { CallbackSettings } from '../../lambdas/message/message.ts';
 import type { ListedEntry, RunStart, StepsRecord, Snapshot } from '../../lambdas/workflow/rules/journal.ts';
@@ -16,7 +16,7 @@ export interface Failing {
   readonly start?: Partial<Omit<RunStart, 'settings'>> & {
     readonly settings?: Partial<RunStart['settings']>;
   };
-  /** The URL that is told of the failure. */
+  /** The URL that gets the failure. */
   readonly failureUrl?: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface ShownEntry {
   readonly callType: string;
 }
 
-/** The list that a delivery shows, with the bodies as text. */
+/** The list that a delivery carries, with the bodies as text. */
 export function listIn({ body }: Pick<Delivery, 'body'>): readonly ShownEntry[] {
   const entries = JSON.parse(body.toString()) as readonly ShownEntry[];
   return entries.map((entry) => ({ ...entry, body: Buffer.from(entry.body, 'base64').toString() }));
@@ -36,7 +36,7 @@ export function listIn({ body }: Pick<Delivery, 'body'>): readonly ShownEntry[] 
 const stepOf = (stepId: number, out: string, concurrent = 1) =>
   ({ stepId, stepName: `step ${stepId}`, stepType: 'Run', out, concurrent }) as const;
 
-/** The body of a step as its endpoint submitted it. */
+/** The body of a step, in the form in which its endpoint submitted it. */
 export const resultBody = (stepId: number, out = `out ${stepId}`): string =>
   JSON.stringify(stepOf(stepId, out));
 export const planBody = (targetStep: number, concurrent: number): string =>
@@ -54,7 +54,7 @@ export async function failedRunsIn(fixture: Fixture) {
   ]);
   const { account } = fixture;
 
-  /** An endpoint that fails its deliveries until it is told that all is well, or answers as a test says. */
+  /** An endpoint that fails its deliveries until the test says otherwise, or gives the test's answers. */
   function endpoint(answer?: (delivery: Delivery, response: ServerResponse) => boolean) {
     const state = { isWell: false };
     const inbox = fixture.receiver.inbox((delivery, response) => {
@@ -157,7 +157,7 @@ export async function failedRunsIn(fixture: Fixture) {
       notBefore: Date.now(),
     });
     if (steps.length > 0) {
-      // The delivery of the payload is that of a step long done.
+      // The delivery of the payload belongs to a step that was done long ago.
       await fixture.drain();
       await record(runId, start, steps);
     }
@@ -182,7 +182,7 @@ export async function failedRunsIn(fixture: Fixture) {
   const isThere = async (dlqId: string): Promise<boolean> =>
     (await removing.loadDeadLetter(account.id, dlqId, Date.now())) !== undefined;
 
-  /** All records of the runs of an id. */
+  /** All records of the runs with an id. */
   async function journalOf(runId: string) {
     const rows = [];
     for await (const row of journals.readJournal({ accountId: account.id, runId }, 0)) rows.push(row);

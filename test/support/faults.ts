@@ -3,15 +3,15 @@ import { limitForManyDeathsMs } from './limits.ts';
 import { spreadOf } from './sample.ts';
 
 /**
- * Faults that tests put between the service and AWS: deaths of a process, refused calls, lost answers, outages. A fault that
- * was declared and then met no call has proved nothing, so the test that declared it fails.
+ * Faults that tests put between the service and AWS: deaths of a process, refused calls, lost answers, outages. A declared fault
+ * that met no call has proved nothing, so the test that declared it fails.
  */
 
 /** Counts faults by their kinds. */
 export class Tally<Kind extends string> {
   readonly #counts: Map<Kind, number>;
 
-  /** @param kinds all that are to come. A kind that is counted without being named here is only printed */
+  /** @param kinds all kinds that must come. Other kinds that are counted are only printed */
   constructor(kinds: readonly Kind[] = []) {
     this.#counts = new Map(kinds.map((kind) => [kind, 0]));
   }
@@ -20,7 +20,7 @@ export class Tally<Kind extends string> {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + times);
   }
 
-  /** Adds what another one has counted. */
+  /** Adds the counts of another tally. */
   add(other: Tally<Kind>): void {
     for (const [kind, times] of other.#counts) this.count(kind, times);
   }
@@ -39,7 +39,7 @@ export class Tally<Kind extends string> {
 /**
  * Declares a fault of the running test, which fails at its end if the fault never came.
  *
- * @returns to be called each time that the fault comes
+ * @returns a function to call each time that the fault comes
  */
 export function declareFault(what: string): () => void {
   let times = 0;
@@ -52,7 +52,7 @@ export function declareFault(what: string): () => void {
 }
 
 /**
- * Prints how often faults that chance decides on came, by their kinds, and expects each kind at least once.
+ * Prints how often random faults came, by their kinds, and expects each kind at least once.
  *
  * @param isWhole whether all runs were made; a single one that is repeated from its seed need not have all kinds
  */
@@ -63,7 +63,7 @@ export function expectFaults(title: string, faults: Tally<string>, isWhole = tru
 
 type When = 'before' | 'after';
 
-/** Where a fate comes. */
+/** The moment of a fate. */
 export interface FateOptions {
   /** The AWS call at which it comes, the first being 1. */
   readonly call: number;
@@ -76,14 +76,14 @@ export interface FateOptions {
 let fates = 0;
 
 /**
- * The fate of a process: it dies at one of its AWS calls. Each call gets its number when it is issued, and keeps it while
- * others are made at the same time.
+ * The fate of a process: it dies at one of its AWS calls. Each call gets its number when it is issued, and keeps it while others
+ * are made at the same time.
  */
 export class Fate {
   readonly #options: FateOptions | undefined;
   readonly #operations: string[] = [];
   #hasCome = false;
-  /** A text for ids, which no other fate has. */
+  /** A text for ids, unique to this fate. */
   readonly name: string;
 
   /** @param options undefined for a process that does not die: its calls are only counted */
@@ -93,17 +93,17 @@ export class Fate {
     this.name = `fate-${fates}`;
   }
 
-  /** Where it comes; undefined for a process that does not die. */
+  /** The moment of the death; undefined for a process that does not die. */
   get comesAt(): FateOptions | undefined {
     return this.#options;
   }
 
-  /** The calls that were issued under it. */
+  /** The number of calls that were issued under it. */
   get calls(): number {
     return this.#operations.length;
   }
 
-  /** The operation of the call at which it comes, as far as that call was issued. */
+  /** The operation of the call at which it comes, once that call was issued. */
   get operation(): string | undefined {
     return this.#operations[(this.#options?.call ?? 0) - 1];
   }
@@ -120,7 +120,7 @@ export class Fate {
   /**
    * Gives a call that is issued its number.
    *
-   * @returns whether the fate comes now: to be asked before the call is made, and when it has an answer or an error
+   * @returns whether the fate comes now; call it before the call is made, and when it has an answer or an error
    */
   meet(operation: string): (when: When) => boolean {
     this.#operations.push(operation);
@@ -133,20 +133,20 @@ export class Fate {
     };
   }
 
-  /** Where it comes, for those who read a failure. */
+  /** The moment in words, for the message of a failed test. */
   get text(): string {
     const { call, when } = this.#options ?? { call: 0, when: 'never' };
     return `${when} call ${call}, ${this.operation ?? 'which was not made'}`;
   }
 }
 
-/** The process is dead: this call, and every call after it, fails. */
+/** The error of a dead process: this call, and every call after it, fails. */
 export class Death extends Error {}
 
 /**
- * Makes a call of a process that has a fate, or makes it fail as the fate says.
+ * Makes a call of a process with a fate, or fails it when the fate comes.
  *
- * @param refuse is called before the call is made, and throws where the call fails for another reason
+ * @param refuse is called before the call is made, and throws when the call fails for another reason
  */
 export async function makeUnder<T>(
   fate: Fate | undefined,
@@ -159,7 +159,7 @@ export async function makeUnder<T>(
   if (comes?.('before') === true) throw new Death();
   refuse();
   const [result] = await Promise.allSettled([make()]);
-  // Another call that was under way may have been its last one.
+  // Another call that was under way may have been the last one of the process.
   if (comes?.('after') === true || hasDied(fate)) throw new Death();
   if (result.status === 'rejected') throw result.reason;
   return result.value;
@@ -176,7 +176,7 @@ export function fateAt(options: FateOptions): Fate {
   return fate;
 }
 
-/** How a test takes deaths at each call of something. */
+/** The deaths that a test tries. */
 export interface DeathOptions {
   /** See {@link spreadOf}. Odd, so that `before` and `after` alternate. */
   readonly every?: Parameters<typeof spreadOf>[1];
@@ -184,13 +184,16 @@ export interface DeathOptions {
   readonly survived?: boolean;
 }
 
-/** Something with all its checks, in a process that has a fate. It is done often: what it makes has names of {@link Fate.name}. */
+/**
+ * The behaviour under test with all its checks, in a process with a fate. It runs often: the things that it makes have names of
+ * {@link Fate.name}.
+ */
 type Way = (fate: Fate) => Promise<void>;
 
 /**
- * Declares a test that does something in a process which does not die, to count its AWS calls, and then as often as the process
- * can die meanwhile: before each call, and after it was made but before its answer is seen. A run that takes a sample spreads
- * fewer deaths over the calls, before one and after another, the first and the last among them.
+ * Declares a test that runs a behaviour in a process which does not die, to count its AWS calls, and then once for each moment at
+ * which the process can die: before each call, and after it was made but before its answer is seen. A run that takes a sample
+ * spreads fewer deaths over the calls, before one and after another, with the first and the last.
  *
  * `DEATH="before 7"` takes that one death alone.
  */
@@ -200,7 +203,7 @@ export function itAtEachDeath(title: string, way: Way, options: DeathOptions = {
   });
 }
 
-/** @returns which deaths came, by their kinds */
+/** @returns the deaths that came, by their kinds */
 async function atEachDeath(way: Way, { every, survived = false }: DeathOptions): Promise<string> {
   const counted = new Fate();
   await way(counted);
@@ -229,12 +232,12 @@ async function atEachDeath(way: Way, { every, survived = false }: DeathOptions):
 const textOf = (fate: Fate, error: unknown): string =>
   `${fate.text}: ${(error instanceof Error ? error.message : String(error)).split('\n', 1).join('')}`;
 
-/** So often a death is looked for that was beyond the calls of the time before. */
+/** The most tries of a death that was beyond the calls of the previous run. */
 const mostTimes = 5;
 
 /**
- * Does something in a process that dies. Where it makes fewer calls than were counted, because more of its changes came together
- * in one call, the process dies at an earlier one the next time: each death that is taken comes.
+ * Runs a behaviour in a process that dies. If it makes fewer calls than were counted, because more of its changes came together in
+ * one call, the process dies at an earlier one in the next run: each chosen death comes.
  */
 async function meet(
   way: Way,

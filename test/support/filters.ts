@@ -1,6 +1,6 @@
 import type { Filter } from '../../lambdas/wire/filters.ts';
 
-/** All of a list. */
+/** The filter of a whole list. */
 export const noFilter: Filter = {
   ids: undefined,
   fromDate: undefined,

@@ -14,8 +14,8 @@ import { startInProcess } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
 
 /**
- * The services in this very process, over the stand-ins for AWS, with a process that can be made to die: at each of its
- * AWS calls, once before the call is made and once after it was made but before its answer is seen.
+ * The services in this very process, over the stand-ins for AWS, with a process that can be made to die: at each of its AWS calls,
+ * once before the call is made and once after it was made but before its answer is seen.
  */
 export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
@@ -32,7 +32,7 @@ export const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string | und
 export const configOf = (config: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
   new Map(Object.entries(config).map(([name, value]) => [name, [value]]));
 
-/** A request to publish, as the handlers hand it on. */
+/** Makes a request to publish, in the form in which handlers pass it. */
 export const requestOf = (
   destination: string,
   config: Readonly<Record<string, string>> = {},
@@ -48,7 +48,7 @@ export const requestOf = (
   host: 'api.example.com',
 });
 
-/** The id of the one message that was published. */
+/** The id of the only published message. */
 export function idOf({ body }: PublishAnswer): string {
   if (!('messageId' in body)) throw new Error('Several messages were published.');
   return body.messageId;
@@ -92,7 +92,7 @@ async function importLambdas() {
     newAccount: accounts.newAccount,
     loadAccount: stores.loadAccount,
     saveAccount: stores.saveAccount,
-    /** Reads what an account has used, as its first request does. */
+    /** Reads the usage of an account, as its first request does. */
     readUsage: async (account: Account) => (await usage.counterOf(account, Date.now())).refresh(),
     dynamodb: dynamodb.dynamodb,
     sqs: sqs.sqs,
@@ -115,11 +115,11 @@ export async function openFixture() {
     createdAt: Date.now(),
   });
   await lambdas.saveAccount(account, undefined);
-  // Reads what a process reads once a day, or once in ten minutes, so that it is not among the calls of a message.
+  // These are read once a day, or once in ten minutes: they must not count as calls of a message.
   await lambdas.readUsage(account);
   await lambdas.deploymentRules();
 
-  /** The fate of the process that works now; a call that a dead one issues later still belongs to that one. */
+  /** The fate of the current process; a late call of a dead process still belongs to that process. */
   let current: Fate | undefined;
   const fates = new AsyncLocalStorage<Fate>();
   let refused: { readonly operation: string; readonly comes: () => void } | undefined;
@@ -148,7 +148,7 @@ export async function openFixture() {
     options,
   );
 
-  /** The answer that is lost, to one of the SDK's own tries: the call was made, and the SDK makes it again. */
+  /** The lost answer, to one of the SDK's own tries: the call was made, and the SDK makes it again. */
   let lost: { readonly operation: string; call: number; readonly comes: () => void } | undefined;
   dynamodb.middlewareStack.add(
     (next, context) => async (args) => {
@@ -171,10 +171,10 @@ export async function openFixture() {
   }
 
   /**
-   * Does something in a process that may die meanwhile, and counts its calls anew. What it sets off in the same process by HTTP
-   * shares its fate.
+   * Runs something in a process that may die meanwhile, and counts its calls from 0. HTTP requests that it causes in the same
+   * process share its fate.
    *
-   * @returns its value; undefined where the process died before there was one, or where the call that failed made it fail
+   * @returns its value; undefined when the process died before there was one, or when the failed call made it fail
    */
   async function underFate<T>(fate: Fate, act: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
     reset();
@@ -206,15 +206,15 @@ export async function openFixture() {
     return found.flat();
   }
 
-  /** Receives work, and returns the first attempt in it. */
+  /** Receives jobs, and returns the first attempt among them. */
   async function receiveAttempt(): Promise<Received<AttemptJob>> {
     for (const { work, ...from } of await receive()) if (work.kind === 'attempt') return { work, ...from };
     throw new Error('There is no attempt.');
   }
 
   /**
-   * Does all work until none is left, as the event source does. Work that fails is given back, and so is that of a worker that
-   * dies; the next one lives.
+   * Does all jobs until none is left, as the event source does. A failed job is given back, and so is that of a worker that dies;
+   * the next worker lives.
    */
   async function work(fate?: Fate): Promise<void> {
     const givenBack = new Set<string>();
@@ -237,7 +237,7 @@ export async function openFixture() {
     }
   }
 
-  /** Takes all work out of the queues. */
+  /** Takes all jobs out of the queues. */
   async function drain(): Promise<readonly Job[]> {
     const taken: Job[] = [];
     for (let batch = await receive(); batch.length > 0; batch = await receive()) {
@@ -260,10 +260,10 @@ export async function openFixture() {
     account,
     receiver,
     standIns: inProcess.standIns,
-    /** Starts to count anew; no call fails. */
+    /** Counts from 0 again; no call fails. */
     reset,
     underFate,
-    /** Does something in a process that may die meanwhile, and again where it did: as a client does that got no answer. */
+    /** Runs something in a process that may die meanwhile, and again if it did: like a client that got no answer. */
     again: async (fate: Fate, act: () => Promise<unknown>): Promise<void> => {
       if ((await underFate(fate, act)) === undefined) await act();
     },
@@ -283,7 +283,7 @@ export async function openFixture() {
     /** AWS calls since the last reset. */
     calls: () => calls,
     callsOf: (operation: string): number => operations.get(operation) ?? 0,
-    /** The calls since then by their operations. */
+    /** The calls since the last reset by their operations. */
     operations: (): Readonly<Record<string, number>> => Object.fromEntries(operations),
     receiveAttempt,
     drain,
@@ -291,7 +291,7 @@ export async function openFixture() {
     publish,
     /** Publishes to a URL, and returns the message's id. */
     send: async (...request: Parameters<typeof publish>): Promise<string> => idOf(await publish(...request)),
-    /** Publishes to a URL by way of a queue, and returns the message's id. */
+    /** Publishes to a URL through a queue, and returns the message's id. */
     enqueue: async (queueName: string, ...request: Parameters<typeof requestOf>): Promise<string> =>
       idOf(await lambdas.publishRequest(account, { ...requestOf(...request), queueName })),
     deadLettersOf: async (messageId: string): Promise<number> => {

@@ -10,9 +10,9 @@ import { startTestControl } from '../../local/stage/testControl.ts';
 import { declareFault, type Fate } from './faults.ts';
 
 /**
- * Lambda, as the functions behind the queues see it: each invocation has a process to itself, which has modules of its own and
- * is used again when the invocation has ended well. A process can die: from then on none of its calls is made, and it
- * answers nothing. Time passes when the test says so.
+ * Lambda from the view of the functions behind the queues: each invocation has a process to itself, which has modules of its own
+ * and is used again when the invocation has ended well. A process can die: from then on none of its calls is made, and it answers
+ * nothing. Time passes when the test says so.
  */
 const region = 'eu-central-1';
 const fed = ['short', 'long', 'dead', 'fire', 'accountChanges'] as const;
@@ -23,7 +23,7 @@ type Client = 'dynamodb' | 'sqs';
 interface Process {
   readonly handler: (event: SQSEvent) => Promise<SQSBatchResponse>;
   isDead: boolean;
-  /** Ends the invocation that the process works on. */
+  /** Ends the invocation of the process. */
   onDeath: () => void;
   /** The messages of that invocation. */
   event: SQSEvent | undefined;
@@ -58,16 +58,16 @@ export async function startFleet(standIns: StandIns) {
   const { sqs, scheduler } = standIns;
   const processes = new Set<Process>();
   const idle = new Map<Fed, Process[]>();
-  /** What is away, and what is told when that makes a call fail. */
+  /** The services and calls that are down, each with a function that is called when that makes a call fail. */
   const away = new Map<string, () => void>();
   const invocations = new Map<Fed, number>();
-  /** What is throttled, and what is told when that lets an invocation fail. */
+  /** The throttled functions, each with a function that is called when that makes an invocation fail. */
   const throttled = new Map<Fed, () => void>();
   let refused: { readonly which: Refusal; readonly comes: () => void } | undefined;
   let fate: Fate | undefined;
   let deadly: { readonly call: string; readonly comes: () => void } | undefined;
 
-  /** Makes a call of a client fail if what it calls is away, or refuses it. */
+  /** Makes a call of a client fail if its service is down, or refuses it. */
   function failAsDeclared(client: Client, call: string, input: unknown): void {
     const comes = away.get(client) ?? away.get(call);
     comes?.();
@@ -78,7 +78,7 @@ export async function startFleet(standIns: StandIns) {
   }
 
   const clock = takeOverClock();
-  // A pump comes up to a second early, and waits for the rest: here the clock jumps, as it does between what is due.
+  // A pump comes up to a second early, and waits for the rest: here the clock jumps, as it does between due moments.
   vi.doMock(import('../../lambdas/lane/line/waitUntil.ts'), () => ({
     waitUntil: (dueAt) => {
       clock.moveTo(dueAt);
@@ -87,8 +87,8 @@ export async function startFleet(standIns: StandIns) {
   }));
 
   /**
-   * The process that the code which runs belongs to. The client that a call goes through does not tell: a module that is loaded
-   * when it is first needed comes with the modules of the process that was started last, and so with its clients.
+   * The process to which the running code belongs. The client of a call does not tell: a module that is loaded when it is first
+   * needed comes with the modules of the process that was started last, and so with its clients.
    */
   const running = new AsyncLocalStorage<Process>();
 
@@ -207,7 +207,7 @@ export async function startFleet(standIns: StandIns) {
   );
 
   return {
-    /** Lets services, or calls, fail: `dynamodb`, or `PutItemCommand`. The test fails where that made none of them fail. */
+    /** Lets services, or calls, fail: `dynamodb`, or `PutItemCommand`. The test fails if that made none of them fail. */
     takeAway: (...names: readonly string[]): void => {
       for (const name of names) away.set(name, declareFault(`${name} is away`));
     },
@@ -215,19 +215,19 @@ export async function startFleet(standIns: StandIns) {
       away.clear();
     },
     /**
-     * Lets calls fail with an error that DynamoDB gives for a request which it will never accept. The test fails if there is none.
+     * Lets calls fail with DynamoDB's error for a request that it will never accept. The test fails if there is none.
      *
      * @param which undefined to let all calls be accepted again
      */
     refuse: (which: Refusal | undefined): void => {
       refused = which && { which, comes: declareFault('DynamoDB refuses a call') };
     },
-    /** Lets Lambda receive messages without the room to invoke a function for them. The test fails if none was received. */
+    /** Lets Lambda receive messages without the capacity to invoke a function for them. The test fails if none was received. */
     throttle: (is: boolean): void => {
       const comes = is ? declareFault('Lambda has no room') : undefined;
       setThrottled(fed, comes);
     },
-    /** Lets no message come to a worker for now. That is no fault, so it does not matter whether one would have come. */
+    /** Stops deliveries to workers for now. This is no fault, so it does not matter whether there would have been one. */
     hold: (is: boolean, names: readonly Fed[] = fed): void => {
       setThrottled(names, is ? () => undefined : undefined);
     },
@@ -242,7 +242,7 @@ export async function startFleet(standIns: StandIns) {
       deadly =
         call === undefined ? undefined : { call, comes: declareFault(`a process dies before ${call}`) };
     },
-    /** Gives all processes one fate, until the next: the one that makes the call at which it comes dies. */
+    /** Gives all processes one fate, until the next: the process that makes its call dies. */
     setFate: (next: Fate | undefined): void => {
       fate = next;
     },
@@ -252,7 +252,7 @@ export async function startFleet(standIns: StandIns) {
       const response = await fetch(`${control.url}/test/clock`, { method: 'POST', body });
       if (response.status !== 200) throw new Error(await response.text());
     },
-    /** Sets the clock forward, and waits for no work: not for a delivery that the test holds, either. */
+    /** Sets the clock forward, and waits for no job: not for a delivery that the test holds, either. */
     jump: (ms: number): void => {
       clock.moveTo(Date.now() + ms);
     },

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** The faults of a service that is away: it takes a request and says nothing, or begins to answer and stops. */
+/** The faults of a service that is down: it takes a request and stays silent, or begins to answer and stops. */
 export type Fault = 'silent' | 'halting';
 
-/** A TCP server before a stand-in, which passes everything on until it is told otherwise. */
+/** A TCP proxy before a stand-in, which passes everything on until a test says otherwise. */
 export interface Front {
   readonly url: string;
   /** Resolves when so many connections have been made to it. */
   readonly connected: (count: number) => Promise<void>;
   /** Counts the requests that met a fault. */
   readonly faults: () => number;
-  /** Lets the next requests meet a fault, so many of them; all by default. */
+  /** Lets the next requests meet a fault; all of them by default. */
   readonly fail: (fault: Fault, times?: number) => void;
   /** Passes everything on again. */
   readonly mend: () => void;
@@ -32,7 +32,7 @@ export async function startFront(target: string): Promise<Front> {
 
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
-    // Either end may go at any time: the other goes with it.
+    // Either end may close at any time: the other closes with it.
     return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
   };
 

@@ -11,7 +11,7 @@ afterAll(async () => {
   await Promise.all(made.splice(0).map((name) => api('DELETE', `/v2/topics/${name}`)));
 });
 
-/** A URL group's name that is not taken; the group is deleted after the file's tests. */
+/** Makes an unused name of a URL group; the group is deleted after the file's tests. */
 export function groupName(): string {
   const name = unique('group');
   made.push(name);

@@ -1,9 +1,9 @@
 import { startGate } from './lanes.ts';
 import type { Inbox, Receiver } from './receiver.ts';
 
-/** An inbox whose deliveries are in flight until they are let go. */
+/** An inbox that holds its deliveries in flight until they are released. */
 export interface HeldInbox extends Inbox {
-  /** Answers those that have come, and all that come later. */
+  /** Answers the deliveries so far, and all later ones. */
   letGo(): void;
 }
 

@@ -3,13 +3,12 @@ import { isolate, setVariables } from '../../local/lambda/environment.ts';
 import { environmentOf, startStandIns, type Endings, type StandIns } from '../../local/stage/standIns.ts';
 
 /**
- * The stand-ins for AWS around this very process: for what has to call services and handlers itself, to make them fail
- * where no client could, or to count what they call. Everything under `lambdas/` that reads the environment must be
- * imported afterwards.
+ * Starts the stand-ins for AWS around this very process: for tests that call services and handlers themselves, to make them fail
+ * where no client could, or to count their calls. Modules of `lambdas/` that read the environment must be imported afterwards.
  */
 export async function startInProcess(): Promise<{ readonly standIns: StandIns; stop(): Promise<void> }> {
   isolate();
-  // Tests add steps to clients, and take them out, after a first call.
+  // Tests add steps to clients, and remove them, after a first call.
   addToClients((_service, { config }) => (config.cacheMiddleware = false));
   const endings: Endings = [];
   const fail = (error: unknown): never => {

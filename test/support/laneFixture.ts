@@ -9,8 +9,8 @@ import type { Inbox } from './receiver.ts';
 import { idOf, requestOf, type Fixture } from './fixture.ts';
 
 /**
- * An account whose messages pass lanes while processes die: requests are made in the test's own process, work is done by a
- * fleet of others, and hours pass until whatever a death left behind has ended.
+ * An account whose messages pass lanes while processes die: requests are made in the test's own process, jobs are done by a fleet
+ * of others, and hours pass until everything that a death left behind has ended.
  */
 
 const hourMs = 3_600_000;
@@ -29,7 +29,9 @@ export type LaneLambdas = Awaited<ReturnType<typeof importLaneLambdas>>;
 
 export type Config = Readonly<Record<string, string>>;
 
-/** Attempts of a lane fixture are short: what died with a worker comes back after a minute, and not after a quarter of an hour. */
+/**
+ * Attempts of a lane fixture are short: the job of a dead worker comes back after a minute, and not after a quarter of an hour.
+ */
 const shortly: Config = { timeout: '20s' };
 
 async function emptyQueues({ settings, sqs }: Fixture): Promise<void> {
@@ -93,12 +95,12 @@ export class LaneFixture {
     return idOf(await this.#fixture.publishRequest(this.account, request));
   }
 
-  /** Lets so much time pass that a process reads a lane again which it knows; what is in flight stays there. */
+  /** Lets enough time pass for a process to read again a lane that it knows; deliveries stay in flight. */
   forget(): void {
     this.fleet.jump(1_000);
   }
 
-  /** The end of a message: the state of its final attempt, or the reason why it was ended before. */
+  /** The end of a message: the state of its final attempt, or the reason of an earlier end. */
   async endOf(messageId: string): Promise<string | undefined> {
     const history = await this.#fixture.loadMessage({ accountId: this.account.id, messageId });
     return history?.end ?? history?.attempts.find(isFinal)?.state;
@@ -109,8 +111,8 @@ export class LaneFixture {
   }
 
   /**
-   * Lets so much time pass that every lease which has an end has ended. Then nobody waits and nobody has a slot in any lane,
-   * and the next message goes through each of them.
+   * Lets enough time pass for every lease with an end to end. Then no message waits or has a slot in any lane, and the next
+   * message goes through each of them.
    */
   async settle(): Promise<void> {
     this.#fixture.reset();

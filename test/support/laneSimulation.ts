@@ -18,13 +18,12 @@ import { Tally } from './faults.ts';
 import { Clock, randomOf } from './simulatedClock.ts';
 
 /**
- * A simulation of workers that deliver through lanes: the real code of lanes, against a table in memory that has
- * DynamoDB's conditional writes, a queue that has SQS's visibility and at-least-once, and a clock that jumps to whatever
- * is next. Everything that takes time happens in an order that a seed decides on, and a process dies at a call that the
- * seed decides on. So a run that failed fails again.
+ * A simulation of workers that deliver through lanes: the real code of lanes, against a table in memory that has DynamoDB's
+ * conditional writes, a queue that has SQS's visibility and at-least-once, and a clock that jumps to the next event. A seed
+ * decides the order of everything that takes time, and the calls at which processes die. So a failed run can be repeated.
  */
 
-/** Work that takes no longer than this to come is not late, ms. */
+/** A job that arrives within this time is not late, ms. */
 export const quicklyMs = 5;
 
 const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
@@ -46,7 +45,7 @@ type Job =
       readonly isAgain?: boolean;
     };
 
-/** Marks work as handed out by SQS once more. */
+/** Marks a job as delivered by SQS once more. */
 const again = (work: Job): Job => (work.kind === 'pump' ? work : { ...work, isAgain: true });
 
 /** A message of the simulation. */
@@ -62,7 +61,7 @@ export interface Sent {
 
 class Died extends Error {}
 
-/** The faults that chance decides on. */
+/** The random faults. */
 export const simulatedFaults = [
   'death before a call',
   'death after a call',
@@ -73,7 +72,7 @@ export const simulatedFaults = [
 ] as const;
 export type SimulatedFault = (typeof simulatedFaults)[number];
 
-/** Whether a process lives, and what ends with it. */
+/** Whether a process lives, and its deliveries, which end with it. */
 interface Alive {
   isDead: boolean;
   readonly running: Set<() => void>;
@@ -91,10 +90,10 @@ export interface SimulationOptions {
   /** The chance that a process dies at one of its calls. */
   readonly deaths: number;
   readonly workers: number;
-  /** The workers belong to so many processes; 3 when absent. */
+  /** The processes of the workers; 3 when absent. */
   readonly processes?: number;
   readonly accountParallelism: number;
-  /** How long admitted work takes to come, ms: at least, and at most. */
+  /** The time, ms, that a granted job takes to arrive: at least, and at most. */
   readonly transitMs: readonly [number, number];
 }
 
@@ -103,12 +102,12 @@ export class Simulation {
   readonly table = new Table();
   readonly messages = new Map<string, Sent>();
   readonly observed: Observed[] = [];
-  /** The turns of circuits, in order. */
+  /** The openings and closings of circuits, in order. */
   readonly turns: ('opened' | 'closed')[] = [];
   readonly random: () => number;
   readonly faults = new Tally<SimulatedFault>();
   deathsLeft = 40;
-  /** The number of times that a process gave up a lane that others wrote at the same time. */
+  /** The number of times that a process gave up on a lane that others wrote at the same time. */
   gaveUp = 0;
   #visible: Job[] = [];
   #running = 0;
@@ -233,7 +232,7 @@ export class Simulation {
     });
   }
 
-  /** Lets workers that have nothing to do take work, in any order. */
+  /** Lets idle workers take jobs, in any order. */
   #next(): void {
     while (this.#running < this.#options.workers && this.#visible.length > 0) {
       const [work] = this.#visible.splice(Math.floor(this.random() * this.#visible.length), 1);
@@ -247,7 +246,7 @@ export class Simulation {
       }
       void this.#perform(process, work)
         .then((isDone) => {
-          // Now and then SQS hands out again what is done.
+          // Sometimes SQS delivers a job again that is done.
           if (!isDone || this.random() >= 0.02) return;
           this.faults.count('done work handed out again');
           this.send(again(work), Math.floor(this.random() * 500));
@@ -255,7 +254,7 @@ export class Simulation {
         .catch((error: unknown) => {
           if (error instanceof LaneBusy) this.gaveUp += 1;
           if (process.alive.isDead) this.faults.count('work of a dead process handed out again');
-          // The work is handed out again when its visibility timeout has ended.
+          // SQS delivers the job again when its visibility timeout has ended.
           this.send(again(work), 70_000);
         })
         .finally(() => {
@@ -293,7 +292,7 @@ export class Simulation {
       if (queue !== undefined) await lanes.update(queue, (lane) => leave(lane, queueEntry(entry)));
     };
     if (message.done) {
-      // The message is done already: what follows from that is done again, as the delivery does.
+      // The message is done already: its consequences are repeated, as the delivery does.
       const { admittedTo } = work;
       if (admittedTo !== undefined && !(await laneGate.decline({ ...dueAttempt, admittedTo }, 'over'))) {
         this.send(work, 20_000);

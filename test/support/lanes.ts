@@ -12,12 +12,12 @@ export const many = service.target === 'local' ? 50 : 15;
 interface Sending {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** By default those of the service under test. */
+  /** By default that of the service under test. */
   readonly token?: string;
   readonly url?: string;
 }
 
-/** Sends a request again that is answered by a 503, as a client does: on a slow emulator a lane may be written by too many. */
+/** Repeats a request that is answered by a 503, as a client does: on a slow emulator too many may write a lane. */
 async function unlessBusy<T extends { readonly status: number }>(request: () => Promise<T>): Promise<T> {
   for (;;) {
     const answer = await request();
@@ -25,7 +25,7 @@ async function unlessBusy<T extends { readonly status: number }>(request: () => 
   }
 }
 
-/** Publishes by way of a queue, and returns the message's id. */
+/** Publishes through a queue, and returns the message's id. */
 export async function enqueue(queueName: string, destination: string, init: Sending = {}): Promise<string> {
   const { body, token = service.token, url = service.url, headers } = init;
   const response = await unlessBusy(() =>
@@ -53,7 +53,7 @@ export async function putQueue(
 
 const queueShape = z.looseObject({ lag: z.number() });
 
-/** The messages of a queue that are not over. */
+/** The messages of a queue that have not ended. */
 export const lagOf = async (queueName: string, token = service.token, url = service.url): Promise<number> =>
   queueShape.parse(await ok(api('GET', `/v2/queues/${queueName}`, { token, url }))).lag;
 
@@ -63,7 +63,7 @@ export const underKey = (key: string, value: string): Record<string, string> => 
   'Svc-Flow-Control-Value': value,
 });
 
-/** Sends so many, numbered from 0, from several senders at once: each sends its next when its last was accepted. */
+/** Sends messages, numbered from 0, from several senders at once: each sends its next when its last was accepted. */
 export async function sendFrom(
   senders: number,
   count: number,
@@ -76,7 +76,7 @@ export async function sendFrom(
   );
 }
 
-/** The number that a message has in its body. */
+/** The number in the body of a message. */
 export const numberOf = (delivery: Delivery): number => Number(delivery.body.toString());
 export const numbersOf = (deliveries: readonly Delivery[]): readonly number[] => deliveries.map(numberOf);
 /** 0 at the first delivery. */
@@ -94,8 +94,8 @@ export const answerSlowly = (_delivery: Delivery, response: ServerResponse, befo
 };
 
 /**
- * Answers of a destination that holds the first requests open until so many have come, and is slow from then on. Without as
- * many in flight at once it would never answer.
+ * Answers of a destination that holds the first requests open until so many have come, and is slow from then on. With fewer in
+ * flight at once it would never answer.
  */
 export function answerTogether(count: number) {
   const held: ServerResponse[] = [];
@@ -109,7 +109,7 @@ export function answerTogether(count: number) {
   };
 }
 
-/** Answers that wait until the gate opens, and are given at once from then on. */
+/** Makes answers that wait until the gate opens, and come at once from then on. */
 export function startGate() {
   const held: ServerResponse[] = [];
   let isOpen = false;

@@ -12,7 +12,7 @@ export class LanesInMemory {
   readonly sent: { readonly admitted: Granted; readonly admittedTo: AdmittedTo }[] = [];
   /** The kinds of the lanes that were written, in order. */
   readonly written: LaneKey['kind'][] = [];
-  /** Happens before a lane is read, as often as it is. */
+  /** Called before each read of a lane. */
   onRead: (key: LaneKey) => void = () => {};
   readonly lanes: Lanes;
   readonly #rows = new Map<string, Lane>();
@@ -50,7 +50,7 @@ export class LanesInMemory {
     });
   }
 
-  /** A lane as it stands in the table, or as it would be made. */
+  /** A lane in the table, or as it would be made. */
   lane(key: LaneKey): Lane {
     return this.#rows.get(nameOf(key)) ?? newLane(key, this.time);
   }

@@ -1,18 +1,18 @@
 /**
- * The time limits of all tests. They find what hangs, and nothing else: a test that takes a second on a quiet machine may
- * take a minute on a busy one.
+ * The time limits of all tests. They find hangs, and nothing else: a test that takes a second on a quiet machine may take a minute
+ * on a busy one.
  */
 
-/** On an emulator work whose worker was stopped comes back after its queue's visibility timeout, 70 s, and maybe twice. */
+/** On an emulator the job of a stopped worker comes back after its queue's visibility timeout, 70 s, and maybe twice. */
 const patience = process.env['SVC_E2E_TARGET'] === 'deployed' ? 2 : 1;
 
 /** Milliseconds for one wait within a test: an answer, a delivery, a process that starts. */
 export const limitForHangsMs = 120_000 * patience;
 
-/** Milliseconds for what installs packages, or runs hundreds of requests in another program. */
+/** Milliseconds for an installation of packages, or hundreds of requests in another program. */
 export const limitForInstallsMs = 600_000;
 
-/** Milliseconds for a whole test, or for what a file prepares: several waits. */
+/** Milliseconds for a whole test, or for a file's preparation: several waits. */
 export const limitForTestsMs = 300_000 * patience;
 
 /** Milliseconds for a test that lets a process die at each of its calls: some hundred tests in one. */

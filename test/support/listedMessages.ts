@@ -1,4 +1,4 @@
-/** The list of messages, as tests ask for it. */
+/** Reads the list of messages. */
 import * as z from 'zod/mini';
 import { api, ok, query } from './api.ts';
 import { eventually } from './eventually.ts';
@@ -12,7 +12,7 @@ const page = z.object({ messages: z.array(listed), cursor: z.optional(z.string()
 export const listMessages = async (filters: Filters = {}): Promise<z.infer<typeof page>> =>
   page.parse(await ok(api('GET', `/v2/messages${query(filters)}`)));
 
-/** Waits for the list to have so many messages that match. */
+/** Waits for the list to have so many matching messages. */
 export const listedMessages = async (filters: Filters, count: number): Promise<readonly ListedMessage[]> =>
   (
     await eventually(

@@ -3,12 +3,12 @@ import type { SQSEvent } from 'aws-lambda';
 import { metricLines } from './metrics.ts';
 import type { Fixture } from './fixture.ts';
 
-/** Metrics are written here. Call it before anything of `lambdas/` is imported. */
+/** Lets functions write metrics. Call it before anything of `lambdas/` is imported. */
 export function switchMetricsOn(): void {
   process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
 }
 
-/** An error as the SDK makes it of AWS's answer. */
+/** Makes the SDK's error for an answer of AWS. */
 export const answerOf = (name: string, httpStatusCode: number): Error =>
   Object.assign(new Error(`AWS answered ${name}.`), {
     name,
@@ -69,9 +69,9 @@ export async function openMetricFixture(fixture: Fixture) {
 
   return {
     ...metrics,
-    /** Writes what was counted until now where nobody reads it. */
+    /** Drops the counts so far. */
     forget: () => metricLines(metrics.withMetrics(() => Promise.resolve())),
-    /** Lets every try of a client fail while something is done. */
+    /** Lets every try of a client fail during an act. */
     failing: async <T>(client: 'dynamodb' | 'sqs', error: Error, act: () => Promise<T>): Promise<T> => {
       failing = { client, error };
       try {
@@ -80,7 +80,7 @@ export async function openMetricFixture(fixture: Fixture) {
         failing = undefined;
       }
     },
-    /** An invocation of deliver with these texts, which were sent under a trace. */
+    /** Invokes deliver with these texts, which were sent under a trace. */
     deliver: (bodies: readonly string[], trace?: string) =>
       deliver.handler({
         Records: bodies.map((Body, index) => recordOf({ MessageId: String(index), Body }, shortQueue, trace)),

@@ -10,7 +10,7 @@ export interface Ran {
   readonly output: string;
 }
 
-/** Runs `npm run migrate` with these arguments, in a folder in which there is no local stage. */
+/** Runs `npm run migrate` with these arguments, in a folder without a local stage. */
 export async function migrate(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -39,9 +39,9 @@ export interface OtherApi {
 }
 
 /**
- * Starts an API that answers as a test says.
+ * Starts an API with the test's answers.
  *
- * @param answer is told the method and path, and how often they were asked for before
+ * @param answer gets the method and path, and how many such requests came before
  */
 export async function startOtherApi(answer: (asked: string, times: number) => Reply): Promise<OtherApi> {
   const asked: string[] = [];

@@ -11,7 +11,7 @@ const manifestShape = z.looseObject({ name: z.string(), version: z.string() });
 
 export interface PackageRegistry {
   readonly url: string;
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface PackageRegistry {
 /**
  * Starts a registry of packages that npm can install from.
  *
- * @param folder of the only package that it has
+ * @param folder the folder of its only package
  */
 export async function startPackageRegistry(folder: string): Promise<PackageRegistry> {
   const manifest = manifestShape.parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
@@ -52,7 +52,7 @@ export async function startPackageRegistry(folder: string): Promise<PackageRegis
   };
 }
 
-/** Makes the archive that a registry keeps of a package: all its files are below `package/`. */
+/** Makes the archive of a package in the form of registries: all its files are below `package/`. */
 async function pack(folder: string): Promise<Buffer> {
   const target = await mkdtemp(join(tmpdir(), 'svc-pack-'));
   try {

@@ -13,7 +13,7 @@ export interface Answer {
 interface PublishInit {
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Behind the `?`. */
+  /** The query without the `?`. */
   readonly query?: string;
   readonly url?: string;
   /** Null sends none. */
@@ -29,7 +29,7 @@ export async function call(path: string, init: RequestInit = {}, url = service.u
   return { status: response.status, headers: response.headers, json };
 }
 
-/** Publishes to a destination, which is put into the path as it is. */
+/** Publishes to a destination, which is put into the path unchanged. */
 export async function publish(destination: string, init: PublishInit = {}): Promise<Answer> {
   const token = init.token === undefined ? service.token : init.token;
   const query = init.query === undefined ? '' : `?${init.query}`;
@@ -48,7 +48,7 @@ const accepted = z.object({
   messageId: z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{25}[0-9A-HJKMNP-Z]$/)),
 });
 
-/** The id of the message that an answer says was accepted. */
+/** The id of the accepted message in an answer. */
 export function messageIdOf(answer: Answer): string {
   if (answer.status !== 200) throw new Error(`Status ${answer.status}: ${JSON.stringify(answer.json)}`);
   return accepted.parse(answer.json).messageId;
@@ -59,7 +59,7 @@ const refused = z.strictObject({
   code: z.enum(Object.keys(errorCodes) as ErrorCode[]),
 });
 
-/** Reads a refusal; throws where it has no code of the table, or one that does not come with its status. */
+/** Reads a refusal; throws if it has no code of the table, or one with another status. */
 export function refusalOf({ status, json }: Answer): z.infer<typeof refused> {
   const refusal = refused.parse(json);
   const statuses: readonly number[] = errorCodes[refusal.code].statuses;

@@ -5,16 +5,15 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { limitForInstallsMs } from './limits.ts';
 
-/** A package of PyPI. */
 export interface PythonPackage {
   readonly name: string;
   readonly version: string;
 }
 
 /**
- * Makes the virtual environment of a package, unless it is there.
+ * Makes the virtual environment of a package, unless it exists.
  *
- * @param python as {@link findPython} found it
+ * @param python the result of {@link findPython}
  * @returns the interpreter that has the package
  */
 export async function installPackage(python: string, { name, version }: PythonPackage): Promise<string> {
@@ -43,7 +42,7 @@ export function findPython(): string | undefined {
       });
       return true;
     } catch {
-      // Not there, too old, or without what makes virtual environments: try the next.
+      // Missing, too old, or without virtual environments: try the next.
       return false;
     }
   });

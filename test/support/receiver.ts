@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { close, listen } from '../../local/http.ts';
 import { limitForHangsMs } from './limits.ts';
 
-/** One request as it arrived at the receiver. */
+/** One request to the receiver. */
 export interface Delivery {
   readonly method: string;
   /** The request target, byte for byte. */
@@ -14,23 +14,23 @@ export interface Delivery {
   readonly body: Buffer;
   /** Unix milliseconds. */
   readonly at: number;
-  /** The requests of the inbox that were open when this one came, with this one. */
+  /** The open requests of the inbox when this one came, with this one. */
   readonly open: number;
 }
 
 type Answer = (delivery: Delivery, response: ServerResponse, count: number) => void;
 
 /**
- * A real HTTP server that remembers what it is sent. Each test takes a path of its own, so that tests do not see each
- * other's deliveries.
+ * A real HTTP server that records its requests. Each test takes a path of its own, so that tests do not see each other's
+ * deliveries.
  */
 export interface Receiver {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
   /**
-   * A path of its own for one test, with the answers it gives: by default 200 and an empty body.
+   * Opens a path for one test, with its answers: by default 200 and an empty body.
    *
-   * @param answer is told how many deliveries came to this inbox before
+   * @param answer gets the number of earlier deliveries to this inbox
    */
   inbox(answer?: Answer): Inbox;
   close(): Promise<void>;
@@ -41,7 +41,7 @@ export interface Inbox {
   readonly deliveries: readonly Delivery[];
   /** Waits until so many deliveries have come, and returns all; fails when they do not come in time. */
   received(count: number): Promise<readonly Delivery[]>;
-  /** Waits until a condition on what has come holds. */
+  /** Waits until a condition on the deliveries holds. */
   until(condition: (deliveries: readonly Delivery[]) => boolean): Promise<readonly Delivery[]>;
 }
 
@@ -63,7 +63,7 @@ function opened(inbox: OpenInbox, response: ServerResponse): number {
     if (isOpen) inbox.open -= 1;
     isOpen = false;
   };
-  // It comes before a byte of the answer's end is sent, so nothing that follows from the answer counts this request.
+  // The event comes before the last byte of the answer is sent, so nothing that follows from the answer counts this request.
   response.once('prefinish', ended);
   response.once('close', ended);
   return inbox.open;

@@ -17,7 +17,7 @@ export const stepOf = (stepId: number, stepType: StepIdentity['stepType'], concu
   concurrent,
 });
 
-/** To be called once the fixture is open. */
+/** Call it once the fixture is open. */
 export async function openRunActs(fixture: Fixture) {
   const [call, invoke, end, prepare, journals, list, journal, bodies] = await Promise.all([
     import('../../lambdas/workflow/steps/call.ts'),
@@ -68,7 +68,7 @@ export async function openRunActs(fixture: Fixture) {
       } as const;
       return invoke.submitInvoke(account, await prepare.preparePart(account, { request, message }));
     },
-    /** Ends a run as its endpoint does when the function returns, or as a user does. */
+    /** Ends a run like its endpoint when the function returns, or like a user. */
     end: (runId: string, { cancel = false, body = '' } = {}): Promise<void> =>
       end.endRunByRequest(account, { runId, cancel, body: Buffer.from(body) }),
     /** Delivers the job that was sent before a start was recorded. The clock is right again when the test has ended. */
@@ -76,7 +76,7 @@ export async function openRunActs(fixture: Fixture) {
       setClockAhead(60_000);
       await fixture.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });
     },
-    /** Takes all work out of the queues, that of the next hour too. */
+    /** Takes all jobs out of the queues, with those of the next hour. */
     drainAhead: async (): Promise<void> => {
       setClockAhead(3_600_000);
       await fixture.drain();
@@ -88,13 +88,13 @@ export async function openRunActs(fixture: Fixture) {
         for (const { messageId, body } of journal.bodiesOf(record)) await bodies.deleteBody(messageId, body);
       }
     },
-    /** All records of an id. */
+    /** All records of the runs with an id. */
     records: async (runId: string): Promise<readonly JournalRecord[]> => {
       const records: JournalRecord[] = [];
       for await (const { record } of journals.readJournal(keyOf(runId), 0)) records.push(record);
       return records;
     },
-    /** The states of the runs of an id in the list, oldest first. */
+    /** The states of the runs with an id in the list, oldest first. */
     listed: async (runId: string): Promise<readonly string[]> => {
       const found: (readonly [at: number, state: string])[] = [];
       for (const shard of list.runShardsOf(account.id)) {
@@ -105,9 +105,9 @@ export async function openRunActs(fixture: Fixture) {
       return found.toSorted(([one], [other]) => one - other).map(([, state]) => state);
     },
     /**
-     * Does something in a process that dies meanwhile, and then in one that lives, as a client that got no answer.
+     * Runs something in a process that dies meanwhile, and then in one that lives, like a client that got no answer.
      *
-     * @returns what both answered; undefined for the one that died
+     * @returns both answers; undefined for that of the dead process
      */
     twice: async <T>(fate: Fate, act: () => Promise<T>): Promise<readonly [T | undefined, T]> => {
       const first = await fixture.underFate(fate, act);
@@ -117,7 +117,7 @@ export async function openRunActs(fixture: Fixture) {
 }
 export type RunActs = Awaited<ReturnType<typeof openRunActs>>;
 
-/** The messages that work has attempts of, each once, in the order in which it came. */
+/** The messages of the attempts among jobs, each once, in their order. */
 export const attemptsIn = (work: readonly Job[]): readonly string[] => [
   ...new Set(work.flatMap((one) => (one.kind === 'attempt' ? [one.messageId] : []))),
 ];

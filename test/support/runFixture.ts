@@ -1,11 +1,11 @@
-/** Runs of workflows over the real stores, in one process: started, and led on by what an endpoint would submit. */
+/** Runs of workflows over the real stores, in one process: they are started, and go on with the submissions of an endpoint. */
 import type { Account } from '../../lambdas/account/account.ts';
 import type { Attempt, Message, WorkflowRole } from '../../lambdas/message/message.ts';
 import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/workflow/rules/journal.ts';
 import type { SubmissionMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 import { requestOf, type Fixture } from './fixture.ts';
 
-/** The URL of the endpoint, where a run does not say another. */
+/** The default URL of the endpoint. */
 export const endpoint = 'https://flow.example/orders';
 
 /** The settings of a run as the published client starts it. */
@@ -33,7 +33,7 @@ interface Starting {
   readonly account?: Account;
 }
 
-/** A step as the client writes it. */
+/** A step in the client's form. */
 export interface WrittenStep {
   readonly stepId: number;
   readonly stepName: string;
@@ -65,7 +65,7 @@ interface Recorded {
   readonly nextDeliveryAt?: number;
 }
 
-/** To be called once the fixture is open. */
+/** Call it once the fixture is open. */
 export async function openRunFixture(fixture: Fixture) {
   const [start, submit, change, prepare, journals, runList, messages, history, bodies, journal, follow] =
     await Promise.all([
@@ -121,7 +121,7 @@ export async function openRunFixture(fixture: Fixture) {
       );
       return submit.submitSteps(fixture.account, message, parts);
     },
-    /** Records an attempt of one of a run's messages, the next one in its row. A worker would make it. */
+    /** Records an attempt of one of a run's messages, the next one in its row, as a worker would. */
     attempt: async (messageId: string, state: Attempt['state'], more: Recorded = {}): Promise<void> => {
       const found = await history.loadMessage({ accountId: fixture.account.id, messageId });
       if (found === undefined) throw new Error(`There is no message ${messageId}.`);
@@ -167,7 +167,7 @@ export async function openRunFixture(fixture: Fixture) {
       await messages.putMessage(message, await bodies.storeBody(message, Buffer.from(body), Date.now()));
       return message;
     },
-    /** Ends a run, and tells the list. */
+    /** Ends a run, and updates the list. */
     end: async (runId: string, record: Omit<EndRecord, 'kind' | 'at'>): Promise<void> => {
       const { snapshot } = await change.changeRun(keyOf(runId), () => ({
         record: { kind: 'end', at: Date.now(), ...record },
@@ -181,7 +181,7 @@ export async function openRunFixture(fixture: Fixture) {
       );
     },
     journalOf: (runId: string) => journal.loadRunJournal(keyOf(runId), 0),
-    /** Writes a record behind the last one of a run. */
+    /** Writes a record after the last one of a run. */
     append: async (runId: string, record: JournalRecord): Promise<void> => {
       await change.changeRun(keyOf(runId), () => ({ record, result: undefined }));
     },

@@ -1,15 +1,15 @@
-/** The log of runs, as tests read it. */
+/** Reads the log of runs. */
 import type { Header } from '../../lambdas/shared/headers.ts';
 import { newId } from '../../lambdas/shared/ids.ts';
 import type { Fixture } from './fixture.ts';
 
-/** To be called once the fixture is open. */
+/** Call it once the fixture is open. */
 export async function openRunLogs(fixture: Fixture) {
   const { listRuns } = await import('../../lambdas/workflow/logs.ts');
   const page = (...query: readonly Header[]) => listRuns(fixture.account, query);
   return {
     page,
-    /** The one run that an id has. */
+    /** The only run with an id. */
     runOf: async (runId: string, ...query: readonly Header[]) => {
       const { runs } = await page(['workflowRunId', runId], ...query);
       const [run] = runs;

@@ -1,9 +1,9 @@
 import { request, type OutgoingHttpHeaders } from 'node:http';
 
-/** A request that no client library has tidied up: its path is sent byte for byte, and a list of values as a line for each. */
+/** A request that no client library has changed: its path is sent byte for byte, and a list of values as a line for each. */
 export interface RawRequest {
   readonly method?: string;
-  /** Behind the base URL. */
+  /** The path behind the base URL. */
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
@@ -15,7 +15,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** Sends a raw request; without a method it is a POST. */
+/** Sends a raw request, by default a POST. */
 export function send(
   baseUrl: string,
   { method = 'POST', path, headers, body }: RawRequest,

@@ -40,7 +40,7 @@ async function withAccount(shared: SharedService): Promise<Service> {
   return { ...shared, token, readOnlyToken, currentSigningKey: current, nextSigningKey: next };
 }
 
-/** The service of the test file that runs now: files that share a process share this module. */
+/** The service of the current test file: files that share a process share this module. */
 export let service: Service;
 
 /** Makes the account of the test file that begins. */

@@ -5,14 +5,14 @@ import { startStage } from './stage.ts';
 
 /** The service under test: its URL and region, and its management API. */
 export interface SharedService {
-  /** `local`: the local stage, which a test may stop and start others of; `deployed`: an AWS emulator. */
+  /** `local`: the local stage, of which a test may stop and start others; `deployed`: an AWS emulator. */
   readonly target: 'local' | 'deployed';
   readonly url: string;
-  /** The same region's URL for messages without the gateway. */
+  /** The same region's publish URL. */
   readonly publishUrl: string;
   readonly region: string;
   readonly management: Management;
-  /** A region of the deployment that this service is not in, and its URL where it runs. */
+  /** Another region of the deployment, and its URL if it runs. */
   readonly otherRegion: string;
   readonly otherUrl: string | undefined;
 }
@@ -24,7 +24,7 @@ export interface Management {
   readonly password: string;
 }
 
-/** Dollars for each message, so many that a budget is reached after a few messages. */
+/** Dollars for each message, so many that a few messages reach a budget. */
 export const pricePerMessage = 0.1;
 
 declare module 'vitest' {
@@ -45,8 +45,8 @@ const deployed = z.object({
 });
 
 /**
- * One service for all tests that only speak HTTP to it: the deployed one that the environment names, or a local stage
- * with its own data.
+ * Starts one service for all tests that only speak HTTP to it: the deployed one that the environment names, or a local stage with
+ * its own data.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (process.env['SVC_E2E_TARGET'] === 'deployed') {

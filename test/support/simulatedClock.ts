@@ -1,8 +1,8 @@
 import { Heap, type Placed } from '../../local/heap.ts';
 
-/** A clock that jumps to whatever is next, and chance that a seed decides on: with the same seed a run is the same again. */
+/** A clock that jumps to the next event, and random numbers from a seed: the same seed repeats a run. */
 
-/** A generator of numbers from 0 to 1, from a seed (mulberry32). */
+/** Makes a generator of numbers from 0 to 1, from a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -13,14 +13,14 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** Something that is to happen. */
+/** A future event. */
 interface Due extends Placed {
   readonly at: number;
   readonly order: number;
   readonly run: () => void;
 }
 
-/** The clock, and all that is to happen at some time. */
+/** The clock, and all future events. */
 export class Clock {
   now = 1_700_000_000_000;
   #order = 0;
@@ -38,10 +38,10 @@ export class Clock {
       this.at(this.now + ms, resolve);
     });
 
-  /** Lets time pass until nothing more is to happen. */
+  /** Lets time pass until no event is left. */
   async run(most = 1_000_000): Promise<void> {
     for (let steps = 0; ; steps += 1) {
-      // What follows from the step before has its turn first: promises, several deep.
+      // The consequences of the previous event run first: promises, several deep.
       for (let turn = 0; turn < 40; turn += 1) await Promise.resolve();
       const next = this.#due.first;
       if (next === undefined) return;

@@ -11,7 +11,7 @@ import { root } from './bundledStage.ts';
 import type { Management } from './sharedService.ts';
 
 export interface StageOptions {
-  /** A fresh temporary one when absent. */
+  /** A new temporary one when absent. */
   readonly dataDir?: string;
   /** Any free one when absent. */
   readonly port?: number;
@@ -21,14 +21,14 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Lets `advance` set the stage's clock forward. */
   readonly testControl?: boolean;
-  /** The arguments that Node.js is started with before the flags; by default those that run the bundle. */
+  /** The arguments of Node.js before the flags; by default those that run the bundle. */
   readonly command?: readonly string[];
 }
 
-/** A local stage in a process of its own, as a user starts it. */
+/** A local stage in a process of its own, like a user's. */
 export interface Stage {
   readonly url: string;
-  /** With the flag `--publish-port` only. */
+  /** Undefined without the flag `--publish-port`. */
   readonly publishUrl: string | undefined;
   readonly token: string;
   readonly readOnlyToken: string;
@@ -37,17 +37,16 @@ export interface Stage {
   readonly management: Management;
   readonly dataDir: string;
   readonly pid: number;
-  /** All that it has written to stdout and stderr so far. */
+  /** The output so far on stdout and stderr. */
   readonly output: () => string;
   /**
-   * Lets so much time pass on the stage's clock, for its queues, its schedules and its handlers; resolves when what
-   * became due meanwhile has been handed out. The stage has to be started with `testControl`, and has real time again
-   * after a restart.
+   * Lets time pass on the stage's clock, for its queues, its schedules and its handlers; resolves when the messages that became
+   * due meanwhile have been handed out. The stage needs `testControl`, and has real time again after a restart.
    */
   readonly advance: (ms: number) => Promise<void>;
-  /** SIGTERM; resolves to the exit code. */
+  /** Sends SIGTERM; resolves to the exit code. */
   readonly stop: () => Promise<number>;
-  /** SIGKILL; resolves when the process has gone. */
+  /** Sends SIGKILL; resolves when the process has gone. */
   readonly kill: () => Promise<void>;
   /** Kills it if it still runs, and removes the data directory. */
   readonly remove: () => Promise<void>;
@@ -70,8 +69,8 @@ const printed = z.object({
 export const startCommand: readonly string[] = manifest.scripts.start.replace(/^exec node /, '').split(' ');
 
 /**
- * Runs the stage; resolves when it exits or `isReady` says so of its output. It ends with this process, however that ends: a run of
- * tests that is killed leaves no stage behind.
+ * Runs the stage; resolves when it exits, or when `isReady` accepts its output. It ends with this process, however that ends: a
+ * killed test run leaves no stage behind.
  */
 export async function runStage(
   flags: readonly string[],
@@ -85,7 +84,7 @@ export async function runStage(
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // Nothing is written to it: its end tells the stage that this process has ended.
+  // Nothing is written to the pipe: its end tells the stage that this process has ended.
   child.stdin.on('error', () => undefined);
   let output = '';
   const exited = once(child, 'exit').then(() => {

@@ -1,6 +1,6 @@
 /**
- * Runs before each file of tests. Files follow each other in one process, in which Node.js, the SDK and whatever else comes
- * from packages is warm; of all that is ours, each file has its own modules, as a process of its own would have.
+ * Runs before each file of tests. Files follow each other in one process, in which Node.js, the SDK and other packages are warm;
+ * but each file has its own modules of the project, as in a process of its own.
  */
 import { afterAll, vi } from 'vitest';
 

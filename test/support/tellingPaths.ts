@@ -1,4 +1,4 @@
-/** Ends of a destination that whoever decodes, joins or tidies a path on the way would change. */
+/** Ends of a destination that a component would change if it decoded, joined or tidied a path on the way. */
 export const tellingPaths: readonly (readonly [title: string, path: string])[] = [
   ['an encoded slash', '/a%2Fb'],
   ['an encoded question mark', '/a%3Fb'],

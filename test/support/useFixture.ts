@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import { openFixture, type Fixture } from './fixture.ts';
 
 /**
- * Opens a fixture around a file's tests. Before each test no call is counted and no process dies; after each, spies are gone and
- * the clock is right.
+ * Opens a fixture around a file's tests. Before each test the counts are 0 and no process dies; after each, spies are gone and the
+ * clock is right.
  *
- * @param onOpen gets the fixture before the first test. What it imports of `lambdas/` must not be imported before
+ * @param onOpen gets the fixture before the first test. Modules of `lambdas/` that it imports must not be imported before
  */
 export function useFixture(onOpen: (fixture: Fixture) => Promise<void>): void {
   let fixture: Fixture | undefined;

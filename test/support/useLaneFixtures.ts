@@ -4,10 +4,11 @@ import { useFixture } from './useFixture.ts';
 import type { Fixture } from './fixture.ts';
 
 /**
- * Opens a fixture around a file's tests, and lane fixtures in it: each closes with its test, or when the next one opens, and has an account of its own.
+ * Opens a fixture around a file's tests, and lane fixtures in it: each has an account of its own, and closes with its test, or
+ * when the next one opens.
  *
  * @param onOpen gets the fixture, and the services that lane fixtures call, before the first test
- * @returns opens a lane fixture
+ * @returns a function that opens a lane fixture
  */
 export function useLaneFixtures(
   onOpen: (fixture: Fixture, lambdas: LaneLambdas) => void,

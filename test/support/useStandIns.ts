@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import type { StandIns } from '../../local/stage/standIns.ts';
 import { startInProcess } from './inProcess.ts';
 
-/** The stand-ins for AWS around a file's tests, which may set the clock: it goes right again after each. */
+/** Starts the stand-ins for AWS around a file's tests, which may set the clock: it is right again after each. */
 export function useStandIns(): () => StandIns {
   let inProcess: Awaited<ReturnType<typeof startInProcess>> | undefined;
   beforeAll(async () => {

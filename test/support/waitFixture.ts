@@ -1,4 +1,4 @@
-/** Runs that wait for events, over the real stores in one process: what their endpoints submit, and what becomes of it. */
+/** Runs that wait for events, over the real stores in one process: the submissions of their endpoints, and the results. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { canonicalize } from '../../lambdas/request/dialect.ts';
@@ -66,7 +66,7 @@ interface StartOptions {
   readonly account?: Account;
 }
 
-/** A result as the endpoint reads it. */
+/** The fields of a result that the endpoint reads. */
 const resultShape = z.object({
   stepId: z.number(),
   waitEventId: z.string(),
@@ -78,7 +78,7 @@ export interface Result {
   readonly entry: ListedEntry;
   readonly stepId: number;
   readonly eventId: string;
-  /** The event; undefined where the time ran out. */
+  /** The event; undefined after a timeout. */
   readonly event: string | undefined;
   readonly isTimeout: boolean;
 }
@@ -93,7 +93,7 @@ function readMessage(headers: readonly Header[]) {
   return message;
 }
 
-/** To be called once the fixture is open. */
+/** Call it once the fixture is open. */
 export async function openWaitFixture(fixture: Fixture) {
   const services = await importServices();
   const { account } = fixture;
@@ -238,7 +238,7 @@ export async function openWaitFixture(fixture: Fixture) {
     /** Checks a wait of a run, as the job does that is sent for it. */
     check: async (runId: string, seq: number): Promise<void> =>
       services.checkWait({ kind: 'waitTimeout', ...keyOf(runId), seq, dueAt: Date.now() }),
-    /** The places of those who wait for an event, whether they still do or only their rows are left. */
+    /** The runs in the rows of an event's waiters, whether they still wait or not. */
     rowsOf: async (eventId: string): Promise<readonly string[]> => {
       const found: string[] = [];
       for await (const { runId } of services.waitersOf(account.id, eventId)) found.push(runId);
@@ -248,6 +248,6 @@ export async function openWaitFixture(fixture: Fixture) {
 }
 export type WaitFixture = Awaited<ReturnType<typeof openWaitFixture>>;
 
-/** The messages whose first attempt was sent, each as often as it was. */
+/** The messages whose first attempt was sent, as often as it was. */
 export const attemptsIn = (works: readonly Job[]): readonly string[] =>
   works.flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));

@@ -1,6 +1,6 @@
 /**
  * An application with workflows: endpoints of the published client on a plain Node server, each behind its path, that verify the
- * signature of every request; and the client that starts runs and looks at them.
+ * signature of every request; and the client that starts runs and reads them.
  */
 import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
 import { Client, serve, type WorkflowContext, type WorkflowRunLog } from '@upstash/workflow';
@@ -15,7 +15,7 @@ import { service } from './service.ts';
 export type Route<T = unknown> = (context: WorkflowContext<T>) => Promise<unknown>;
 type ServeOptions<T> = Pick<NonNullable<Parameters<typeof serve<T>>[1]>, 'failureFunction' | 'receiver'>;
 
-/** A request that an endpoint got, and its answer. */
+/** A request to an endpoint, and its answer. */
 export interface Got {
   readonly path: string;
   readonly headers: Headers;
@@ -74,7 +74,7 @@ export async function startWorkflowApp(account?: AccountRecord) {
     /** Sets up an endpoint, and returns its URL. */
     serve: <T>(route: Route<T>, options: ServeOptions<T> = {}): string => {
       names += 1;
-      // Its last segment is its id, by which other workflows invoke it.
+      // The last segment is the workflow's id, by which other workflows invoke it.
       const path = `/flows/flow${names}`;
       const { handler } = serve<T>(route, {
         qstashClient: qstash,
@@ -92,9 +92,9 @@ export async function startWorkflowApp(account?: AccountRecord) {
       handlers.set(`/plain${names}`, async (request) => handler(request));
       return `${origin}/plain${names}`;
     },
-    /** Requests that an endpoint got. */
+    /** The requests to an endpoint. */
     gotAt: (url: string): readonly Got[] => got.filter(({ path }) => url === `${origin}${path}`),
-    /** Waits until a run is as it should be in the log. */
+    /** Waits until a run in the log meets a condition. */
     logged: async (
       workflowRunId: string,
       holds: (run: WorkflowRunLog) => boolean = (run) => run.workflowState !== 'RUN_STARTED',

@@ -1,7 +1,7 @@
 /**
- * A rehearsal of workflows in one process: endpoints of the published client, a server that records all that they submit,
- * and between them nothing but the rules of `lambdas/workflow/rules`. There is no time in it: delays are recorded, and
- * deliveries follow each other at once.
+ * A rehearsal of workflows in one process: endpoints of the published client, a server that records all their submissions, and
+ * between them nothing but the rules of `lambdas/workflow/rules`. There is no time in it: delays are recorded, and deliveries
+ * follow each other at once.
  */
 import { Client as QstashClient } from '@upstash/qstash';
 import { Client as WorkflowClient } from '@upstash/workflow';
@@ -57,7 +57,7 @@ export class Rehearsal {
   readonly waits: { readonly run: RehearsedRun; readonly eventId: string; readonly step: StepIdentity }[] =
     [];
   readonly endpoints: WorkflowEndpoints;
-  /** An answer that takes the place of the service's own. */
+  /** An answer that replaces the service's own. */
   refusal: ((body: string) => { readonly status: number; readonly error: string } | undefined) | undefined;
   thirdParty: (url: string) => ThirdPartyAnswer = () => ({ status: 200, headers: [], body: '' });
   readonly #receiver: Receiver;
@@ -84,7 +84,7 @@ export class Rehearsal {
     return this.#receiver.close();
   }
 
-  /** Starts a run as an application does, and goes on until nothing is left to deliver. */
+  /** Starts a run as an application does, and delivers until nothing is left. */
   async trigger(url: string, more: StartOptions = {}): Promise<string> {
     const client = new WorkflowClient({ baseUrl: this.#inbox.url, token: 'token', enableTelemetry: false });
     const { workflowRunId } = await client.trigger({ url, body: { n: 1 }, ...more });
@@ -92,7 +92,7 @@ export class Rehearsal {
     return workflowRunId;
   }
 
-  /** The steps that a run has recorded, by what the client named them. */
+  /** The recorded steps of a run, by their names. */
   stepsOf(runId: string): readonly string[] {
     const [, ...steps] = this.run(runId).entries;
     return steps
@@ -105,7 +105,7 @@ export class Rehearsal {
     for (let next = this.#pending.shift(); next !== undefined; next = this.#pending.shift()) await next();
   }
 
-  /** Ends the wait for an event, by what came or by the end of its time. */
+  /** Ends the wait for an event, with the event or a timeout. */
   wake(eventId: string, event: Uint8Array | undefined): void {
     for (const { run, step } of this.waits.filter((wait) => wait.eventId === eventId)) {
       this.#append(run, step, waitResult(step, eventId, event));
@@ -120,14 +120,14 @@ export class Rehearsal {
 
   async #deliverEntry(run: RehearsedRun, entry: Entry, url: string, own: readonly Header[]): Promise<void> {
     if (hasEnded(run.state)) return;
-    // Up to its own: one more would make the client think that later steps have been done.
+    // Only up to the entry: after a later one the client would think that later steps have been done.
     const entries = listed(run.entries.slice(0, run.entries.indexOf(entry) + 1));
     const headers = deliveryHeaders.listHeaders(run, own, prefixes);
     const made = await this.endpoints.deliver('list', run, url, headers, listBody(entries), entry.messageId);
     if (made.status >= 300) this.#fail(run, made, entries);
   }
 
-  /** No failed attempt is retried here. */
+  /** Fails a run. No failed attempt is retried here. */
   #fail(run: RehearsedRun, failed: Made, entries: readonly Entry[]): void {
     this.#end(run, 'RUN_FAILED');
     const [url] = run.failureConfig.get('failure-callback') ?? [];
@@ -159,7 +159,7 @@ export class Rehearsal {
     return `msg_${(this.#ids += 1)}`;
   }
 
-  /** Appends an entry, unless it is there already, and has it delivered. */
+  /** Appends an entry, unless it exists already, and delivers it. */
   #append(
     run: RehearsedRun,
     step: StepIdentity,
@@ -299,7 +299,7 @@ export class Rehearsal {
     return { messageId: initial.messageId };
   }
 
-  /** Starts a run as one that no client starts: the endpoint is to tell what it is. */
+  /** Starts a run that no client starts: the endpoint has to identify itself. */
   startWithoutClient(runId: string, url: string, body: string, headers: readonly Header[]): void {
     const initial: Entry = { messageId: this.#newId(), body: Buffer.from(body), callType: 'step' };
     this.#begin(runId, url, initial, {

@@ -1,4 +1,4 @@
-/** Submissions of workflow clients, as the service reads it. */
+/** Submissions of workflow clients, in the service's form. */
 import { canonicalize } from '../../lambdas/request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../lambdas/request/publishOptions.ts';
 import { newAccount } from '../../lambdas/account/account.ts';
@@ -12,7 +12,7 @@ export const prefixes = ['Svc', 'Upstash'];
 const account = newAccount({ id: 'account', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
 const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
 
-/** A submission of an endpoint or a client, as the service reads it. */
+/** A submission of an endpoint or a client, in the service's form. */
 export interface Submitted {
   readonly destination: string;
   readonly message: WorkflowMessage;
@@ -36,7 +36,7 @@ export function readSubmitted(headers: readonly Header[]): Omit<Submitted, 'dest
   return { message, config: canonical.config, options };
 }
 
-/** A delivery as a message of the service. */
+/** Makes a message of the service from a delivery. */
 export const messageOf = ({ url, headers }: Pick<Message, 'url' | 'headers'>): Message => ({
   messageId: 'msg_failed',
   accountId: 'account',

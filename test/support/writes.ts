@@ -1,4 +1,4 @@
-/** Watches what a client writes to DynamoDB, which bills a write for each kilobyte. */
+/** Watches a client's writes to DynamoDB, which bills a write for each kilobyte. */
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { itemBytes } from './itemSize.ts';
 
@@ -24,7 +24,7 @@ function writesOf(input: object): readonly Write[] {
   );
 }
 
-/** The items that are put from now on. Updates are not among them. */
+/** The items that are put from now on, without updates. */
 export function watchWrites({ middlewareStack }: DynamoDBClient) {
   let written: Write[] = [];
   middlewareStack.add(
@@ -35,11 +35,11 @@ export function watchWrites({ middlewareStack }: DynamoDBClient) {
     { step: 'initialize', name: 'written' },
   );
   return {
-    /** Starts to count anew. */
+    /** Counts from 0 again. */
     reset: (): void => {
       written = [];
     },
-    /** The write units that a table was billed. */
+    /** The billed write units of a table. */
     unitsIn: (name: string): number =>
       written
         .filter(({ table }) => table === name)

@@ -1,19 +1,15 @@
-/** The code blocks of the documents, as they stand in their files. */
+/** Reads the code blocks of the documents. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../bundledStage.ts';
 
-/** A code block of a document. */
 export interface Block {
   /** The document and the line, as in `docs/api.md:20`. */
   readonly at: string;
-  /** What stands behind the fence: `sh`, `ts`, `js`, `json`, `python`. */
+  /** The language behind the fence: `sh`, `ts`, `js`, `json`, `python`. */
   readonly language: string;
   readonly text: string;
-  /**
-   * Code that belongs in front of the block, which the reader has already: the text of a comment `<!-- before: … -->` right above
-   * it.
-   */
+  /** Code before the block that the reader has already: the text of a comment `<!-- before: … -->` right above it. */
   readonly before: string;
 }
 
@@ -26,7 +22,7 @@ export const documents: readonly string[] = [
 
 const fenced = /(?:^<!-- before:([^]*?)-->\n\n?)?^( *)```(\w*)\n([^]*?)^\2```$/gm;
 
-/** Reads the code blocks of a document, in order. One without a language is an outline or an output, and no example. */
+/** Reads the code blocks of a document, in order. A block without a language is an outline or an output, and no example. */
 export function blocksOf(document: string): readonly Block[] {
   const text = readFileSync(join(root, document), 'utf8');
   return [...text.matchAll(fenced)].flatMap(([all, before = '', , language = '', code = ''], index) => {

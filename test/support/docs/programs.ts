@@ -1,4 +1,4 @@
-/** Programs of the documents: their types are checked against the packages that they import, and they are run. */
+/** Programs of the documents: checks their types against the packages that they import, and runs them. */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
 import type { Block } from './blocks.ts';
 
-/** Packages that a reader installs beside the clients, which the project itself does not have. */
+/** Packages that a reader installs beside the clients, and that the project itself lacks. */
 const packages = [`@upstash/workflow@${manifest.version}`, 'express@5.1.0', '@types/express@5.0.6'];
 
 const run = promisify(execFile);
 
 /**
- * Makes the folder in which programs find these packages, unless it is there; they find all others in the project's.
+ * Makes the folder in which programs find these packages, unless it exists; they find all others in the project's.
  *
  * @returns the folder
  */
@@ -37,7 +37,7 @@ export async function installPackages(): Promise<string> {
 export interface Program {
   readonly at: string;
   readonly file: string;
-  /** Whether it has all that it uses: nothing in front of it is only declared. */
+  /** Whether the program is complete: nothing before it is only declared. */
   readonly isComplete: boolean;
 }
 
@@ -50,7 +50,11 @@ export function writePrograms(folder: string, blocks: readonly Block[]): readonl
   });
 }
 
-/** Checks the types of programs in a folder. @returns what the compiler says, an empty text when all is well */
+/**
+ * Checks the types of programs in a folder.
+ *
+ * @returns the compiler's messages; an empty text when there are none
+ */
 export function typeErrors(folder: string, programs: readonly Program[]): string {
   const config = join(folder, 'tsconfig.json');
   writeFileSync(
@@ -84,7 +88,11 @@ export function typeErrors(folder: string, programs: readonly Program[]): string
   return `${stdout}${stderr}`;
 }
 
-/** Runs a program to its end. @returns what it wrote, with its exit code where that is not 0 */
+/**
+ * Runs a program to its end.
+ *
+ * @returns its output, with its exit code unless that is 0
+ */
 export async function runProgram(file: string, env: Readonly<Record<string, string>>): Promise<string> {
   const { stdout } = await run(process.execPath, ['--import', 'tsx', file], {
     cwd: root,

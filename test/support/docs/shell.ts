@@ -1,6 +1,7 @@
 /**
- * Shell blocks of the documents, run as they stand: all of a document in one shell, in a folder that looks like the repository.
- * `curl` is the real one, and fails where the status is no success; commands that need AWS, or take minutes, are only looked at.
+ * Runs the shell blocks of the documents unchanged: all blocks of a document in one shell, in a folder that resembles the
+ * repository. `curl` is the real one, and fails for an unsuccessful status; of commands that need AWS, or take minutes, only the
+ * arguments are checked.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -10,7 +11,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { root } from '../bundledStage.ts';
 import type { Block } from './blocks.ts';
 
-/** Commands that are not run, and why. Each has a stand-in that looks at how it is called. */
+/** Commands that are not run, each with the reason. Each has a stand-in that checks its arguments. */
 export const notRun: Readonly<Record<string, string>> = {
   aws: 'It needs an AWS account. It answers with what the documents read from it.',
   npx: 'It is `cdk`, which needs an AWS account; what it makes is tested in `test/infra`.',
@@ -19,7 +20,7 @@ export const notRun: Readonly<Record<string, string>> = {
   sleep: 'What a document waits for is on AWS.',
 };
 
-/** What `aws` answers: a secret's text, and the definition of a query. */
+/** The answers of `aws`: a secret's text, and the definition of a query. */
 const awsAnswer = (password: string): string =>
   JSON.stringify({
     username: 'admin',
@@ -30,12 +31,12 @@ const awsAnswer = (password: string): string =>
 
 const bash = (...lines: readonly string[]): string => ['#!/usr/bin/env bash', ...lines, ''].join('\n');
 
-/** The stand-ins, by their names; `$1` and so on are what they are called with. */
+/** The stand-ins, by their names; `$1` and so on are their arguments. */
 const standIns = (password: string, packages: string): Readonly<Record<string, string>> => ({
   // The last `-o` is for requests beyond the first: one of the block's own comes first.
   curl: bash(
     'body=$(mktemp)',
-    // The real one is behind this folder on the path.
+    // The path has the real `curl` behind this folder.
     `status=$(PATH="\${PATH#*${delimiter}}" command curl --silent --show-error "$@" --output "$body" --write-out '%{http_code}') || exit`,
     'cat "$body"; rm "$body"; echo',
     'echo "$status $*" >> "$DOCS_RECORD"',
@@ -62,20 +63,20 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
 export interface ShellSetting {
   /** The variables of `.svc/env`. */
   readonly env: Readonly<Record<string, string>>;
-  /** The port that stands in the place of 3000. */
+  /** The port that replaces 3000. */
   readonly port: number;
-  /** The folder whose `node_modules` has what a reader installs. */
+  /** The folder whose `node_modules` has the packages that a reader installs. */
   readonly packages: string;
-  /** Makes what an id in a path names: by the segment in front of it, such as `messages` in `/v2/messages/$ID`. */
+  /** Makes the thing that an id in a path names, from the segment before it, such as `messages` in `/v2/messages/$ID`. */
   readonly idOf: (segment: string) => Promise<string>;
 }
 
-/** A program that serves does not end: it goes on in the background while the later blocks of its document use it. */
+/** Whether a program serves. It does not end: it runs in the background while the later blocks of its document use it. */
 const isServer = (text: string): boolean => /\.listen\(/.test(text);
 
 const ids = /([\w-]+)([/=])\$\{?(?:ID|RUN|DLQ_ID)\b\}?/g;
 
-/** Fills in what a reader has to: ids, and places such as `<token>` and `…`. */
+/** Fills in the reader's values: ids, and places such as `<token>` and `…`. */
 async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promise<string> {
   const made = new Map<string, string>();
   for (const [, segment = ''] of text.matchAll(ids)) {
@@ -99,7 +100,7 @@ async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promis
     .replaceAll(/\b3000\b/g, String(port));
 }
 
-/** What a document's shell did. */
+/** The result of a document's shell. */
 export interface ShellRun {
   readonly exitCode: number;
   readonly output: string;
@@ -142,7 +143,7 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
   }
   const child = spawn('bash', ['-c', ['set -euo pipefail', ...parts].join('\n')], {
     cwd: folder,
-    // A group of its own, so that its servers end with it.
+    // The shell has a process group of its own, so that its servers end with it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -164,12 +165,12 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
   return { exitCode, output: `${output}${errors}`, requests };
 }
 
-/** Ends what a shell has left running. */
+/** Ends the processes that a shell has left running. */
 function endGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // Nothing is left.
+    // No process is left.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

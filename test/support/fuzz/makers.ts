@@ -1,4 +1,4 @@
-/** Makes what requests to an operation are about: examples of a description cannot name ids that exist. */
+/** Makes the things that requests to an operation name: examples of a description cannot name ids that exist. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { makeAccount, type AccountRecord } from '../accounts.ts';
@@ -20,7 +20,7 @@ const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })
 const circuits = z.array(z.object({ host: z.string() }));
 
 /**
- * @param account whose token the requests have
+ * @param account the account whose token the requests have
  * @param endpoints one that answers 200, one that answers 500, and one that does not answer
  */
 export function makersOf(
@@ -49,7 +49,7 @@ export function makersOf(
     return { runId, eventId };
   }
 
-  /** The id of the first dead letter that a list shows, once it does. */
+  /** Waits for the first dead letter of a list, and returns its id. */
   async function deadLetterIn(path: string): Promise<string> {
     const { messages } = await eventually(
       async () => deadLetters.parse(await ok(ask('GET', path))),
@@ -122,7 +122,7 @@ export function makersOf(
     return host;
   }
 
-  /** The makers of what the variables of a path name. */
+  /** The makers of the things that the variables of a path name. */
   const byVariable: Readonly<Record<string, () => Promise<string>>> = {
     destination: () => Promise.resolve(endpoints.ok),
     queueName: queue,

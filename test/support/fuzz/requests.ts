@@ -5,7 +5,7 @@ import type { DescribedOperation } from '../../../lambdas/http/openapi/document.
 import { resolve } from '../contract.ts';
 import { oddestTexts, oddTexts, spoiled, valuesOf, type Generation } from './values.ts';
 
-/** What a request is meant to be: as the description has it, or with one part that is not. */
+/** The kinds of requests: valid by the description, or with one invalid part. */
 export const requestKinds = [
   'plain',
   'allowed',
@@ -19,11 +19,11 @@ export const requestKinds = [
 ] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
-/** A request as it is sent: all of its values are texts. */
+/** A request in the form in which it is sent: all of its values are texts. */
 export interface FuzzedRequest {
   readonly kind: RequestKind;
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -55,14 +55,14 @@ interface Parts {
   readonly body: string | undefined;
 }
 
-/** An operation, with what a request needs to be accepted that the description's examples cannot say: ids that exist. */
+/** An operation, with the values that an accepted request needs and the description's examples cannot have: ids that exist. */
 export interface Target extends Generation {
   readonly method: string;
   readonly path: string;
   readonly operation: DescribedOperation;
 }
 
-/** The values that a request is made with instead of the description's examples. */
+/** The values of a request that replace the description's examples. */
 export interface Known {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -77,10 +77,10 @@ const text = (value: unknown): string =>
       ? value.map(text).join(',')
       : JSON.stringify(value);
 
-/** Spaces at the ends of a header's value are not part of it, and other characters than these cannot be sent. */
+/** Drops spaces at the ends of a header's value, which are not part of it, and characters that cannot be sent. */
 const headerText = (value: string): string => value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '').trim();
 
-/** Segments that `URL` would take for a step within the path, or would not take for segments of their own. */
+/** Protects segments that `URL` would take for a step within the path, or would drop. */
 const asSegment = (value: string): string => (/^\.{0,2}$/.test(value) ? `${value}x` : value);
 
 const parametersOf = ({ operation, within }: Target): readonly Parameter[] =>
@@ -92,7 +92,7 @@ function jsonBodyOf({ operation }: Target) {
   return content['application/json'];
 }
 
-/** The request that the description's examples make, without what may be left out. */
+/** The request of the description's examples, without optional parts. */
 function plainParts(target: Target, known: Known): Parts {
   const required = parametersOf(target).filter((one) => one.required === true);
   const of = (place: Parameter['in']) =>
@@ -129,11 +129,11 @@ function written(
   };
 }
 
-/** Some of a list's members, in their order; now and then none. */
+/** Some of a list's members, in their order; sometimes none. */
 const some = <T>(all: readonly T[], most: number): fc.Arbitrary<readonly T[]> =>
   all.length === 0 ? fc.constant([]) : fc.subarray([...all], { maxLength: Math.min(most, all.length) });
 
-/** A plain request with a few parameters more, each as its schema allows, and a body as its schema allows. */
+/** A plain request with a few more parameters and a body, each as its schema allows. */
 function allowedParts(target: Target, known: Known): fc.Arbitrary<Parts> {
   const plain = plainParts(target, known);
   const optional = parametersOf(target).filter((one) => one.required !== true && !one.name.includes('*'));
@@ -200,7 +200,7 @@ function spoiledParts(target: Target, parts: Parts): fc.Arbitrary<Parts> {
   );
 }
 
-/** The request that the examples make. */
+/** The request of the examples. */
 export const plainRequest = (target: Target, known: Known): FuzzedRequest =>
   written(target, plainParts(target, known));
 
@@ -208,7 +208,7 @@ export const plainRequest = (target: Target, known: Known): FuzzedRequest =>
 export const allowedRequests = (target: Target, known: Known): fc.Arbitrary<FuzzedRequest> =>
   allowedParts(target, known).map((parts) => written(target, parts));
 
-/** Requests of which one part is odd. */
+/** Requests with one odd part. */
 export const spoiledRequests = (target: Target, known: Known): fc.Arbitrary<FuzzedRequest> =>
   fc
     .oneof(fc.constant(plainParts(target, known)), allowedParts(target, known))

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import * as z from 'zod/mini';
 import { resolve, type Document } from '../contract.ts';
 
-/** The keywords of JSON Schema that the descriptions use for what clients send. */
+/** The keywords of JSON Schema that the descriptions use for requests. */
 const schemaShape = z.object({
   type: z.optional(z.union([z.string(), z.array(z.string())])),
   enum: z.optional(z.array(z.unknown())),
@@ -30,7 +30,7 @@ type Schema = z.infer<typeof schemaShape>;
 
 export interface Generation {
   readonly within: Document;
-  /** A URL that may be called: generated URLs lie below it. */
+  /** A callable URL: generated URLs lie below it. */
   readonly origin: string;
 }
 
@@ -90,10 +90,7 @@ function typed(type: string, schema: Schema, generation: Generation): fc.Arbitra
   }
 }
 
-/**
- * Generates values that a schema allows. What it says with `not` or `allOf` is left to whoever answers: such a value may be
- * refused.
- */
+/** Generates values that a schema allows. Its `not` and `allOf` are ignored: such a value may be refused. */
 export function valuesOf(given: unknown, generation: Generation): fc.Arbitrary<unknown> {
   if (given === true) return fc.jsonValue({ maxDepth: 1 });
   const schema = schemaShape.parse(resolve(given, generation.within));
@@ -191,14 +188,14 @@ export const oddestTexts: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }) },
 );
 
-/** JSON values that have nothing to do with a schema, those that JavaScript cannot represent included. */
+/** JSON values that have nothing to do with a schema, with those that JavaScript cannot represent. */
 const oddJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e300, '', 'text', [], {}, [[]], [null], { a: { b: [] } }),
   oddestTexts,
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** Replaces one part of a JSON value, at any depth, leaves it out, or puts something beside it. */
+/** Replaces one part of a JSON value, at any depth, leaves it out, or adds something beside it. */
 export function spoiled(value: unknown): fc.Arbitrary<unknown> {
   if (Array.isArray(value) && value.length > 0) {
     const items: readonly unknown[] = value;
