@@ -1,2 +1,2 @@
-/** An error that whoever runs the benchmark can correct: its sentence is printed alone. */
+/** An error that the user of the benchmark can correct. Only its sentence is printed. */
 export class BenchError extends Error {}

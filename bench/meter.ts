@@ -242,8 +242,8 @@ const isSend = (operation: string): operation is keyof typeof sends => Object.ha
 
 /** Behind the name of a call that sends a pump. */
 export const pumpMark = ', a pump';
-/** Behind the name of a call that sends work anew, because it could not be done now. */
-export const returnMark = ', anew';
+/** Behind the name of a call that sends a job again, because it could not be done now. */
+export const returnMark = ', again';
 
 /** A call that sends several messages is billed by the bytes of all of them. */
 function sqsUses(operation: string, input: object): readonly Step[] {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { makeAccount, publishAs } from '../support/accounts.ts';
-import { api, buried, listDlq, ok, unique } from '../support/api.ts';
+import { api, deadLettered, listDlq, ok, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
@@ -34,7 +34,7 @@ async function deadLetterAttempt(inbox: Inbox, count: number, label: string): Pr
   const headers = { 'Svc-Retries': '0', 'Svc-Label': label };
   const body = Array.from({ length: count }, () => ({ destination: inbox.url, headers, body: 'work' }));
   await ok(api('POST', '/v2/batch', { body }));
-  await buried({ label, count: 100 }, Math.min(count, 100));
+  await deadLettered({ label, count: 100 }, Math.min(count, 100));
 }
 
 const main = (page: Page) => page.locator('main');
@@ -104,7 +104,7 @@ describe('A message that has failed', () => {
         'Svc-Forward-X-Key': 'secret',
       },
     });
-    const [one] = await buried({ label }, 1);
+    const [one] = await deadLettered({ label }, 1);
     const page = await openConsole({ at: `#/dead-letters/${one?.dlqId}` });
     await page.getByText('REDACTED:').first().waitFor();
     expect(await page.getByText('REDACTED:').count()).toBe(2);
@@ -113,7 +113,7 @@ describe('A message that has failed', () => {
     const binary = unique('binary');
     const headers = { 'Svc-Retries': '0', 'Svc-Label': binary };
     await publish(inbox.url, { body: new Uint8Array([0, 255, 254]), headers });
-    const [other] = await buried({ label: binary }, 1);
+    const [other] = await deadLettered({ label: binary }, 1);
     await page.goto(`${service.url}/console#/dead-letters/${other?.dlqId}`);
     await page.getByText('3 bytes of').waitFor();
   });

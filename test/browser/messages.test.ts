@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
-import { api, buried, ok, publishDelayed, unique } from '../support/api.ts';
+import { api, deadLettered, ok, publishDelayed, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { limitForHangsMs } from '../support/limits.ts';
-import { getInAnyState, standsAs } from '../support/listedMessages.ts';
+import { getInAnyState, untilState } from '../support/listedMessages.ts';
 import { heldInbox } from '../support/heldInbox.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import { sizeOf } from '../support/sample.ts';
@@ -50,7 +50,7 @@ describe('The list of messages', () => {
     const failed = messageIdOf(
       await publish(failing().url, { headers: { 'Svc-Label': label, 'Svc-Retries': '0' } }),
     );
-    await standsAs(failed, 'FAILED');
+    await untilState(failed, 'FAILED');
     const page = await openConsole({ at: '#/messages' });
     await page.getByLabel('Label').fill(label);
     await page.waitForURL(`**/console#/messages?label=${label}`);
@@ -168,7 +168,7 @@ describe('A message that failed', () => {
         },
       }),
     );
-    await standsAs(messageId, 'FAILED');
+    await untilState(messageId, 'FAILED');
     const page = await openConsole({ at: `#/messages?messageIds=${messageId}` });
     await rowOf(page, messageId).getByRole('link').click();
     await page.getByRole('heading', { name: messageId, level: 1 }).waitFor();
@@ -188,7 +188,7 @@ describe('A message that failed', () => {
     );
     const request = page.getByRole('region', { name: 'Request', exact: true });
     expect(await request.textContent()).toContain('X-Tenantacme');
-    const [deadLetter] = await buried({ messageId }, 1);
+    const [deadLetter] = await deadLettered({ messageId }, 1);
     await page.locator(`a[href="#/dead-letters/${deadLetter?.dlqId}"]`).waitFor();
     const callbacks = page.getByRole('table', { name: 'Callbacks of this message' });
     await callbacks.getByText('delivered').nth(1).waitFor();
@@ -199,7 +199,7 @@ describe('A message that failed', () => {
 
   it('says so where there was no answer', async () => {
     const messageId = messageIdOf(await publish('http://127.0.0.1:1/', { headers: { 'Svc-Retries': '0' } }));
-    await standsAs(messageId, 'FAILED');
+    await untilState(messageId, 'FAILED');
     const page = await openConsole({ at: `#/messages/${messageId}` });
     await page.getByText('Attempt 1: no answer').waitFor();
     await page.locator('.timeline .wrong').waitFor();
@@ -318,7 +318,7 @@ describe.each([
         headers: { 'Svc-Retries': '0', 'Svc-Callback': inbox.url, 'Svc-Forward-X-Long': 'x'.repeat(500) },
       }),
     );
-    await standsAs(messageId, 'FAILED');
+    await untilState(messageId, 'FAILED');
     const page = await openConsole({ at: `#/messages/${messageId}`, ...view });
     await page.getByRole('table', { name: 'Callbacks of this message' }).waitFor();
     await page.getByText('Look at it').waitFor();

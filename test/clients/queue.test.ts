@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-deprecated -- The client still has them, and its users call them. */
 import { Client, type PublishRequest } from '@upstash/qstash';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buried, logged, unique } from '../support/api.ts';
+import { deadLettered, logged, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { groupName } from '../support/groups.ts';
 import { bodiesOf } from '../support/heldInbox.ts';
@@ -338,7 +338,7 @@ describe('client.dlq', () => {
     const label = unique('label');
     const inbox = failing(2);
     for (const body of ['one', 'two']) await client.publish({ url: inbox.url, body, retries: 0, label });
-    await buried({ label }, 2);
+    await deadLettered({ label }, 2);
     const { messages } = await client.dlq.listMessages({ filter: { label, responseStatus: [500] } });
     const [second, first] = messages;
     expect(messages).toHaveLength(2);
@@ -357,7 +357,7 @@ describe('client.dlq', () => {
     const label = unique('label');
     const inbox = failing(6);
     await Promise.all(Array.from({ length: 6 }, () => client.publish({ url: inbox.url, retries: 0, label })));
-    const dlqIds = (await buried({ label }, 6)).map(({ dlqId }) => dlqId);
+    const dlqIds = (await deadLettered({ label }, 6)).map(({ dlqId }) => dlqId);
     expect((await client.dlq.retry(dlqIds.slice(0, 1))).responses).toHaveLength(1);
     expect((await client.dlq.retry({ dlqIds: dlqIds.slice(1, 2) })).responses).toHaveLength(1);
     expect((await client.dlq.retry({ filter: { label }, count: 1 })).responses).toHaveLength(1);

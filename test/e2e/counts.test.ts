@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, buried, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { api, deadLettered, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
-import { getInAnyState, listedMessages, standsAs } from '../support/listedMessages.ts';
+import { getInAnyState, listedMessages, untilState } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -46,8 +46,8 @@ describe('the count of messages', () => {
     const retried = messageIdOf(
       await publish(failing.url, { headers: { ...headers, 'Svc-Retry-Delay': '600000' } }),
     );
-    await standsAs(retried, 'RETRY');
-    await standsAs(messageIdOf(await publish(receiver.inbox().url, { headers })), 'DELIVERED');
+    await untilState(retried, 'RETRY');
+    await untilState(messageIdOf(await publish(receiver.inbox().url, { headers })), 'DELIVERED');
     const ids = await Promise.all(Array.from({ length: 4 }, () => publishDelayed(receiver.origin, headers)));
     await publishDelayed(receiver.origin);
     const { url } = receiver.inbox();
@@ -79,7 +79,7 @@ describe('the count of dead letters', () => {
     const urls = [at(500), at(500), at(500), at(503), away, away];
     const headers = { 'Svc-Label': label, 'Svc-Retries': '0' };
     await Promise.all(urls.map((url) => publish(url, { headers })));
-    const entries = await buried({ label }, 6);
+    const entries = await deadLettered({ label }, 6);
     const found = await count('dlq', { label });
     const { host } = new URL(receiver.origin);
     expect(found).toEqual({

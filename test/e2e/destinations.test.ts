@@ -158,7 +158,7 @@ describe('the service itself', () => {
           headers: { 'Svc-Retries': '0', 'Svc-Method': method, 'Svc-Forward-Authorization': authorization },
         }),
       );
-      const [deadLetter] = await buried({ messageId }, 1);
+      const [deadLetter] = await deadLettered({ messageId }, 1);
       expect([deadLetter?.responseStatus, answers, end.deliveries]).toEqual([403, [403], []]);
     },
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, buried, listDlq, logged, ok, query, unique } from '../support/api.ts';
+import { api, deadLettered, listDlq, logged, ok, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
@@ -29,7 +29,7 @@ async function fail(destination: string, headers: Readonly<Record<string, string
     headers: { 'Svc-Retries': '0', ...headers },
   });
   const messageId = idOfAnswer(answer.json);
-  const [entry] = await buried({ messageId }, 1);
+  const [entry] = await deadLettered({ messageId }, 1);
   if (entry === undefined) throw new Error('There is no entry.');
   return entry;
 }
@@ -43,7 +43,7 @@ async function failMany(count: number) {
       publish(inbox.url, { body: String(number), headers: { 'Svc-Label': label, 'Svc-Retries': '0' } }),
     ),
   );
-  const entries = await buried({ label }, count);
+  const entries = await deadLettered({ label }, count);
   return { label, inbox, dlqIds: entries.map(({ dlqId }) => dlqId) };
 }
 
@@ -72,7 +72,7 @@ describe('a dead letter', () => {
         },
       }),
     );
-    const [listed] = await buried({ label }, 1);
+    const [listed] = await deadLettered({ label }, 1);
     const shown = {
       messageId,
       url: inbox.url,
@@ -105,7 +105,7 @@ describe('a dead letter', () => {
     const answer = `x${'ü'.repeat(15_000)}`;
     const inbox = failing(500, answer);
     const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retries': '0' } }));
-    const [listed] = await buried({ messageId }, 1);
+    const [listed] = await deadLettered({ messageId }, 1);
     expect(listed?.['responseBody']).toBe(`x${'ü'.repeat(511)}`);
     expect(await ok(getEntry(listed?.dlqId ?? ''))).toMatchObject({ responseBody: `x${'ü'.repeat(9_999)}` });
   });
@@ -115,7 +115,7 @@ describe('a dead letter', () => {
     const messageId = messageIdOf(
       await publish(inbox.url, { headers: { 'Svc-Retries': '0', 'Svc-Redact-Fields': 'body' } }),
     );
-    const [listed] = await buried({ messageId }, 1);
+    const [listed] = await deadLettered({ messageId }, 1);
     for (const shown of [listed, await ok(getEntry(listed?.dlqId ?? ''))]) {
       expect(Object.keys(shown ?? {}).filter((name) => /body/i.test(name))).toEqual([]);
     }
@@ -133,7 +133,7 @@ describe('a dead letter', () => {
         headers: { 'Svc-Retries': '0', 'Content-Type': 'application/octet-stream' },
       }),
     );
-    const [entry] = await buried({ messageId }, 1);
+    const [entry] = await deadLettered({ messageId }, 1);
     const shown = await ok(getEntry(entry?.dlqId ?? ''));
     expect(entry?.['responseBodyBase64']).toBe(bytes.toString('base64'));
     const base64 = bytes.toString('base64');
@@ -170,7 +170,7 @@ describe('a retried dead letter', () => {
         headers: { 'Svc-Retries': '0', 'Svc-Method': 'PUT', 'Svc-Forward-X-Tenant': 'acme' },
       }),
     );
-    const [{ dlqId } = { dlqId: '' }] = await buried({ messageId }, 1);
+    const [{ dlqId } = { dlqId: '' }] = await deadLettered({ messageId }, 1);
     const again = messageIdOf({ ...(await api('POST', `/v2/dlq/retry/${dlqId}`)), status: 200 });
     expect(again).not.toBe(messageId);
     const [first, second] = await inbox.received(2);
@@ -194,7 +194,7 @@ describe('a retried dead letter', () => {
     const name = await makeGroup([{ url: inbox.url, name: 'named' }]);
     const body = 'ü'.repeat(30_000);
     const { json } = await publish(name, { body, headers: { 'Svc-Retries': '0' } });
-    const [{ dlqId } = { dlqId: '' }] = await buried({ messageId: idOfAnswer(json) }, 1);
+    const [{ dlqId } = { dlqId: '' }] = await deadLettered({ messageId: idOfAnswer(json) }, 1);
     await ok(api('POST', `/v2/dlq/retry/${dlqId}`), 201);
     const [, second] = await inbox.received(2);
     expect(second?.headers).toMatchObject({ 'svc-topic-name': name, 'svc-endpoint-name': 'named' });
@@ -221,7 +221,7 @@ describe('a retried dead letter', () => {
     );
     await failures.received(1);
     expect(inbox.deliveries.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH']);
-    const [entry] = await buried({ label }, 1);
+    const [entry] = await deadLettered({ label }, 1);
     expect(entry).toMatchObject({ retried: 1, maxRetries: 1, method: 'PATCH' });
   });
 
@@ -229,7 +229,7 @@ describe('a retried dead letter', () => {
     const label = unique('label');
     const { dlqId } = await fail(failing().url, { 'Svc-Label': label });
     await ok(api('POST', `/v2/dlq/retry/${dlqId}`), 201);
-    const [entry] = await buried({ label }, 1).then(() =>
+    const [entry] = await deadLettered({ label }, 1).then(() =>
       eventually(
         async () => (await listDlq({ label })).messages,
         (entries) => entries.length === 1,
@@ -426,7 +426,7 @@ describe('the dead letter queue', () => {
     const label = unique('label');
     const other = await fail(failing().url, { 'Svc-Label': label });
     const [found, filters] = await make(label);
-    expect((await buried(filters, 1)).map(({ dlqId }) => dlqId)).toEqual([found]);
+    expect((await deadLettered(filters, 1)).map(({ dlqId }) => dlqId)).toEqual([found]);
     expect(await ok(remove(filters))).toEqual({ deleted: 1 });
     expect((await getEntry(found)).status).toBe(404);
     expect((await getEntry(other.dlqId)).status).toBe(200);

@@ -34,17 +34,17 @@ describe('flow control', () => {
     await publish(inbox.url, {
       headers: { ...headersOf(flowControlKey, 'parallelism=3'), 'Svc-Retries': '0' },
     });
-    const [entry] = await buried({ flowControlKey }, 1);
+    const [entry] = await deadLettered({ flowControlKey }, 1);
     expect(entry).toMatchObject({ flowControlKey, parallelism: 3 });
     await ok(api('POST', `/v2/dlq/retry/${entry?.dlqId ?? ''}`), 201);
     await logged({ flowControlKey, state: 'FAILED' }, 2);
-    const [again] = await buried({ flowControlKey }, 1);
+    const [again] = await deadLettered({ flowControlKey }, 1);
     const other = unique('flow');
     await ok(
       api('POST', `/v2/dlq/retry/${again?.dlqId ?? ''}`, { headers: headersOf(other, 'rate=2') }),
       201,
     );
-    const [last] = await buried({ flowControlKey: other }, 1);
+    const [last] = await deadLettered({ flowControlKey: other }, 1);
     expect(last).toMatchObject({ flowControlKey: other, rate: 2 });
   });
 

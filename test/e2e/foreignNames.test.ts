@@ -62,7 +62,7 @@ describe('names that every object has', () => {
       ['svc-failure-callback', callback.url],
     ];
     messageIdOf(await publishWith(inbox.url, headers));
-    const [entry] = await buried({ label }, 1);
+    const [entry] = await deadLettered({ label }, 1);
     expect(pairsOf(entry?.['responseHeader'])).toEqual(
       expect.arrayContaining(wanted((name) => [original(name)])),
     );
@@ -99,7 +99,7 @@ describe('names that every object has', () => {
     const [told] = await callback.received(1);
     const { sourceHeader } = JSON.parse(told?.body.toString() ?? '') as { sourceHeader: unknown };
     expect(pairsOf(sourceHeader)).toEqual(expect.arrayContaining(wanted(original)));
-    const [entry] = await buried({ label }, 1);
+    const [entry] = await deadLettered({ label }, 1);
     expect(pairsOf(entry?.['header'])).toEqual(expect.arrayContaining(wanted((name) => [original(name)])));
     const [logEntry] = await logged({ label, state: 'FAILED' }, 1);
     expect(pairsOf(logEntry?.['header'])).toEqual(expect.arrayContaining(wanted((name) => [original(name)])));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, buried, logged, ok, unique } from '../support/api.ts';
+import { api, deadLettered, logged, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   answerSlowly,
@@ -103,7 +103,7 @@ describe('the messages of a queue', () => {
     const headers = { 'Svc-Retries': '0' };
     await sendFrom(1, 12, (number) => enqueue(queue, inbox.url, { body: String(number), headers }));
     expect(numbersOf(await inbox.received(12))).toEqual(upTo(12));
-    expect(await buried({ queueName: queue }, 6)).toHaveLength(6);
+    expect(await deadLettered({ queueName: queue }, 6)).toHaveLength(6);
     await drained(queue);
   });
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, buried, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { api, deadLettered, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
 import {
   getInAnyState,
   listedMessages,
   listMessages,
-  standsAs,
+  untilState,
   type ListedMessage,
 } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
@@ -46,9 +46,9 @@ async function oneOfEach(label: string): Promise<Readonly<Record<string, string>
   const failed = messageIdOf(await publish(failing.url, { headers: { ...headers, 'Svc-Retries': '0' } }));
   const cancelled = await publishDelayed(receiver.origin, headers);
   await ok(api('DELETE', `/v2/messages/${cancelled}`));
-  await standsAs(retried, 'RETRY');
-  await standsAs(delivered, 'DELIVERED');
-  await standsAs(failed, 'FAILED');
+  await untilState(retried, 'RETRY');
+  await untilState(delivered, 'DELIVERED');
+  await untilState(failed, 'FAILED');
   return { CREATED: created, RETRY: retried, DELIVERED: delivered, FAILED: failed, CANCELED: cancelled };
 }
 
@@ -288,7 +288,7 @@ describe('a message that has ended', () => {
     expect([...callbackIds].sort()).toEqual([...arrived].sort());
     const last = deliveries.find(({ target }) => target.endsWith('/last'));
     expect(callbackIds.at(-1)).toBe(last?.headers['svc-message-id']);
-    const [deadLetter] = await buried({ messageId }, 1);
+    const [deadLetter] = await deadLettered({ messageId }, 1);
     expect(dlqId).toBe(deadLetter?.dlqId);
   });
 
@@ -304,7 +304,7 @@ describe('a message that has ended', () => {
     await ok(api('DELETE', `/v2/messages/${messageId}`));
     expect(await getInAnyState(messageId)).toMatchObject({ state: 'CANCELED', retried: 0 });
     answer();
-    expect(await standsAs(messageId, 'DELIVERED')).toMatchObject({ retried: 1 });
+    expect(await untilState(messageId, 'DELIVERED')).toMatchObject({ retried: 1 });
   });
 });
 

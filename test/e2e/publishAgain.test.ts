@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
-import { getInAnyState, listedMessages, standsAs } from '../support/listedMessages.ts';
+import { getInAnyState, listedMessages, untilState } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -47,7 +47,7 @@ describe('a message that is published again', () => {
       }),
     );
     const one = await lastOf(inbox, 1);
-    const before = await standsAs(first, 'DELIVERED');
+    const before = await untilState(first, 'DELIVERED');
     const second = await again(first);
     expect(second).not.toBe(first);
     const other = await lastOf(inbox, 2);
@@ -59,7 +59,7 @@ describe('a message that is published again', () => {
       'svc-message-id': second,
     });
     const same = { url, method: 'PUT', timeout: 9, maxRetries: 1, labels: ['first', 'second'] };
-    expect(await standsAs(second, 'DELIVERED')).toMatchObject(same);
+    expect(await untilState(second, 'DELIVERED')).toMatchObject(same);
     expect(await getInAnyState(first)).toEqual(before);
   });
 
@@ -68,15 +68,16 @@ describe('a message that is published again', () => {
       response.writeHead(before === 0 ? 500 : 200).end(),
     );
     const failed = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retries': '0' } }));
-    await standsAs(failed, 'FAILED');
+    await untilState(failed, 'FAILED');
     const cancelled = await publishDelayed(inbox.url);
     await ok(api('DELETE', `/v2/messages/${cancelled}`));
     const waiting = await publishDelayed(inbox.url);
     // The delay of the first is not made again.
-    for (const messageId of [failed, cancelled, waiting]) await standsAs(await again(messageId), 'DELIVERED');
-    await standsAs(failed, 'FAILED');
-    await standsAs(cancelled, 'CANCELED');
-    await standsAs(waiting, 'CREATED');
+    for (const messageId of [failed, cancelled, waiting])
+      await untilState(await again(messageId), 'DELIVERED');
+    await untilState(failed, 'FAILED');
+    await untilState(cancelled, 'CANCELED');
+    await untilState(waiting, 'CREATED');
     await ok(api('DELETE', `/v2/messages/${waiting}`));
   });
 
@@ -125,7 +126,7 @@ describe('a message that is published again', () => {
     await other.received(1);
     const second = await again(headers['svc-message-id'] ?? '');
     await one.received(2);
-    expect(await standsAs(second, 'DELIVERED')).toMatchObject({ topicName, endpointName: 'one' });
+    expect(await untilState(second, 'DELIVERED')).toMatchObject({ topicName, endpointName: 'one' });
     expect(other.deliveries).toHaveLength(1);
   });
 
@@ -133,14 +134,14 @@ describe('a message that is published again', () => {
     const queueName = unique('queue');
     const inbox = receiver.inbox();
     const first = messageIdOf(await api('POST', `/v2/enqueue/${queueName}/${inbox.url}`));
-    await standsAs(first, 'DELIVERED');
+    await untilState(first, 'DELIVERED');
     await ok(api('DELETE', `/v2/queues/${queueName}`));
-    await standsAs(await again(first), 'DELIVERED');
+    await untilState(await again(first), 'DELIVERED');
     await ok(api('POST', `/v2/queues/${queueName}/pause`));
     const held = await again(first);
     expect((await listedMessages({ queueName }, 1)).map(({ messageId }) => messageId)).toEqual([held]);
     await ok(api('POST', `/v2/queues/${queueName}/resume`));
-    await standsAs(held, 'DELIVERED');
+    await untilState(held, 'DELIVERED');
     expect(inbox.deliveries).toHaveLength(3);
   });
 

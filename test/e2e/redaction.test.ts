@@ -67,7 +67,7 @@ describe('what is redacted of a message', () => {
       }),
     );
     // The callback holds the message's body and headers, and fails into the dead letter queue as well.
-    const entries = await buried({ label }, 2);
+    const entries = await deadLettered({ label }, 2);
     const answers: unknown[] = [entries, await listLogs({ label })];
     for (const { dlqId } of entries) answers.push(await ok(api('GET', `/v2/dlq/${dlqId}`)));
     const text = JSON.stringify(answers);

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { makeGroup } from '../support/groups.ts';
-import { listMessages, standsAs } from '../support/listedMessages.ts';
+import { listMessages, untilState } from '../support/listedMessages.ts';
 import { call, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -333,7 +333,7 @@ describe('a schedule that is run by hand', () => {
     await request('POST', `/${id}/pause`);
     const paused = messageIdOf(await run(id));
     await inbox.received(3);
-    expect(await standsAs(paused, 'DELIVERED')).toMatchObject({ scheduleId: id, label: 'by hand' });
+    expect(await untilState(paused, 'DELIVERED')).toMatchObject({ scheduleId: id, label: 'by hand' });
     const { messages } = await listMessages({ scheduleId: id, state: 'ALL' });
     expect(messages.map(({ messageId }) => messageId)).toEqual([paused, second, first].sort().reverse());
     await request('DELETE', `/${id}`);
@@ -349,7 +349,11 @@ describe('a schedule that is run by hand', () => {
     const messages = z.array(z.object({ messageId: z.string(), url: z.string() })).parse(answer.json);
     expect(messages.map(({ url }) => url)).toEqual(inboxes.map(({ url }) => url));
     for (const { messageId } of messages) {
-      expect(await standsAs(messageId, 'DELIVERED')).toMatchObject({ topicName, queueName, scheduleId: id });
+      expect(await untilState(messageId, 'DELIVERED')).toMatchObject({
+        topicName,
+        queueName,
+        scheduleId: id,
+      });
     }
     await request('DELETE', `/${id}`);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, buried, getMessage, listDlq, listLogs, logged, ok, unique } from '../support/api.ts';
+import { api, deadLettered, getMessage, listDlq, listLogs, logged, ok, unique } from '../support/api.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { call, errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import { minuteMs } from '../../lambdas/shared/clock.ts';
@@ -56,7 +56,7 @@ describe('the credentials in a URL', () => {
     const told = await callback.received(3);
     for (const delivery of [...deliveries, ...told]) expect(delivery.headers['authorization']).toBe(basic);
     // Four dead letters: the message and its three callbacks.
-    const dead = await buried({ label }, 4);
+    const dead = await deadLettered({ label }, 4);
     const claims = deliveries.map((delivery) => claimsOf(delivery.headers['svc-signature']));
     expect(claims).toMatchObject([{ sub: inbox.url }, { sub: inbox.url }]);
     const shown = [

@@ -85,19 +85,19 @@ export class AcquireFixture extends LanesInMemory {
     this.lanes.update(lane, (found) => withLease(found, 'other', undefined));
 
   /** Lets an attempt wait in the line of its key until the key grants it. */
-  async admittedToKey(attempt: DueAttempt): Promise<DueAttempt & { readonly admittedTo: AdmittedTo }> {
+  async grantedByKey(attempt: DueAttempt): Promise<DueAttempt & { readonly admittedTo: AdmittedTo }> {
     await this.lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
     await this.laneGate.acquire(attempt);
     await this.lanes.update(key, (lane) => ({ ...lane, isPaused: false }));
-    return { ...attempt, admittedTo: this.admissionOf(attempt) };
+    return { ...attempt, admittedTo: this.grantOf(attempt) };
   }
 
   leaseOf = (lane: LaneKey, attempt: DueAttempt) => this.lane(lane).leases.get(formatEntry(attempt));
 
   /** Finds the grant of an attempt among the sent ones. */
-  admissionOf({ messageId }: DueAttempt): AdmittedTo {
+  grantOf({ messageId }: DueAttempt): AdmittedTo {
     const found = this.sent.findLast(({ admitted }) => admitted.messageId === messageId);
-    if (found === undefined) throw new Error('It was not admitted.');
+    if (found === undefined) throw new Error('It was not granted.');
     return found.admittedTo;
   }
 

@@ -78,7 +78,7 @@ export const logged = async (filters: Filters, count: number): Promise<readonly 
   ).logs;
 
 /** Waits for the dead letter queue to have so many matching entries. */
-export const buried = async (filters: Filters, count: number): Promise<readonly DeadLetter[]> =>
+export const deadLettered = async (filters: Filters, count: number): Promise<readonly DeadLetter[]> =>
   (
     await eventually(
       () => listDlq(filters),

@@ -224,7 +224,7 @@ export async function startFleet(standIns: StandIns) {
     },
     /** Lets Lambda receive messages without the capacity to invoke a function for them. The test fails if none was received. */
     throttle: (is: boolean): void => {
-      const comes = is ? declareFault('Lambda has no room') : undefined;
+      const comes = is ? declareFault('Lambda has no capacity') : undefined;
       setThrottled(fed, comes);
     },
     /** Stops deliveries to workers for now. This is no fault, so it does not matter whether there would have been one. */

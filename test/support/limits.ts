@@ -4,16 +4,16 @@
  */
 
 /** On an emulator the job of a stopped worker comes back after its queue's visibility timeout, 70 s, and maybe twice. */
-const patience = process.env['SVC_E2E_TARGET'] === 'deployed' ? 2 : 1;
+const factor = process.env['SVC_E2E_TARGET'] === 'deployed' ? 2 : 1;
 
 /** Milliseconds for one wait within a test: an answer, a delivery, a process that starts. */
-export const limitForHangsMs = 120_000 * patience;
+export const limitForHangsMs = 120_000 * factor;
 
 /** Milliseconds for an installation of packages, or hundreds of requests in another program. */
 export const limitForInstallsMs = 600_000;
 
 /** Milliseconds for a whole test, or for a file's preparation: several waits. */
-export const limitForTestsMs = 300_000 * patience;
+export const limitForTestsMs = 300_000 * factor;
 
 /** Milliseconds for a test that lets a process die at each of its calls: some hundred tests in one. */
 export const limitForManyDeathsMs = 1_800_000;

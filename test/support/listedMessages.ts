@@ -28,7 +28,7 @@ export const getInAnyState = async (messageId: string): Promise<z.infer<typeof i
   inAnyState.parse(await ok(api('GET', `/v2/messages/${messageId}?state=ALL`)));
 
 /** Waits for a message to have a state. */
-export const standsAs = (messageId: string, state: string): Promise<z.infer<typeof inAnyState>> =>
+export const untilState = (messageId: string, state: string): Promise<z.infer<typeof inAnyState>> =>
   eventually(
     () => getInAnyState(messageId),
     (message) => message.state === state,

@@ -176,7 +176,7 @@ describe('an attempt that comes late for the start that was counted', () => {
   /** An attempt that was admitted to its key, and whose work comes when others have made the starts of this period. */
   async function late(rate: Partial<typeof rated>, usedAt: number) {
     const fixture = new AcquireFixture();
-    const attempt = await fixture.admittedToKey(
+    const attempt = await fixture.grantedByKey(
       attemptOf(1, { flowControl: { ...rated, ...rate }, accountLimits: { version: 1 } }),
     );
     fixture.time += 3_000;

@@ -51,7 +51,7 @@ describe('an attempt whose account has no room', () => {
     const { fixture, attempt } = await waiting();
     fixture.time += 10 * minuteMs;
     await fixture.leave(account);
-    const admittedTo = fixture.admissionOf(attempt);
+    const admittedTo = fixture.grantOf(attempt);
     expect(admittedTo).toMatchObject({ lane: 'account', name: '' });
     const passage = await fixture.pass({ ...attempt, admittedTo });
     expect(fixture.lane(key).starts).toEqual([{ at: fixture.time, count: 1 }]);
@@ -67,7 +67,7 @@ describe('an attempt whose account has no room', () => {
     const attempt = await fixture.admittedToKey(attemptOf(1, { flowControl: rated }));
     expect(await fixture.laneGate.acquire(attempt)).toBe('waits');
     await fixture.leave(account);
-    await fixture.pass({ ...attempt, admittedTo: fixture.admissionOf(attempt) });
+    await fixture.pass({ ...attempt, admittedTo: fixture.grantOf(attempt) });
   });
 
   it('leaves the account to others where its key has given its slot away when it is admitted', async () => {
@@ -102,7 +102,7 @@ describe('an attempt whose host is down', () => {
     'and which was admitted to its key gives back the slots, and $counted of its starts stays where its work came again: $isAgain',
     async ({ isAgain, counted }) => {
       const fixture = new AcquireFixture();
-      const attempt = await fixture.admittedToKey(attemptOf(1, { flowControl: rated }));
+      const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
       await fixture.openCircuit();
       const held = { ...attempt, isAgain, circuit: guarded(fixture) };
       expect(await fixture.laneGate.acquire(held)).toBe('held');
@@ -131,7 +131,7 @@ describe('an attempt whose host is down', () => {
     expect(await fixture.laneGate.acquire(attempt)).toBe('held');
     fixture.time += minuteMs;
     await fixture.lanes.update(circuit, (lane) => lane);
-    const admittedTo = fixture.admissionOf(attempt);
+    const admittedTo = fixture.grantOf(attempt);
     await fixture.lanes.update(circuit, closeCircuit);
     const passage = await fixture.pass({ ...attempt, admittedTo });
     await passage.release();
@@ -148,7 +148,7 @@ describe('an attempt whose host is down', () => {
     expect(await fixture.laneGate.acquire(attempt)).toBe('held');
     fixture.time += minuteMs;
     await fixture.lanes.update(circuit, (lane) => lane);
-    const admittedTo = fixture.admissionOf(attempt);
+    const admittedTo = fixture.grantOf(attempt);
     expect(admittedTo).toMatchObject({ lane: 'circuit', name: host });
     await fixture.occupy(key, 1, 1);
     expect(await fixture.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
@@ -205,7 +205,7 @@ describe('an admission that nobody needs', () => {
 describe('an admission of a cancelled message', () => {
   it('to a key gives back the start that was counted', async () => {
     const fixture = new AcquireFixture();
-    const attempt = await fixture.admittedToKey(attemptOf(1, { flowControl: rated }));
+    const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
     expect(fixture.lane(key).starts).toHaveLength(1);
     expect(await fixture.laneGate.decline(attempt, 'cancelled')).toBe(true);
     expect(fixture.lane(key)).toMatchObject({ starts: [], leases: new Map() });
