@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { api, buried, unique } from '../support/api.ts';
+import { api, deadLettered, unique } from '../support/api.ts';
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import type { Delivery } from '../support/receiver.ts';
 import { send } from '../support/send.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { api, buried, getMessage, logged, ok, publishDelayed, unique } from '../support/api.ts';
+import { api, deadLettered, getMessage, logged, ok, publishDelayed, unique } from '../support/api.ts';
 import { makeGroup, setDefaults } from '../support/groups.ts';
 import { errorOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { api, buried, logged, ok, query, unique } from '../support/api.ts';
+import { api, deadLettered, logged, ok, query, unique } from '../support/api.ts';
 import { call, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
 import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { api, buried, getMessage, listLogs, ok, unique } from '../support/api.ts';
+import { api, deadLettered, getMessage, listLogs, ok, unique } from '../support/api.ts';
 import { messageIdOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 

@@ -64,7 +64,7 @@ describe('an attempt whose account has no room', () => {
   it('goes on when it is admitted, though another admission has brought it to its account', async () => {
     const fixture = new AcquireFixture();
     await fixture.occupy(account, 1, 1);
-    const attempt = await fixture.admittedToKey(attemptOf(1, { flowControl: rated }));
+    const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
     expect(await fixture.laneGate.acquire(attempt)).toBe('waits');
     await fixture.leave(account);
     await fixture.pass({ ...attempt, admittedTo: fixture.grantOf(attempt) });
@@ -77,7 +77,7 @@ describe('an attempt whose account has no room', () => {
     await fixture.lanes.update(key, (lane) => withLease(lane, formatEntry(attempt), undefined));
     await fixture.lanes.update(key, (lane) => ({ ...lane, isPinnedParallelism: true }));
     await fixture.leave(account);
-    const admittedTo = fixture.admissionOf(attempt);
+    const admittedTo = fixture.grantOf(attempt);
     expect(await fixture.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
     expect(fixture.lane(account).leases.size).toBe(0);
     expect(fixture.lane(key).line.back).toEqual([formatEntry(attempt)]);
@@ -118,7 +118,7 @@ describe('an attempt whose host is down', () => {
     expect(await fixture.laneGate.acquire(attempt)).toBe('waits');
     await fixture.leave(account);
     await fixture.openCircuit();
-    const held = { ...attempt, admittedTo: fixture.admissionOf(attempt), circuit: guarded(fixture) };
+    const held = { ...attempt, admittedTo: fixture.grantOf(attempt), circuit: guarded(fixture) };
     expect(await fixture.laneGate.acquire(held)).toBe('held');
     expect(fixture.lane(account).leases.size).toBe(0);
     expect(fixture.lane(key).starts).toEqual([]);
