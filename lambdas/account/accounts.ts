@@ -77,7 +77,7 @@ function readItem(id: string, item: Key): Account {
   return account;
 }
 
-/** Another region may take so long to answer a read: where it is away, there must be time left to answer the request. */
+/** The time in which another region has to answer a read: where it is away, there must be time left to answer the request. */
 const memoryTimeoutMs = 5_000;
 
 /**
@@ -106,14 +106,14 @@ export async function loadAccount(
   return Item && readItem(id, Item);
 }
 
-/** A deleted account is shown for so long; then its row expires. */
+/** A deleted account is shown this long; then its row expires. */
 const deletedShownMs = 90 * dayMs;
 
 /**
  * Writes an account in the place of what was read of it in its own region.
  *
  * @param read undefined when there was none
- * @returns false when somebody else changed it meanwhile; nothing is written then
+ * @returns false when another request changed it meanwhile; nothing is written then
  */
 export function saveAccount(account: Account, read: Account | undefined): Promise<boolean> {
   const region = read?.region ?? account.region;

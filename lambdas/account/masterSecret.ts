@@ -12,7 +12,7 @@ const shape = z.object({
   retired: z._default(z.array(z.string()), []),
 });
 
-/** Reads the JSON of a secret; undefined where it is none. No error may quote a secret, as JSON.parse's would. */
+/** Reads the JSON of a secret; undefined for a text that is not JSON. No error may quote a secret, as JSON.parse's would. */
 export function parseSecretJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -43,7 +43,7 @@ export function begin({ current, previous, retired }: MasterSecret, next: string
 /**
  * Ends the overlap: tokens that were derived from the old master secret are refused from now on.
  *
- * @throws Error when there is none
+ * @throws Error when there is no overlap
  */
 export function end({ current, previous, retired = [] }: MasterSecret): MasterSecret {
   if (previous === undefined) throw new Error('There is no overlap to end; begin one first.');

@@ -102,7 +102,7 @@ export async function putDeadLetter(deadLetter: DeadLetter): Promise<boolean> {
  *
  * @returns undefined for a dead letter that was taken out, or has expired: DynamoDB may need days to remove such rows
  */
-function deadLetterOf(row: Row, now: number): DeadLetter | undefined {
+function readDeadLetter(row: Row, now: number): DeadLetter | undefined {
   if ('removedAt' in row) return undefined;
   const { id, run, dlqExpiresAt, ...rest } = deadLetterRow.parse(row);
   if (dlqExpiresAt <= now) return undefined;
@@ -143,7 +143,7 @@ export async function loadDeadLetter(
 ): Promise<DeadLetter | undefined> {
   if (!isId('dlq', dlqId)) return undefined;
   const row = await getRow(settings.dlqTable, keyOf(accountId, dlqId), true);
-  return row && deadLetterOf(row, now);
+  return row && readDeadLetter(row, now);
 }
 
 /**
@@ -173,7 +173,7 @@ export async function* listDeadLetters(
   });
   for await (const row of rows) {
     const { id } = placeRow.parse(row);
-    const ordered = { deadLetter: deadLetterOf(row, now), id, time: timeOfId(id) };
+    const ordered = { deadLetter: readDeadLetter(row, now), id, time: timeOfId(id) };
     if (isBehind(ordered, range)) yield ordered;
   }
 }

@@ -12,7 +12,7 @@ import { log } from '../aws/log.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
-import type { ApiRequest, Answer, Result } from './request.ts';
+import type { ApiRequest, RequestHandler, Result } from './request.ts';
 
 const decodedOrAsIs = (text: string): string => {
   try {
@@ -136,7 +136,7 @@ function logRequest(
 }
 
 /** Makes the handler of a function that its URL invokes. */
-export const throughFunctionUrl = (answer: Answer, find: FindRoute) =>
+export const throughFunctionUrl = (answer: RequestHandler, find: FindRoute) =>
   withMetrics(async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     const startedAt = now();
     const request = readFunctionUrlEvent(event);

@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Header } from '../shared/headers.ts';
 import { basePathOf } from './findRoute.ts';
 import { withMetrics } from '../aws/metrics.ts';
-import type { ApiRequest, Answer, Result } from './request.ts';
+import type { ApiRequest, RequestHandler, Result } from './request.ts';
 
 const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
   Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
@@ -25,7 +25,7 @@ export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
 }
 
 /** Makes the handler of a function that API Gateway invokes. */
-export const throughGateway = (answer: Answer) =>
+export const throughGateway = (answer: RequestHandler) =>
   withMetrics((event: APIGatewayProxyEvent, context: Context): Promise<Result> =>
     answer(readGatewayEvent(event), context),
   );

@@ -10,7 +10,7 @@ import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
-import type { ApiRequest, Answer, Result } from './request.ts';
+import type { ApiRequest, RequestHandler, Result } from './request.ts';
 import type { ApiFunction, Route } from './route.ts';
 import type { RoutesOf } from './routes.ts';
 
@@ -147,7 +147,7 @@ export function answerOf<F extends ApiFunction>(
   endpoints: Endpoints<F>,
   find: FindRoute,
   middlewares: readonly Middleware[],
-): Answer {
+): RequestHandler {
   const table = new Map<string, (call: AuthenticatedCall | Call) => Promise<ApiResponse> | ApiResponse>(
     Object.entries(endpoints),
   );

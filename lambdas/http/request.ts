@@ -100,4 +100,4 @@ export interface Result {
 }
 
 /** Answers a request. It never rejects: an error is an answer, too. */
-export type Answer = (request: ApiRequest, context: Context) => Promise<Result>;
+export type RequestHandler = (request: ApiRequest, context: Context) => Promise<Result>;

@@ -48,7 +48,7 @@ export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
 }
 
 /**
- * Changes an account in its own region, on the condition that nobody else changed it between the read and the write.
+ * Changes an account in its own region, on the condition that no other request changed it between the read and the write.
  *
  * @param changed makes the account as it shall be; the same object where nothing is to be changed
  * @throws HttpError 404 or 503

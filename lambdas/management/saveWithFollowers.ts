@@ -14,7 +14,7 @@ const laterSeconds = 60;
  * the save, for a minute later, so that all follow even if this process dies right after it has saved; and once more after
  * the save, so that they follow at once.
  *
- * @returns false when somebody else changed it meanwhile; nothing is written then
+ * @returns false when another request changed it meanwhile; nothing is written then
  */
 export async function saveWithFollowers(after: Account, before: Account): Promise<boolean> {
   const { region } = before;

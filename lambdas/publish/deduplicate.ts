@@ -82,7 +82,7 @@ export function deduplicator(): (draft: Draft, by: Deduplication | undefined) =>
 }
 
 /** Marks a key's message as accepted, for those that come after. Should that fail, one of them accepts it once more. */
-export async function confirm({ key, messageId }: Deduplicated): Promise<void> {
+export async function confirmKey({ key, messageId }: Deduplicated): Promise<void> {
   if (key === undefined) return;
   try {
     await markAccepted(key, messageId);
@@ -96,5 +96,5 @@ export async function confirm({ key, messageId }: Deduplicated): Promise<void> {
  *
  * @returns whether the message may be ended: not when another publisher relies on it
  */
-export const giveUp = async ({ key, messageId, isDuplicate }: Deduplicated): Promise<boolean> =>
+export const giveUpKey = async ({ key, messageId, isDuplicate }: Deduplicated): Promise<boolean> =>
   !isDuplicate && (key === undefined || (await releaseKey(key, messageId)));

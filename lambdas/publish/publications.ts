@@ -13,7 +13,7 @@ import { ensureQueues } from '../lane/queues.ts';
 import { withCharges, type Charges } from '../usage/charge.ts';
 import { acceptEach, takeBack } from './accept.ts';
 import type { Draft, Prepared } from './prepare.ts';
-import { confirm, deduplicator, giveUp, type Deduplicated } from './deduplicate.ts';
+import { confirmKey, deduplicator, giveUpKey, type Deduplicated } from './deduplicate.ts';
 
 export interface PublishAnswer {
   /** 200, or 202 where all messages were published before. */
@@ -30,7 +30,7 @@ export interface PublishAnswer {
  * 2. `granted`: the account's limits allow its new messages, and its queue is there. Otherwise it is `refused`.
  * 3. `stored`: all its new messages and their first attempts are. Otherwise it is `failed`.
  */
-type State =
+type PublicationState =
   | { readonly name: 'judged' | 'granted' | 'stored' }
   | { readonly name: 'refused' | 'failed'; readonly error: HttpError };
 
@@ -43,7 +43,7 @@ interface Publication {
   readonly drafts: readonly Draft[];
   /** Requests before it in the batch that bring new messages which it asks for too. It cannot be stored unless they are. */
   readonly leansOn: readonly Publication[];
-  state: State;
+  state: PublicationState;
 }
 
 /** Requests that are worked on at once. */
@@ -165,11 +165,11 @@ async function finish(
   charges: Charges,
 ): Promise<void> {
   if (state.name === 'stored') {
-    await Promise.all(deduplicated.map(confirm));
+    await Promise.all(deduplicated.map(confirmKey));
     return;
   }
   const givenUp = await Promise.all(
-    deduplicated.map(async (one) => ((await giveUp(one)) ? (one.draft ?? []) : [])),
+    deduplicated.map(async (one) => ((await giveUpKey(one)) ? (one.draft ?? []) : [])),
   );
   if (state.name !== 'failed') return;
   const drafts = givenUp.flat();

@@ -17,7 +17,7 @@ export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
   readonly host: string;
 }
 
-/** A request waits so long for other processes that retry the same; the gateway gives up after 29 s. */
+/** A request waits this long for other processes that retry the same dead letters; the gateway gives up after 29 s. */
 const waitingMs = 2 * retryTimeoutMs;
 /** Dead letters that one step of a bulk retry takes. */
 const retriedAtOnce = 100;

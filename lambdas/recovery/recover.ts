@@ -93,7 +93,7 @@ function jobsOf(
   return { jobs: [...followUp, next], isInLine: false };
 }
 
-/** Has Scheduler fire all schedules; what it fires already stays as it is. */
+/** Has Scheduler fire all schedules; those that it fires already stay as they are. */
 async function startSchedules(isDryRun: boolean): Promise<number> {
   let count = 0;
   for await (const schedule of allSchedules()) {

@@ -98,7 +98,7 @@ export async function listSchedules(accountId: string): Promise<readonly StoredS
  * Writes a schedule in the place of what was read.
  *
  * @param readSaveId the save that was read, which was paused if the new one is; undefined when there was none
- * @returns false when somebody else changed, paused or resumed it meanwhile; nothing is written then
+ * @returns false when another request changed, paused or resumed it meanwhile; nothing is written then
  */
 export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> => {
   const { accountId, scheduleId, config, ...rest } = schedule;

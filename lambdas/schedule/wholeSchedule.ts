@@ -26,7 +26,7 @@ export const loadWholeSchedule = ({ id }: Account, scheduleId: string): Promise<
     return body && { schedule, body };
   });
 
-/** @returns undefined where somebody else has replaced the schedule meanwhile, and with it the body */
+/** @returns undefined where another request has replaced the schedule meanwhile, and with it the body */
 export async function bodyOf(schedule: StoredSchedule): Promise<Uint8Array | undefined> {
   try {
     return await loadBody(schedule.saveId, schedule.body);

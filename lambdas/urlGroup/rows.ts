@@ -41,12 +41,12 @@ export const listUrlGroups = (accountId: string): Promise<readonly UrlGroup[]> =
  * Writes a URL group in the place of what was read of it.
  *
  * @param readVersion undefined when there was none
- * @returns false when somebody else changed it meanwhile; nothing is written then
+ * @returns false when another request changed it meanwhile; nothing is written then
  */
 export const saveUrlGroup = (group: UrlGroup, readVersion: number | undefined): Promise<boolean> =>
   saveNamed(table, { ...group, defaults: [...group.defaults] }, readVersion);
 
-/** @returns false when somebody else changed it meanwhile */
+/** @returns false when another request changed it meanwhile */
 export const deleteUrlGroup = (group: UrlGroup): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(

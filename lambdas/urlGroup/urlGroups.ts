@@ -60,7 +60,7 @@ export async function getGroup(
 }
 
 /**
- * Changes a group, on the condition that nobody else changed it between the read and the write.
+ * Changes a group, on the condition that no other request changed it between the read and the write.
  *
  * @param change makes the group as it shall be, from the group as it is; null deletes it
  * @throws HttpError 503 when others were always faster

@@ -72,7 +72,7 @@ export const matchesRun = ({ values, urlsBegin }: RunFilter, run: FilterableRun)
   );
 
 /** The parameters of a request, each taken once; those that are left are unknown. */
-class Given {
+class QueryReader {
   readonly #left = new Map<string, readonly string[]>();
 
   /** @throws HttpError 400 for an empty value */
@@ -187,7 +187,7 @@ function runOf(text: string): RunIdentity {
   return { runId, createdAt: Number(createdAt) };
 }
 
-function runsIn(given: Given): readonly RunIdentity[] | undefined {
+function runsIn(given: QueryReader): readonly RunIdentity[] | undefined {
   const runs = given.list('workflowRuns')?.map(runOf);
   if (runs !== undefined && runs.length > longestPage) {
     throw badRequest('too_many_items', `workflowRuns has ${runs.length} runs; allowed are ${longestPage}.`);
@@ -203,7 +203,7 @@ const setOf = <T>(values: readonly T[] | undefined): ReadonlySet<T> | undefined 
  * @throws HttpError 400 for an unknown parameter, an empty one, or a value that it cannot have
  */
 export function parseRunsQuery(query: readonly Header[]): RunsQuery {
-  const given = new Given(query);
+  const given = new QueryReader(query);
   // The client asks for groups by run; the log has no others.
   given.oneOf('groupBy', ['workflowRunId']);
   const read: RunsQuery = {
@@ -251,7 +251,7 @@ export const cancelBody = z.strictObject({
 const allowedBody = '{"workflowRunIds"?: ["<id>", …], "workflowUrl"?: "<beginning of URLs>"}';
 
 /** Reads which runs a request selects to be cancelled. */
-function runsToCancel(given: Given, inBody: readonly string[] = []): Omit<CancelQuery, 'count'> {
+function runsToCancel(given: QueryReader, inBody: readonly string[] = []): Omit<CancelQuery, 'count'> {
   const runIds = [...(given.list('workflowRunIds') ?? []), ...inBody];
   if (runIds.length > mostIds) {
     throw badRequest('too_many_items', `workflowRunIds has ${runIds.length} ids; allowed are ${mostIds}.`);
@@ -274,7 +274,7 @@ const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
 export function parseCancelQuery(query: readonly Header[], body: Uint8Array): CancelQuery {
   const inBody = body.length === 0 ? {} : parseShape('The body', body, cancelBody, allowedBody);
   const urls = [inBody.workflowUrl ?? []].flat().map((url): Header => ['workflowUrl', url]);
-  const given = new Given([...query, ...urls]);
+  const given = new QueryReader([...query, ...urls]);
   const read = {
     ...runsToCancel(given, inBody.workflowRunIds),
     count: given.whole('count', 1, mostCancelled),
@@ -290,7 +290,7 @@ export interface CountQuery extends Omit<CancelQuery, 'count'> {
 
 /** @throws as {@link parseCancelQuery} */
 export function parseCountQuery(query: readonly Header[]): CountQuery {
-  const given = new Given(query);
+  const given = new QueryReader(query);
   const read = { ...runsToCancel(given), cursor: given.single('cursor') };
   given.end(['cursor', ...ofCancel]);
   return read;

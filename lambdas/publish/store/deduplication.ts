@@ -12,7 +12,7 @@ const claimRow = z.object({
 });
 
 /** The claim on a key: the message that has it, and how far that is. */
-export interface Claim {
+export interface KeyClaim {
   readonly messageId: string;
   /** Unix milliseconds at which it was made, or renewed by the publisher that took it over. */
   readonly claimedAt: number;
@@ -31,7 +31,7 @@ export async function claimKey(claim: {
   readonly messageId: string;
   readonly now: number;
   readonly until: number;
-}): Promise<Claim> {
+}): Promise<KeyClaim> {
   const { key, messageId, now, until } = claim;
   const { isMade, row } = await conditionalWrite(
     dynamodb.send(

@@ -46,7 +46,7 @@ const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 /**
  * Reads the counts, eventually consistent: after older counts, more of the log is read, and the sums are the same.
  *
- * @returns undefined where nothing was counted for so long that all of it is past
+ * @returns undefined where the last count is so old that all of it is past
  */
 export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | undefined> {
   const row = await getRow(settings.usageTable, keyOf(accountId), false);

@@ -53,7 +53,7 @@ export async function listNamed<T>(
  * Writes a row in the place of the one that was read.
  *
  * @param readVersion its version; undefined when there was none
- * @returns false when somebody else changed it meanwhile; nothing is written then
+ * @returns false when another request changed it meanwhile; nothing is written then
  */
 export const saveNamed = (
   table: NamedTable,
