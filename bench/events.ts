@@ -51,9 +51,10 @@ function orderEvent(): Buffer {
     'ground floor if nobody opens, and send a text message before you come. If the black lamp should not be in ' +
     'stock any more, the white one is just as good, but please do not send the brass one: it does not fit the desk. ' +
     'Thank you very much.';
-  const room = bodyBytes - Buffer.byteLength(event(''));
-  if (room < 0 || room > note.length) throw new Error(`The note would have to have ${room} bytes.`);
-  return Buffer.from(event(note.slice(0, room)));
+  const noteBytes = bodyBytes - Buffer.byteLength(event(''));
+  if (noteBytes < 0 || noteBytes > note.length)
+    throw new Error(`The note would have to have ${noteBytes} bytes.`);
+  return Buffer.from(event(note.slice(0, noteBytes)));
 }
 
 /** A request to the messaging API. */

@@ -43,7 +43,7 @@ export const laneCases: readonly LaneCase[] = [
   },
 ];
 
-/** The averages of some messages, in a lane where each finds room or in one where most wait. */
+/** The averages of some messages, in a lane where each finds capacity, or in one where most wait. */
 export interface LaneCost {
   readonly lane: LaneCase;
   readonly messages: number;
@@ -68,7 +68,7 @@ export interface LaneCost {
 }
 
 export interface LaneCosts {
-  readonly room: readonly LaneCost[];
+  readonly capacity: readonly LaneCost[];
   readonly waiting: readonly LaneCost[];
 }
 
@@ -80,7 +80,7 @@ const fullBatch = 10;
 
 export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   const fleet = await startFleet(fixture);
-  const room: LaneCost[] = [];
+  const capacity: LaneCost[] = [];
   const waiting: LaneCost[] = [];
   // The account's own limits are out of the way: only the lane is measured. (With more requests it would be a large account.)
   const { token } = await fixture.makeAccount({
@@ -90,10 +90,10 @@ export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   });
   for (const lane of laneCases) {
     const traffic = await openLane(fixture, fleet, token, lane);
-    room.push(await withRoom(traffic));
+    capacity.push(await withCapacity(traffic));
     waiting.push(await withWaiting(traffic));
   }
-  return { room, waiting };
+  return { capacity, waiting };
 }
 
 /** Messages through one lane. */
@@ -152,7 +152,7 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
 }
 
 /** One message after another. */
-async function withRoom({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
+async function withCapacity({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
   const uses: CountedUse[][] = [];
   let handedOut: HandedOut = { invocations: 0, pumps: 0 };
   for (let number = 0; number < messagesWithRoom; number += 1) {

@@ -8,15 +8,18 @@ import { formatTable } from './table.ts';
  * Writes that a lane may add to a message. Refused ones depend on how many processes happen to write a lane at one moment, and
  * on the machine: the goal is held against them as well, but only for the reader.
  */
-const laneGoals = { room: 2, waiting: 4 } as const;
+const laneGoals = { capacity: 2, waiting: 4 } as const;
 
 const short = (value: number): string => String(Number(value.toFixed(2)));
 
 /** @returns the goals that are missed */
-export function printLaneCosts({ room, waiting }: LaneCosts): readonly string[] {
-  printCosts('where it finds room, one message after another', room, laneGoals.room);
+export function printLaneCosts({ capacity, waiting }: LaneCosts): readonly string[] {
+  printCosts('where it finds capacity, one message after another', capacity, laneGoals.capacity);
   printCosts('where all are published before the first is delivered', waiting, laneGoals.waiting);
-  return [...missed(room, laneGoals.room, 'finds room'), ...missed(waiting, laneGoals.waiting, 'waits')];
+  return [
+    ...missed(capacity, laneGoals.capacity, 'finds capacity'),
+    ...missed(waiting, laneGoals.waiting, 'waits'),
+  ];
 }
 
 function printCosts(where: string, costs: readonly LaneCost[], goal: number): void {

@@ -12,7 +12,7 @@ export interface Scenario {
   /** Of the largest account's messages: the part that goes to one URL group, of so many endpoints. */
   readonly groupShare: number;
   readonly endpoints: number;
-  /** Of the largest account's messages: the part with one flow-control key, whose parallelism leaves room for them. */
+  /** Of the largest account's messages: the part with one flow-control key, whose parallelism leaves capacity for them. */
   readonly keyShare: number;
   /** Of all messages: the part that fails for good, and becomes dead letters. */
   readonly failingShare: number;
