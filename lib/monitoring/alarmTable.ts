@@ -68,7 +68,7 @@ const busiest = lines(
 export const alarmTable = {
   WorkInDeadQueue: {
     meaning:
-      'Work has been in the internal queue `dead` for 15 minutes: its workers died, or Lambda had no room for it.',
+      'A job has been in the internal queue `dead` for 15 minutes: its workers died, or Lambda had no capacity for it.',
     atLeast: 1,
     periods: 3,
     query: { logs: 'workers', text: warnings },
@@ -94,15 +94,14 @@ export const alarmTable = {
     query: { logs: 'workers', text: errors },
   },
   WorkFaults: {
-    meaning:
-      'The service itself failed with a piece of work. It comes again, and is given up after ten times.',
+    meaning: 'The service itself failed with a job. The job comes again, and is given up after ten times.',
     atLeast: 1,
     periods: 1,
     own: ['WorkFaults'],
     query: { logs: 'workers', text: errors },
   },
   WorkOutages: {
-    meaning: 'For 15 minutes AWS or the network failed work, which waits and comes again.',
+    meaning: 'For 15 minutes AWS or the network failed jobs, which wait and come again.',
     atLeast: 10,
     periods: 3,
     own: ['WorkOutages'],
@@ -110,7 +109,7 @@ export const alarmTable = {
   },
   WorkUnreadable: {
     meaning:
-      'A message of a queue was no work, and was dropped. Somebody else sends to the queue, or a release was taken back.',
+      'A message of a queue was not a job, and was dropped. Somebody else sends to the queue, or a release was taken back.',
     atLeast: 1,
     periods: 1,
     own: ['WorkUnreadable'],
@@ -151,7 +150,8 @@ export const alarmTable = {
     query: { logs: 'all', text: ended },
   },
   LambdaThrottles: {
-    meaning: 'For 15 minutes Lambda refused to invoke functions, because it had no room for more executions.',
+    meaning:
+      'For 15 minutes Lambda refused to invoke functions, because it had no capacity for more executions.',
     atLeast: 10,
     periods: 3,
     query: { logs: 'workers', text: busiest },

@@ -118,14 +118,14 @@ const stageOf = ({ api }: Watched): string => api.deploymentStage.stageName;
 
 const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
   WorkInDeadQueue: ({ queues: { dead } }) =>
-    sumOf('work in the queue dead', [
+    sumOf('jobs in the queue dead', [
       dead.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
       dead.metricApproximateNumberOfMessagesNotVisible({ statistic: 'Maximum', period }),
       dead.metricApproximateNumberOfMessagesDelayed({ statistic: 'Maximum', period }),
     ]),
   OldestWork: ({ queues }) =>
     largestOf(
-      'age of the oldest work',
+      'age of the oldest job',
       (['short', 'long', 'fire', 'accountChanges'] as const).map((name) => ({
         of: queues[name].metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
         as: (metric) => (name === 'long' ? `${metric} - ${longJobSeconds.toString()}` : metric),

@@ -64,7 +64,7 @@ export function makeDashboard(
         graph('Late', times('Lateness'), 'ms'),
         graph('Destinations', times('DestinationTime'), 'ms'),
         graph(
-          'In flight: work that functions have',
+          'In flight: jobs that functions have',
           carrying.map((queue) =>
             queue.metricApproximateNumberOfMessagesNotVisible({ statistic: 'Maximum', period }),
           ),
@@ -72,13 +72,13 @@ export function makeDashboard(
       ],
       [
         graph(
-          'Due: work that waits for a function',
+          'Due: jobs that wait for a function',
           carrying.map((queue) =>
             queue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
           ),
         ),
         graph(
-          'Age of the oldest work',
+          'Age of the oldest job',
           carrying.map((queue) =>
             queue.metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
           ),
