@@ -98,10 +98,7 @@ const refusal = z.looseObject({
   Message: z.optional(z.string()),
 });
 
-/**
- * Parses an answer into the client's form. Under the name `B` stands a text only for bytes; the schemas of the answers would be
- * slower.
- */
+/** Parses an answer into the client's form. A text under the name `B` is bytes; answers with bytes take longer to parse. */
 function outputIn(body: Uint8Array): object {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   const hasBytes = /"B":\s*"/.test(text);
