@@ -4,7 +4,7 @@
  * another commit stands for the previous release: `npm run test:upgrade -- v0.1.0`.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Delivery } from '../support/receiver.ts';
@@ -23,15 +23,16 @@ const stackCount = 3;
 /** Between two messages, so that there are some in each state at each moment. */
 const paceMs = 500;
 
-/**
- * Writes the files of a commit into a folder. It is built with the packages that are installed here: they are the same but for
- * their patches.
- */
+/** Writes the files of a commit into a folder, with the packages that it names. */
 function checkOut(commit: string, folder: string): string {
   mkdirSync(folder);
   const files = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 2 ** 30 });
   execFileSync('tar', ['-x', '-C', folder], { input: files });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const [lock, locked] = [folder, root].map((place) =>
+    readFileSync(join(place, 'package-lock.json'), 'utf8'),
+  );
+  if (lock === locked) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' });
   return folder;
 }
 
