@@ -81,6 +81,36 @@ describe('the work of an attempt that is recorded', () => {
 });
 
 describe('an attempt', () => {
+  it('for whose body there is no memory comes again a second later, with the grant that it came with', async () => {
+    const [{ plugInRuns }, { putMessage }, runs] = await Promise.all([
+      import('../../../lambdas/message/kinds.ts'),
+      import('../../../lambdas/message/messages.ts'),
+      import('../../../lambdas/workflow/forWorkers.ts'),
+    ]);
+    const inbox = fixture.receiver.inbox();
+    const { message, body } = await historyOf(await fixture.send(inbox.url, { delay: '50s' }));
+    const workflow = { role: 'list', runId: 'run', createdAt: message.createdAt, startSeq: 0 } as const;
+    const ofRun = {
+      ...message,
+      messageId: message.messageId.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+      notBefore: message.createdAt,
+      workflow,
+    };
+    await putMessage(ofRun, body);
+    plugInRuns(() => Promise.resolve({ ...runs.messageKind, open: () => Promise.resolve('later') }));
+    const admittedTo = { lane: 'key', name: 'gone', ticket: 't', sentAt: Date.now() } as const;
+    try {
+      await fixture.deliver({ ...attemptJob(ofRun, 0), admittedTo }, false);
+    } finally {
+      plugInRuns(() => Promise.resolve(runs.messageKind));
+    }
+    expect(await attempts()).toEqual([]);
+    setClockAhead(2_000);
+    const again = (await attempts()).filter(({ messageId }) => messageId === ofRun.messageId);
+    expect(again).toEqual([{ ...attemptJob(ofRun, 0), admittedTo }]);
+    expect(inbox.deliveries).toEqual([]);
+  });
+
   it('that comes too early is made when it is due, with the admission that it came with', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { delay: '20s' });
