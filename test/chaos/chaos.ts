@@ -96,7 +96,7 @@ async function runIn(
   await stage.measure();
   stage.tell('calm');
   await settle(fixture, say);
-  const found = await faultsFound(fixture);
+  const found = await faultsFound(fixture, say);
   const last = await stage.measure();
   const struck = struckIn(fixture, jumps);
   const lines = [

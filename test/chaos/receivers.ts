@@ -40,7 +40,7 @@ export interface CallbackArrival {
   readonly isFailure: boolean;
 }
 
-const callbackBody = z.looseObject({ sourceMessageId: z.string(), status: z.number() });
+export const callbackBody = z.looseObject({ sourceMessageId: z.string(), status: z.number() });
 
 export interface Receivers {
   readonly origin: string;

@@ -19,12 +19,17 @@ export interface Evidence {
   readonly shown: readonly ShownMessage[];
   /** Messages in the dead letter queue. */
   readonly deadIds: ReadonlySet<string>;
+  /** Callbacks in the dead letter queue that no receiver got, because each worker that was to send them was killed. */
+  readonly deadCallbacks: readonly DeadCallback[];
   /** States of the runs that were accepted, by their ids; nothing where the log has none. */
   readonly runStates: ReadonlyMap<string, string | undefined>;
   /** How often the stage was started. */
   readonly starts: number;
   readonly lanes: readonly LaneInTheEnd[];
 }
+
+/** What a callback in the dead letter queue was to tell. */
+export type DeadCallback = CallbackArrival;
 
 export interface LaneInTheEnd {
   /** Such as "The queue queue-1". */
@@ -102,13 +107,13 @@ export const acceptedMessages: Rule = ({ ledger, answers, shown, deadIds }) => {
   });
 };
 
-/** Callbacks are told what became of their messages, and nothing else. */
-export const owedCallbacks: Rule = ({ ledger, answers, callbacks, shown }) => {
+/** Callbacks are told what became of their messages, or end in the dead letter queue, and are told nothing else. */
+export const owedCallbacks: Rule = ({ ledger, answers, callbacks, deadCallbacks, shown }) => {
   const states = new Map(shown.map(({ messageId, state }) => [messageId, state]));
   const succeeded = new Set<string>();
   const failed = new Set<string>();
   const told = new Set<string>();
-  for (const { sourceMessageId, status, isFailure } of callbacks) {
+  for (const { sourceMessageId, status, isFailure } of [...callbacks, ...deadCallbacks]) {
     if (isFailure) failed.add(sourceMessageId);
     else {
       told.add(sourceMessageId);

@@ -1,13 +1,21 @@
 /** The end of a run: lets everything settle, and gathers what the ledger, the receivers and the service say. */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { broken, type LaneInTheEnd } from './rules.ts';
+import { callbackBody } from './receivers.ts';
+import { broken, type DeadCallback, type LaneInTheEnd } from './rules.ts';
 import { askUntilDone, flowKeys, isOk, queueNames, type ChaosFixture } from './traffic.ts';
 
 const shownMessage = z.object({ messageId: z.string(), url: z.string(), state: z.string() });
 const messagePage = z.object({ messages: z.array(shownMessage), cursor: z.optional(z.string()) });
 const deadLetterPage = z.object({
-  messages: z.array(z.looseObject({ messageId: z.string(), url: z.string() })),
+  messages: z.array(
+    z.looseObject({
+      dlqId: z.string(),
+      messageId: z.string(),
+      url: z.string(),
+      error: z.optional(z.string()),
+    }),
+  ),
   cursor: z.optional(z.string()),
 });
 const counted = z.object({ count: z.number(), cursor: z.optional(z.string()) });
@@ -89,16 +97,44 @@ export async function settle(fixture: ChaosFixture, say: (line: string) => void)
   }
 }
 
+type DeadMessage = z.output<typeof deadLetterPage>['messages'][number];
+
+const deadBody = z.looseObject({ body: z.string() });
+
+/** Receivers take every callback, so one ends in the dead letter queue only where it was given up without an answer. */
+async function deadCallbacksAmong(
+  fixture: ChaosFixture,
+  dead: readonly DeadMessage[],
+): Promise<readonly DeadCallback[]> {
+  const callbacks = dead.filter(
+    ({ url, error }) => /\/(callback|failure)$/.test(url) && error?.startsWith('The delivery worker died'),
+  );
+  return Promise.all(
+    callbacks.map(async ({ dlqId, url }) => {
+      const { body } = deadBody.parse(await get(fixture, `/v2/dlq/${dlqId}`));
+      return { ...callbackBody.parse(JSON.parse(body)), isFailure: url.endsWith('/failure') };
+    }),
+  );
+}
+
 /** @returns what does not hold, a sentence each */
-export async function faultsFound(fixture: ChaosFixture): Promise<readonly string[]> {
+export async function faultsFound(
+  fixture: ChaosFixture,
+  say: (line: string) => void,
+): Promise<readonly string[]> {
   const { ledger, receivers, stage } = fixture;
   const shown = await pages(fixture, '/v2/messages?state=ALL&count=100', (json) => messagePage.parse(json));
   const dead = await pages(fixture, '/v2/dlq?count=100', (json) => deadLetterPage.parse(json));
+  const deadCallbacks = await deadCallbacksAmong(fixture, dead);
+  say(
+    `${deadCallbacks.length} callbacks are in the dead letter queue: each worker that was to send them died`,
+  );
   return broken({
     ledger,
     answers: receivers.answers,
     callbacks: receivers.callbacks,
     shown,
+    deadCallbacks,
     deadIds: new Set(dead.map(({ messageId }) => messageId)),
     runStates: await runStates(fixture),
     starts: stage.generation,

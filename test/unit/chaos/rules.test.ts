@@ -12,6 +12,7 @@ interface Told {
   readonly shown?: readonly ShownMessage[];
   readonly dead?: readonly string[];
   readonly callbacks?: Evidence['callbacks'];
+  readonly deadCallbacks?: Evidence['deadCallbacks'];
   readonly runStates?: readonly (readonly [string, string | undefined])[];
   readonly starts?: number;
   readonly lanes?: readonly LaneInTheEnd[];
@@ -28,6 +29,7 @@ function found({
   shown = [{ messageId: first, url: urlOf('/m/7'), state }],
   dead = [],
   callbacks = [],
+  deadCallbacks = [],
   runStates = [],
   starts = 1,
   lanes = [],
@@ -40,7 +42,7 @@ function found({
   if (isAccepted) ledger.accept({ messageId: first, number: 7, hasCallback, hasFailureCallback });
   note(ledger);
   return broken({
-    ...{ ledger, shown, callbacks, starts, lanes },
+    ...{ ledger, shown, callbacks, deadCallbacks, starts, lanes },
     answers: new Map([[first, answers]]),
     deadIds: new Set(dead),
     runStates: new Map(runStates),
@@ -165,6 +167,18 @@ describe('a callback', () => {
         `Message ${first} (number 7) was delivered, and its callback was not told.`,
       ]);
     }
+  });
+
+  it('is not missing where it is a dead letter, because each worker that was to send it died', () => {
+    expect(found({ hasCallback, deadCallbacks: callback(200) })).toEqual([]);
+    for (const deadCallbacks of [callback(500), callback(200, true)]) {
+      expect(found({ hasCallback, deadCallbacks })).toHaveLength(1);
+    }
+    expect(found({ ...failed, hasCallback, deadCallbacks: callback(500) })).toEqual([]);
+    expect(found({ ...failed, hasFailureCallback, deadCallbacks: callback(500, true) })).toEqual([]);
+    expect(found({ ...failed, deadCallbacks: callback(200) })).toEqual([
+      `The callback of Message ${first} (number 7) tells a success that there was not.`,
+    ]);
   });
 
   it('is told of a failure that an attempt came to', () => {
