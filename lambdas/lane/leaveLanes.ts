@@ -12,8 +12,8 @@ import { leave, type DeclineReason } from './rules/leaving.ts';
 import { hasEnteredQueue, youngMs } from './slots/dueAttempt.ts';
 import { circuitHost } from './slots/dueAttemptOf.ts';
 import { comeAgain, unlessEarly } from './slots/early.ts';
-import { laneGate } from './slots/ourGate.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { laneGate } from './slots/laneGate.ts';
+import { lanes } from './slots/processLanes.ts';
 
 /**
  * Ends the grant of a job that is not needed any more.

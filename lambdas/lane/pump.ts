@@ -12,7 +12,7 @@ import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
 import { extendLine } from './line/extendLine.ts';
 import { budgetMs } from './line/linePages.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { lanes } from './slots/processLanes.ts';
 import { waitUntil } from './line/waitUntil.ts';
 
 /** @throws when the pump has to come again */

@@ -25,7 +25,7 @@ async function importServices() {
 useFixture(async (opened) => {
   fixture = opened;
   lambdas = await importLaneLambdas();
-  ({ lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts'));
+  ({ lanes } = await import('../../../lambdas/lane/slots/processLanes.ts'));
   services = await importServices();
 });
 beforeEach(async () => {

@@ -17,7 +17,7 @@ let lambdas: LaneLambdas;
 let lanes: Awaited<ReturnType<typeof importLanes>>;
 let writes: ReturnType<typeof watchWrites>;
 
-const importLanes = async () => (await import('../../../lambdas/lane/slots/ourLanes.ts')).lanes;
+const importLanes = async () => (await import('../../../lambdas/lane/slots/processLanes.ts')).lanes;
 
 useFixture(async (opened) => {
   fixture = opened;

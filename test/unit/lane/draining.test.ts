@@ -21,7 +21,7 @@ let pause: (isPaused: boolean) => Promise<void>;
 
 useFixture(async (opened) => {
   fixture = opened;
-  const { lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts');
+  const { lanes } = await import('../../../lambdas/lane/slots/processLanes.ts');
   const key = { accountId: fixture.account.id, kind: 'key', name: 'draining' } as const;
   pause = (isPaused) => lanes.update(key, (lane) => ({ ...lane, isPaused }));
   fixture.sqs.middlewareStack.add(

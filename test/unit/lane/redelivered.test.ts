@@ -16,7 +16,7 @@ let lanes: Lanes;
 useFixture(async (opened) => {
   fixture = opened;
   lambdas = await importLaneLambdas();
-  ({ lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts'));
+  ({ lanes } = await import('../../../lambdas/lane/slots/processLanes.ts'));
 });
 beforeEach(async () => {
   await fixture.drain();

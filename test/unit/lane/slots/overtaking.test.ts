@@ -14,7 +14,7 @@ let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
   const [{ lanes }, { endMessage }] = await Promise.all([
-    import('../../../../lambdas/lane/slots/ourLanes.ts'),
+    import('../../../../lambdas/lane/slots/processLanes.ts'),
     import('../../../../lambdas/message/messages.ts'),
   ]);
   return { lanes, endMessage };
