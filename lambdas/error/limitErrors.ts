@@ -45,7 +45,7 @@ export const limitErrors = {
   },
   submission_refused: {
     statuses: [412],
-    meaning: 'What a workflow’s endpoint, or whoever notifies its run, submitted can never be accepted.',
+    meaning: 'What a workflow’s endpoint, or a notification of its run, submitted can never be accepted.',
     advice:
       'Correct it. A step that is refused fails its run, with the sentence as its error; a notification that is refused changes nothing.',
   },

@@ -90,7 +90,7 @@ describe('an attempt that goes on', () => {
   });
 
   it.each([queue, key, account])(
-    'comes again for a minute while its admission to the $kind is not written, and then arrives anew',
+    'comes again for a minute while its admission to the $kind is not written, and then arrives again',
     async ({ kind, name }) => {
       const fixture = new AcquireFixture();
       const admittedTo = { lane: kind, name, ticket: 'never written', sentAt: fixture.time } as const;
@@ -140,11 +140,11 @@ describe('an attempt whose account takes its time', () => {
   }
 
   it.each([
-    { ms: 100, isCountedAnew: false },
-    { ms: 101, isCountedAnew: true },
-  ])('has a start $ms ms ago counted anew: $isCountedAnew', async ({ ms, isCountedAnew }) => {
+    { ms: 100, isCountedAgain: false },
+    { ms: 101, isCountedAgain: true },
+  ])('has a start $ms ms ago counted again: $isCountedAgain', async ({ ms, isCountedAgain }) => {
     const { starts, startedAt } = await after(ms, { flowControl: rated });
-    expect(starts).toEqual([{ at: isCountedAnew ? startedAt + ms : startedAt, count: 1 }]);
+    expect(starts).toEqual([{ at: isCountedAgain ? startedAt + ms : startedAt, count: 1 }]);
   });
 
   it('has a start that other work may have made counted, too', async () => {
