@@ -103,7 +103,7 @@ export const limitErrors = {
     advice: 'Send it again after a second, and less often.',
   },
 
-  // It failed at the service.
+  // The service itself failed.
   service_failed: {
     statuses: [500, 502, 503],
     meaning: 'The service failed. The request may have taken effect all the same.',

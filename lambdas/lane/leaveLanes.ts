@@ -39,7 +39,7 @@ export async function declineLanes(job: AttemptJob, reason: DeclineReason): Prom
 export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain: boolean): Promise<void> {
   const { accountId, timeoutMs } = message;
   const { attempt, admittedTo } = job;
-  // Where the job comes again, another worker may still be at it.
+  // Where the job comes again, another worker may still be making the attempt.
   await declineLanes(job, isAgain ? 'goesOn' : 'cancelled');
   await leaveAsCallback(message);
   // The attempt kept its key's slot while it waited for its account.

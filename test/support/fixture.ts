@@ -115,7 +115,7 @@ export async function openFixture() {
     createdAt: Date.now(),
   });
   await lambdas.saveAccount(account, undefined);
-  // These are read once a day, or once in ten minutes: they must not count as calls of a message.
+  // These values are read once a day, or once in ten minutes: their reads must not count as calls of a message.
   await lambdas.readUsage(account);
   await lambdas.deploymentRules();
 

@@ -71,7 +71,7 @@ export interface Lanes {
   readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
 }
 
-/** Others wrote a lane so often that this process gives up for now. */
+/** The error of a process that gives up a change of a lane for now, because others wrote the lane too often. */
 export class LaneBusy extends TransientError {
   override readonly name = 'LaneBusy';
 }
