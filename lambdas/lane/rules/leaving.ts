@@ -18,7 +18,7 @@ const callbacksIn = ({ leases }: Lane): number =>
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  // Once its last attempt is recorded, none is: these callbacks are those of an attempt that another worker made, too.
+  // The slot is kept for no more callbacks once the message's last attempt is recorded: these are of an attempt that two workers made.
   if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
