@@ -24,11 +24,11 @@ describe('an attempt that goes on', () => {
     const fixture = new AcquireFixture();
     await fixture.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
     const attempt = attemptOf(1, { queueName: queue.name, flowControl });
-    const passage = await fixture.pass(attempt);
+    const acquired = await fixture.pass(attempt);
     expect(fixture.leaseOf(queue, attempt)?.until).toBeUndefined();
     expect(fixture.leaseOf(key, attempt)?.until).toBe(endOfRequest(fixture));
     expect([...fixture.lane(account).leases.keys()]).toEqual(['process#1']);
-    await passage.release();
+    await acquired.release();
     expect([queue, key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([1, 0, 0]);
   });
 
@@ -36,8 +36,8 @@ describe('an attempt that goes on', () => {
     const fixture = new AcquireFixture();
     const read: string[] = [];
     fixture.onRead = ({ kind }) => read.push(kind);
-    const passage = await fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
-    await passage.release();
+    const acquired = await fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
+    await acquired.release();
     expect(read).toEqual(['account']);
   });
 
@@ -46,20 +46,20 @@ describe('an attempt that goes on', () => {
     const enter = () => fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
     await (await enter()).release();
     expect(fixture.lane(circuit).version).toBe(0);
-    const passage = await enter();
-    passage.report({ says: 'down', status: 503, error: undefined, notBefore: undefined });
-    await passage.release();
+    const acquired = await enter();
+    acquired.report({ says: 'down', status: 503, error: undefined, notBefore: undefined });
+    await acquired.release();
     expect(fixture.lane(circuit).circuit).toMatchObject({ failures: 1, lastStatus: 503 });
   });
 
   it('gives back its slots once, though it is told twice', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { flowControl });
-    const passage = await fixture.pass(attempt);
-    await passage.release();
+    const acquired = await fixture.pass(attempt);
+    await acquired.release();
     const written = fixture.written.length;
     await fixture.lanes.update(key, (lane) => withLease(lane, formatEntry(attempt), { slots: 1 }));
-    await passage.release();
+    await acquired.release();
     expect(fixture.written.length).toBe(written + 1);
   });
 
