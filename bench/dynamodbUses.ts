@@ -46,7 +46,7 @@ const partOfLast = z.object({
 const response = z.object({
   Item: z.optional(item),
   Items: z.optional(z.array(item)),
-  /** Of an update that returns the whole item as it is afterwards. */
+  /** The whole item after an update, if the update returns it. */
   Attributes: z.optional(item),
 });
 

@@ -11,11 +11,11 @@ import type { Fixture } from './fixture.ts';
 
 /** A lane, as the messages of a table's row have it. */
 export interface LaneCase {
-  /** As the tables call it. */
+  /** The name of the lane in the tables. */
   readonly name: string;
   /** Messages that are in flight at once; Infinity without a limit. */
   readonly parallelism: number;
-  /** Of a queue that has this parallelism. */
+  /** The name of a queue with this parallelism, if the lane is one. */
   readonly queueName?: string;
   /** The values of the two headers of flow control. */
   readonly flowControl?: { readonly key: string; readonly value: string };
@@ -54,7 +54,7 @@ export interface LaneCost {
   readonly writes: number;
   /** Requests to write that found the lane changed by another process. */
   readonly refused: number;
-  /** Of both. */
+  /** The write units of both. */
   readonly writeUnits: number;
   readonly reads: number;
   /** Calls that send attempts. */
@@ -151,7 +151,7 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
   return traffic;
 }
 
-/** One message after another. */
+/** Measures messages that come one after another, so that each finds a free slot. */
 async function withCapacity({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
   const uses: CountedUse[][] = [];
   let handedOut: HandedOut = { invocations: 0, pumps: 0 };

@@ -1,6 +1,6 @@
 /**
  * A stage for runs of workflows: endpoints of the published client, the API in front of them, and all that a run's requests and
- * deliveries use. Publish and workflows run in many processes, as Lambda runs them under load: whoever gets a request has not seen
+ * deliveries use. Publish and workflows run in many processes, as Lambda runs them under load: a process that gets a request has not seen
  * its run before. They are copies of one file in this process, where the meter sees what they call.
  */
 import { pathToFileURL } from 'node:url';

@@ -19,7 +19,7 @@ export interface RunSums {
 
 export interface RunCost {
   readonly bill: Bill;
-  /** Of a delivery alone. */
+  /** The sums of one delivery. */
   readonly sums: RunSums;
 }
 
@@ -166,7 +166,7 @@ export interface StepCost {
   readonly deliverReadUnits: number;
   readonly objectsWritten: number;
   readonly objectsRead: number;
-  /** Of the endpoint reading a list that is too large for its delivery. */
+  /** The calls by which the endpoint reads a list that is too large for its delivery. */
   readonly workflowsCalls: number;
   readonly workflowsReadUnits: number;
   readonly deliveredBytes: number;
@@ -205,7 +205,7 @@ function stepCost(step: number, happened: readonly Happening[]): StepCost {
 export interface WorkflowCosts {
   /** A whole run of steps in sequence. */
   readonly run: RunCost;
-  /** Its parts, and what else a run may do. */
+  /** The parts of that run, and other things that a run may do. */
   readonly parts: readonly RunCost[];
   readonly long: readonly StepCost[];
   readonly large: readonly StepCost[];

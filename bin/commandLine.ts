@@ -21,7 +21,7 @@ export const command = (script: string, about: string) =>
     .configureHelp({ helpWidth: 120 })
     .exitOverride();
 
-/** What of a command this module needs: the types of its arguments are its own. */
+/** The methods of a command that this module needs. They do not depend on the types of its arguments. */
 interface Parses<C> {
   configureOutput(to: { writeOut: (text: string) => void; writeErr: () => void }): C;
   parse(args: readonly string[], from: { from: 'user' }): C;

@@ -60,7 +60,7 @@ export function buildConsole(): ReadonlyMap<string, Uint8Array> {
     .replace('%SCRIPT%', named('app', '.js'));
   return new Map([
     ...[...files].flatMap(([name, content]) => compressed(name, content)),
-    // It is completed when it is served.
+    // The service completes the page when it serves it.
     ['index.html', Buffer.from(page)] as const,
   ]);
 }

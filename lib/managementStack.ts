@@ -22,7 +22,7 @@ interface ManagementStackProps extends StackProps {
 /** Requests a second, and at one instant: enough for an operator and scripts, few for a guesser of passwords. */
 const throttle = { rate: 50, burst: 50 };
 
-/** The answer to a refusal of the authorizer, in its own words. */
+/** The gateway's answer where the authorizer refuses a request. The authorizer chooses its code and its sentence. */
 const wrongCredentials: GatewayAnswer = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,

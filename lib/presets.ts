@@ -5,7 +5,7 @@
 
 /** The values, as `cdk.json` would give them. */
 export const presets = {
-  /** For experiments: cheap, with full logs, in a small AWS account, and gone without a trace when it is destroyed. */
+  /** The stage for experiments: cheap, with full logs, in a small AWS account, and gone without a trace when it is destroyed. */
   dev: {
     retain: false,
     pointInTimeRecovery: false,
@@ -17,7 +17,7 @@ export const presets = {
     firewall: false,
     monitoring: false,
   },
-  /** For production. */
+  /** The stage for production. */
   prod: {
     retain: true,
     pointInTimeRecovery: true,

@@ -88,7 +88,7 @@ const shape = z.strictObject({
   logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('INFO'),
   headerPrefixes: list.default([...defaultHeaderPrefixes]),
   allowedDestinations: list.default([]),
-  /** More hosts of the service's own APIs. A port is for emulators: API Gateway listens at the usual ports only. */
+  /** Further hosts of the service's own APIs. A port is for emulators: API Gateway listens at the usual ports only. */
   ownHosts: list
     .pipe(
       z.array(

@@ -17,11 +17,11 @@ interface Deployment {
 }
 
 export interface Stacks {
-  /** One for each region, in the order of the settings. */
+  /** The stacks with the tables and queues, one for each region in the order of the settings. */
   readonly stateStacks: readonly StateStack[];
-  /** One for each region, in the order of the settings. */
+  /** The stacks with the functions and the API, one for each region in the order of the settings. */
   readonly serviceStacks: readonly ServiceStack[];
-  /** One, in the first region. */
+  /** The stack of the management API, in the first region; no other. */
   readonly managementStacks: readonly ManagementStack[];
 }
 

@@ -79,7 +79,7 @@ function momentBefore(now: number): (text: string) => number {
 /** @throws Ending */
 export function parseRecover(args: readonly string[], now: number): RecoverCommand {
   const about =
-    'Makes all work anew that the tables of a region ask for: attempts, deadlines, and what fires schedules.';
+    'Recreates all jobs that the tables of a region ask for: attempts, deadlines, and what fires schedules.';
   const { dryRun = false, ...given } = parse(
     command('recover', about)
       .requiredOption('--region <region>', 'the region', region)

@@ -33,7 +33,7 @@ interface Server {
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
-/** What is used of the packages. They are installed apart, so their types are not here. */
+/** The parts of the packages that are used. The packages are installed apart, so their types are not here. */
 const bullmq = z.object({
   Queue: z.custom<new (name: string, options: object) => Queue>(isFunction),
   Worker:

@@ -20,7 +20,7 @@ export interface Cost {
   readonly dollars: PerHandler<number>;
 }
 
-/** One line: a backlog in which there are so many. */
+/** One line of the result: a backlog, and how many messages are in it. */
 export interface Growth extends Cost {
   readonly backlog: string;
   readonly there: number;

@@ -9,12 +9,12 @@ export interface Scenario {
    * first has, the third a third, and so on.
    */
   readonly largestShare: number;
-  /** Of the largest account's messages: the part that goes to one URL group, of so many endpoints. */
+  /** The part of the largest account's messages that goes to one URL group, which has this many endpoints. */
   readonly groupShare: number;
   readonly endpoints: number;
-  /** Of the largest account's messages: the part with one flow-control key, whose parallelism leaves capacity for them. */
+  /** The part of the largest account's messages with one flow-control key, whose parallelism is enough for them. */
   readonly keyShare: number;
-  /** Of all messages: the part that fails for good, and becomes dead letters. */
+  /** The part of all messages that fails for good, and becomes dead letters. */
   readonly failingShare: number;
   /** Processes of publish. One serves a request at a time, in some 15 ms. */
   readonly publishProcesses: number;
@@ -24,7 +24,7 @@ export interface Scenario {
   readonly seed: number;
 }
 
-/** One account has most of the traffic, and of that one URL group and one key have as much as a customer may well have there. */
+/** One account has most of the traffic. One URL group and one key of it have a part that a customer may well give them. */
 export const tenThousand: Scenario = {
   messagesPerSecond: 10_000,
   seconds: 5,

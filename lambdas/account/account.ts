@@ -10,7 +10,7 @@ export interface Account {
   /** A UUID. */
   readonly id: string;
   readonly customerId?: string | undefined;
-  /** An e-mail address. */
+  /** The e-mail address of the user who created the account. */
   readonly createdBy?: string | undefined;
   readonly plan: Plan;
   /** The region that serves it: its row is written in this region's replica only. */
@@ -45,7 +45,7 @@ export interface Account {
   readonly enterprise?: { readonly enabled: boolean } | undefined;
   /** Partitions that the rows of its messages and dead letters are spread over; never lowered, as rows stay where they are. */
   readonly shards: number;
-  /** Its region is being emptied: it takes nothing new, and finishes what it has. */
+  /** Whether the account's region is being emptied: the account takes nothing new, and finishes what it has. */
   readonly isDraining?: boolean | undefined;
   /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
   readonly circuit?: CircuitSettings | undefined;
@@ -80,7 +80,7 @@ export const newAccount = (
 /** The hard daily limit is ten times the soft one, where no hard one is set. */
 const hardOverSoft = 10;
 
-/** The merged limits, by those that are set for an account: a request asks for all of them time and again. */
+/** The merged limits by the limits that are set for an account. A request asks for them many times. */
 const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
   free: new WeakMap(),
   paid: new WeakMap(),
@@ -101,17 +101,20 @@ function mergedLimits(plan: Plan, own: Account['limits']): Limits {
   };
 }
 
-/** DynamoDB takes 3,000 reads of one row in a second, and more than a limit come where many processes hold it. */
+/**
+ * An account that may send more requests a second than this has its row read once a second by each process, not for each request:
+ * DynamoDB takes 3,000 reads of one row in a second, and a limit that many processes share is exceeded for a moment.
+ */
 const manyRequestsPerSecond = 2_000;
 
 /** Whether an account may send so many requests that its row cannot be read for each. */
 export const allowsManyRequests = (account: Pick<Account, 'plan' | 'limits'>): boolean =>
   limitsOf(account).max_requests_per_second > manyRequestsPerSecond;
 
-/** Messages in a day from which on an account's peaks may be too much for the usual partitions: see docs/scale.md. */
+/** An account that may send more messages a day than this gets more partitions: see docs/scale.md. */
 const manyMessagesPerDay = 50_000_000;
 
-/** Counts the partitions that an account has to have for its limits. One that had more once keeps them. */
+/** Counts the partitions that an account needs for its limits. An account that has more already keeps them. */
 export function shardsFor(account: Pick<Account, 'plan' | 'limits' | 'shards'>): number {
   const isWide =
     allowsManyRequests(account) || limitsOf(account).max_requests_per_day_hard > manyMessagesPerDay;
@@ -129,7 +132,7 @@ export const isServed = ({ active, state }: Account): boolean => active && state
 
 export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
 
-/** A worker goes on this long with an account as it last read it: after this, each worker knows of a change. */
+/** A worker uses an account for this long (ms) as it last read it. After that each worker knows of a change. */
 export const accountLifetimeMs = 10 * secondMs;
 
 /**

@@ -13,7 +13,7 @@ import { remembered, type Remembered } from '../table/remembered.ts';
 
 const client = prepareClient('Secrets', new SecretsManagerClient({ ...clientOptions('quick') }));
 
-/** Parses a secret. One that is malformed makes work wait, until an operator has corrected it. */
+/** Parses a secret. While it is malformed, jobs come again until an operator has corrected it. */
 function parsed<T>(text: string, parse: (text: string) => T): T {
   try {
     return parse(text);

@@ -61,9 +61,9 @@ export const metrics = {
   BudgetReached: count('times that an account met its budget'),
   RequestsOverSoftLimit: count('messages of accounts that are over their soft daily limit'),
   RequestsFailed: count('requests to the API that the service failed on: 5XX'),
-  WorkFaults: count('deliveries of work that the service itself failed with; the work comes again'),
-  WorkOutages: count('deliveries of work that AWS or the network failed; the work comes again'),
-  WorkUnreadable: count('messages of a queue that are no work, and were dropped'),
+  WorkFaults: count('jobs that the service itself failed with; each comes again'),
+  WorkOutages: count('jobs that AWS or the network failed; each comes again'),
+  WorkUnreadable: count('messages of a queue that are no job, and were dropped'),
   GivenUp: count(
     'attempts and fires that were given up, because workers died or failed with them again and again',
   ),

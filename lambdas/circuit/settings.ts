@@ -27,7 +27,7 @@ const seconds = (ms: number): number => ms / secondMs;
 
 /** The numbers of the settings, with their defaults and ranges; both ends are allowed. */
 export const circuitNumbers = {
-  /** Fewer than two would let a single lost connection hold back a host's messages. */
+  /** A limit of one would let a single lost connection hold back a host's messages. */
   failures: { default: 5, least: 2, most: 1_000 },
   open_seconds: { default: 30, least: 1, most: seconds(hourMs) },
   longest_open_seconds: { default: seconds(10 * minuteMs), least: 1, most: seconds(hourMs) },

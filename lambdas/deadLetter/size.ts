@@ -33,11 +33,11 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
 const mostSlack = 200;
 const slackOf = (size: number): number => Math.min(Math.floor(size / 100), mostSlack);
 
-/** Dead letters that are taken out at once. A process that dies can leave so many uncounted. */
+/** The number of dead letters that are taken out at once. A process that dies can leave this many uncounted. */
 const removedAtOnce = 20;
-/** Dead letters that are read at once: after a limit was lowered there may be very many to trim. */
+/** The number of dead letters that are read at once. After a limit was lowered there may be very many to trim. */
 const readAtOnce = 200;
-/** One process trims for at most this long. The rest is left to the next dead letter. */
+/** A process trims for at most this long. The next dead letter makes the trimming go on. */
 const trimmingBudgetMs = 10 * secondMs;
 /** A process that began to trim this long ago has died: it stops after 10 s, and each of its calls ends after 13 s. */
 const trimmingStaleMs = 60 * secondMs;

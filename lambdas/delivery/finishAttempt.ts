@@ -96,7 +96,7 @@ async function countCallbacks(account: Account, callbacks: number): Promise<void
   await countFollowing(account, callbacks);
 }
 
-/** Nothing follows an attempt that failed after its message was cancelled. Only failures cost this read. */
+/** Makes an attempt that failed after its message was cancelled an end, which nothing follows. Only failures cost this read. */
 async function unlessCancelled(
   message: Message,
   outcome: Outcome,

@@ -50,7 +50,7 @@ function decodeOnce(raw: string): string {
 }
 
 /**
- * Parses a URL that can be delivered to, and leaves it as it was written, save for parts that cannot stand in an HTTP request:
+ * Parses a URL that can be delivered to, and leaves it as it was written, except for parts that cannot stand in an HTTP request:
  * spaces and non-ASCII are encoded, a fragment is cut. Scheme and host are normalized by the URL standard.
  *
  * @param field the field's name in the error's text

@@ -45,7 +45,7 @@ export const limitErrors = {
   },
   submission_refused: {
     statuses: [412],
-    meaning: 'What a workflow’s endpoint, or whoever notifies its run, submitted can never be accepted.',
+    meaning: 'What a workflow’s endpoint, or a notification of its run, submitted can never be accepted.',
     advice:
       'Correct it. A step that is refused fails its run, with the sentence as its error; a notification that is refused changes nothing.',
   },
@@ -103,7 +103,7 @@ export const limitErrors = {
     advice: 'Send it again after a second, and less often.',
   },
 
-  // It failed at the service.
+  // The service itself failed.
   service_failed: {
     statuses: [500, 502, 503],
     meaning: 'The service failed. The request may have taken effect all the same.',

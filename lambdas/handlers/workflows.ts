@@ -49,7 +49,7 @@ const eventIdOf = (call: Call): string => segmentsOf(call, 'eventId').join('/');
 /** Makes the request to a webhook as its sender sent it, with the URL that it was sent to. */
 function hookRequest({ request, canonical }: Call): HookRequest {
   const { method, headers, body, host, basePath, rawPath } = request;
-  // The last one is the gateway's own.
+  // The last such header is the gateway's own; the ones before it are the sender's.
   const proto = headers.findLast(([name]) => name === 'x-forwarded-proto')?.[1] === 'http' ? 'http' : 'https';
   const path = `${basePath}${rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')))}`;
   // A webhook needs no token: one in the query is not kept with the event.
@@ -77,10 +77,10 @@ const overrides = ({ request, canonical }: AuthenticatedCall): RetryRequest => (
 const logs = async ({ canonical, caller }: AuthenticatedCall): Promise<ApiResponse> =>
   ok(await listRuns(caller.account, canonical.otherQuery));
 
-/** Answers what a change of runs came to. */
+/** Makes a change of runs, and answers 200 with its result. */
 const changed = async (work: () => Promise<unknown>): Promise<ApiResponse> => ok(await refuseWhenBusy(work));
 
-/** Answers that a change of runs is made. */
+/** Makes a change of runs, and answers 200 with an empty object. */
 const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
   await refuseWhenBusy(work);
   return ok({});

@@ -4,10 +4,10 @@ import { TransientError } from '../error/transientError.ts';
 import { laneKinds } from '../job/job.ts';
 import { eachOf } from '../shared/lists.ts';
 import { accountLane, withNewestLimits } from './lane.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { lanes } from './slots/processLanes.ts';
 import { laneNames, loadLane, removeLane } from './store/lanes.ts';
 
-/** Lets those go on that wait for an account which is served, as far as its limits allow now. */
+/** Lets attempts go on that wait for an account which is served, as many as its limits allow now. */
 export async function resumeAccount(account: Account): Promise<void> {
   const parallelism = limitsOf(account).max_global_parallelism;
   await lanes.update(accountLane(account.id), (lane) => {

@@ -13,7 +13,7 @@ import type { Acquired, Refusal } from './slots/acquire.ts';
 import { dueAttemptOf } from './slots/dueAttemptOf.ts';
 import { comeAgain, unlessEarly } from './slots/early.ts';
 import { LaneBusy } from './slots/lanes.ts';
-import { laneGate } from './slots/ourGate.ts';
+import { laneGate } from './slots/laneGate.ts';
 
 export type { Acquired };
 

@@ -9,7 +9,7 @@ import { keptUntilAtLeast, keyLane, limitsOfKey, withNewestLimits, type Lane } f
 import type { Message } from '../message/message.ts';
 import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { lanes } from './slots/processLanes.ts';
 
 /**
  * A process relies on a key for this long after it found the key. One that was deleted meanwhile is made again by the first

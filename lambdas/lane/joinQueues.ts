@@ -5,7 +5,7 @@ import { asQueue, queueLane } from './lane.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { lanes } from './slots/processLanes.ts';
 import { queueEntry } from './rules/entry.ts';
 
 /** A message that is delayed joins its queue's line when it is due. */

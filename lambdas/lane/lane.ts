@@ -88,7 +88,7 @@ export interface Lane extends LaneKey, Limits {
   readonly isDeleted: boolean;
   /** The lines of a deleted queue whose messages are not all cancelled yet. */
   readonly deletedLines: readonly DeletedLine[];
-  /** Only the lane of a circuit has one. */
+  /** The state of the circuit; only the lane of a circuit has one. */
   readonly circuit?: Circuit | undefined;
   readonly createdAt: number;
   /** When its settings were changed last, Unix milliseconds. */
@@ -180,7 +180,7 @@ export function pruned(lane: Lane, now: number): Lane {
   return { ...lane, leases: new Map(leases), starts, cancelled };
 }
 
-/** Whether a lease stands for its attempt whatever another process is about to write: no other is given while it lasts. */
+/** Whether an attempt keeps its lease whatever another process is about to write: nobody else gets the slot while it lasts. */
 export const isLasting = ({ until }: Lease, now: number): boolean =>
   until === undefined || until > now + clockMarginMs;
 

@@ -12,8 +12,8 @@ import { leave, type DeclineReason } from './rules/leaving.ts';
 import { hasEnteredQueue, youngMs } from './slots/dueAttempt.ts';
 import { circuitHost } from './slots/dueAttemptOf.ts';
 import { comeAgain, unlessEarly } from './slots/early.ts';
-import { laneGate } from './slots/ourGate.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { laneGate } from './slots/laneGate.ts';
+import { lanes } from './slots/processLanes.ts';
 
 /**
  * Ends the grant of a job that is not needed any more.
@@ -39,7 +39,7 @@ export async function declineLanes(job: AttemptJob, reason: DeclineReason): Prom
 export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain: boolean): Promise<void> {
   const { accountId, timeoutMs } = message;
   const { attempt, admittedTo } = job;
-  // Where the job comes again, another worker may still be at it.
+  // Where the job comes again, another worker may still be making the attempt.
   await declineLanes(job, isAgain ? 'goesOn' : 'cancelled');
   await leaveAsCallback(message);
   // The attempt kept its key's slot while it waited for its account.

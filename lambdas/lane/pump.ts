@@ -12,7 +12,7 @@ import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
 import { extendLine } from './line/extendLine.ts';
 import { budgetMs } from './line/linePages.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { lanes } from './slots/processLanes.ts';
 import { waitUntil } from './line/waitUntil.ts';
 
 /** @throws when the pump has to come again */
@@ -28,7 +28,7 @@ export async function pump(job: PumpJob): Promise<void> {
   // A change of nothing grants slots to those for whom there is capacity.
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
-  // Also where the queue was made again meanwhile.
+  // Lines of a deleted queue are cancelled also where the queue was made again meanwhile.
   if (lane.deletedLines.length > 0 && !(await cancelDeletedLines(lane, until))) {
     await sendJob({ ...job, dueAt: now() }, now());
     return;

@@ -4,7 +4,7 @@ import { queueEntry } from './rules/entry.ts';
 import { keepFor, leaveCallback, leaveWith } from './rules/leaving.ts';
 import type { Message, QueueSlot } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { lanes } from './slots/processLanes.ts';
 
 /** The slot of a message, or its place in the line; undefined for a message without a queue. */
 export const queueSlotOf = (message: Message): QueueSlot | undefined =>

@@ -11,9 +11,9 @@ import { youngMs } from './slots/dueAttempt.ts';
 
 /** The attempts that lanes know, by {@link nameOf}. */
 export interface LaneJobs {
-  /** They wait in a line, and have no job: a pump grants them their slots. */
+  /** Messages that wait in a line. They have no job: a pump grants them their slots. */
   readonly waiting: ReadonlySet<string>;
-  /** They were granted a slot: their job has to name the grant, or it is taken for a second one of the same attempt. */
+  /** Messages with a granted slot. Their job has to name the grant, or it is taken for a second job of the same attempt. */
   readonly granted: ReadonlyMap<string, AdmittedTo>;
 }
 

@@ -6,7 +6,7 @@ import { withdraw, withdrawWaiting } from './rules/cancelling.ts';
 import type { Message } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import type { LastAttempt } from '../message/rows.ts';
-import { lanes } from './slots/ourLanes.ts';
+import { lanes } from './slots/processLanes.ts';
 import { leaveAsCallback } from './queueSlot.ts';
 
 /**

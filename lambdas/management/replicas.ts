@@ -72,7 +72,7 @@ export async function findAccount(id: string, otherwise?: 'stale'): Promise<Acco
     );
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure === undefined && found.length === 0) return undefined;
-    // Where no region failed, the account has just moved, and its row is on its way to the new region.
+    // If no region failed, the account has just moved, and its row is on its way to the new region.
     if (failure !== undefined || now() > until) {
       const [latest] = found.sort((one, other) => other.version - one.version);
       if (otherwise === 'stale' && latest !== undefined) return latest;

@@ -28,7 +28,7 @@ function shownBytes<Name extends string>(
   try {
     if (as === 'text') shown[name] = utf8.decode(bytes);
   } catch {
-    // It is not text.
+    // The body is not text.
   }
   if (shown[name] === undefined) shown[`${name}Base64`] = Buffer.from(bytes).toString('base64');
   return shown;

@@ -229,7 +229,7 @@ export const projectionOf = (attributes: readonly string[]) => ({
   ),
 });
 
-/** All attributes of a message's own row, save its body's, which may have a kilobyte that lists do not show. */
+/** All attributes of a message's own row, except its body, which may have a kilobyte that lists do not show. */
 export const listedAttributes = (): readonly string[] => [
   ...Object.keys(key.shape),
   ...Object.keys(messageFields).filter((name) => !(name in impliedByKey)),

@@ -34,7 +34,7 @@ export async function cancelMessage(account: Account, messageId: string): Promis
   if (!(await withdraw(message, attempts.at(-1)))) throw noSuchMessage(messageId);
 }
 
-/** A message as far as it must be known to be withdrawn. */
+/** The parts of a message that a cancellation needs. */
 type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'end'>;
 
 /** A row of the messages to choose from; a row whose id belongs to no message has none. */
@@ -66,7 +66,7 @@ async function selection(account: Account, filter: Filter) {
   const selected = ({ found }: Candidate): Withdrawable | undefined =>
     found !== undefined &&
     !isOver(found) &&
-    // Those of runs are cancelled with their run.
+    // Messages of runs are cancelled with their run.
     found.message.workflow === undefined &&
     (filter.ids !== undefined || matches(filter, filterable(found.message)))
       ? found

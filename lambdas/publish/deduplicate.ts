@@ -50,7 +50,7 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Dedu
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };
         return { draft: inItsPlace, ...duplicate, key };
       }
-      // Another one was sooner: the next read shows how far it is.
+      // Another publisher has claimed the key first: the next read shows what became of its message.
     } else if (time >= waitUntil) {
       return { draft: undefined, ...duplicate, error: heldUp() };
     }

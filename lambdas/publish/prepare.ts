@@ -53,7 +53,7 @@ export interface Draft {
 
 /** The messages that a request asks for. */
 export interface Prepared {
-  /** One, or one for each endpoint of a URL group. */
+  /** The drafts of the messages: one, or one for each endpoint of a URL group. */
   readonly drafts: readonly Draft[];
   readonly isGroup: boolean;
   readonly queueName: string | undefined;

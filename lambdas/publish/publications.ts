@@ -37,7 +37,7 @@ type PublicationState =
 /** A request on its way. */
 interface Publication {
   readonly prepared: Prepared;
-  /** One for each of its messages, in their order. */
+  /** The outcome of deduplication for each message of the request, in their order. */
   readonly deduplicated: readonly Deduplicated[];
   /** The new messages that are its own to store. */
   readonly drafts: readonly Draft[];

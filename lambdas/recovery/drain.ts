@@ -11,7 +11,7 @@ import { countActiveRuns } from '../workflow/recover.ts';
 import { queueDepths } from '../aws/queueDepths.ts';
 import { dueTimeOf } from '../message/history.ts';
 
-/** The work that a region still has. */
+/** What a region still has to do. */
 export interface Left {
   /** Messages that are not delivered, cancelled or failed. */
   readonly messages: number;
@@ -60,7 +60,7 @@ export async function setDraining(isDraining: boolean): Promise<number> {
   return changed;
 }
 
-/** Reads the work that a region still has: all tables once. */
+/** Reads what a region still has to do: all its tables, once. */
 export async function readRegion(): Promise<Left> {
   const depths = await queueDepths();
   let messages = 0;

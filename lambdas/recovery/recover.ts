@@ -1,7 +1,7 @@
 /**
- * Makes the work that tables ask for: after tables were restored, or queues or schedules were lost. Tables say what is to be
- * done; SQS and Scheduler only say when, so all that they had can be made again from the tables. Doing it twice, or beside work
- * that is still there, may make an attempt twice, and nothing else.
+ * Recreates the jobs that tables ask for, after tables were restored, or queues or schedules were lost. Tables say what is to be
+ * done; SQS and Scheduler only say when, so all that they had can be recreated from the tables. To do it twice, or beside jobs
+ * that are still there, may make an attempt twice, and does no other harm.
  */
 import { now } from '../shared/clock.ts';
 import { attemptJob } from '../job/job.ts';
@@ -17,11 +17,11 @@ import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
 export interface RecoverOptions {
   /**
-   * Unix milliseconds. What follows from records since then may not have been done, so it is done again. An hour before the
+   * Unix milliseconds. What follows from records since then is done again, because it may not have been done. An hour before the
    * moment that was restored is enough: no worker takes longer.
    */
   readonly since: number;
-  /** Counts, and sends nothing. */
+  /** Whether jobs are only counted, and none is sent. */
   readonly isDryRun: boolean;
 }
 

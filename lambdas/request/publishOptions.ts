@@ -63,7 +63,7 @@ function parseCallback(
   };
 }
 
-/** A request, as far as it configures its message. */
+/** The parts of a request that configure its message. */
 type Request = Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>;
 
 /** Reads all that a request configures of its message, and, apart from that, only what the request gives. */

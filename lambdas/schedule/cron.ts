@@ -10,7 +10,7 @@ import { wallClock, zoneName } from './rules/wallClock.ts';
 import { badRequest, quote } from '../error/httpError.ts';
 
 export interface Cron {
-  /** As given, trimmed. */
+  /** The expression as it was given, without the spaces around it. */
   readonly text: string;
   /** A name of the IANA time zone database; `UTC` where none was given. */
   readonly timezone: string;

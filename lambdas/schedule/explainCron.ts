@@ -12,7 +12,7 @@ const shownFires = 5;
  */
 export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
   const cron = parseCron('expression', given);
-  // Only this needs the library: a cold start does without it.
+  // Only this function needs the library, so a cold start does not load it.
   const { default: words } = await import('cronstrue');
   const when = words.toString(cron.fields, { use24HourTimeFormat: true });
   // There are two expressions where both a day of month and a day of week are named.

@@ -16,11 +16,11 @@ export interface Remembered<T> {
 }
 
 interface Source<T> {
-  /** Its name in the log. */
+  /** The name of the value in the log. */
   readonly name: string;
   readonly lifetimeMs: number;
   readonly read: () => Promise<T>;
-  /** Stands for the value until it is read for the first time; without it, callers wait for that as long as it takes. */
+  /** The value until it is read for the first time. Without it, callers wait for that read as long as it takes. */
   readonly untilRead?: T;
 }
 
@@ -33,7 +33,7 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
   let known: { readonly value: T; readonly readAt: number } | undefined =
     untilRead === undefined ? undefined : { value: untilRead, readAt: -Infinity };
   let triedAt = -Infinity;
-  /** Callers share one read. */
+  /** The read that is under way, which all callers share. */
   let reading: Promise<void> | undefined;
   let renewal: Promise<void> | undefined;
 

@@ -17,12 +17,12 @@ export const largestAnswer = Math.floor(largestText / 4) * 3;
 
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Characters of a text that fits in any case: a character takes at most six bytes of the payload. */
+/** A text of this many characters always fits: a character takes at most six bytes of the payload. */
 const alwaysFits = Math.floor(largestText / 6);
 
 interface Encoded {
   readonly isBase64: boolean;
-  /** Its bytes in the payload. */
+  /** The bytes that the text takes in the payload. */
   readonly bytes: number;
 }
 

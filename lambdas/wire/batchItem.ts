@@ -1,4 +1,4 @@
-/** The JSON body of a batch, apart from those in `requests.ts`, because publish loads it at its start. */
+/** The JSON body of a batch. The other bodies are in `requests.ts`: publish needs none of them, and loads this one at its start. */
 import * as z from 'zod/mini';
 import { nameForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';

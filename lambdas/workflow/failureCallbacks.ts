@@ -83,7 +83,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   });
   const { snapshot, record, result: requestId } = change;
   const state = stateIn(snapshot, deadLetter);
-  // Also where another process wrote that, and died before this.
+  // Another process may have written that state, and have died before it came here.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');
     await withdrawRequest(key, requestId);

@@ -12,7 +12,7 @@ export interface Wait {
   readonly step: StepIdentity;
   /** The URL that the result is delivered to when the event has come. */
   readonly url: string;
-  /** As the user wrote it, for the log. */
+  /** The time-out as the user wrote it, for the log. */
   readonly timeout: string;
   readonly timeoutMs: number;
   readonly timeoutUrl: string;

@@ -25,7 +25,7 @@ export const timing = {
 
 export type { QueueName };
 
-/** cdk-nag finds a queue that has no dead letter queue. */
+/** The rule of cdk-nag that each queue has a dead letter queue. */
 const noRedrive = 'AwsSolutions-SQS3';
 
 export class Queues extends Construct implements Record<QueueName, Queue> {

@@ -16,7 +16,7 @@ export type Service = (typeof services)[number];
 
 export interface AwsCall {
   readonly service: Service;
-  /** Such as `PutItem`; the method for services that speak REST. */
+  /** The name of the operation, such as `PutItem`; the HTTP method for services that speak REST. */
   readonly operation: string;
   /** The value of the header `callerHeader`. */
   readonly caller: string | undefined;

@@ -41,7 +41,7 @@ export interface Connection {
   readonly close: () => Promise<void>;
 }
 
-/** As many as an AWS client has. With few, reads would wait for each other on a busy machine. */
+/** The number of connections that an AWS client has, too. With few, reads would wait for each other on a busy machine. */
 const connections = 100;
 
 /** The longest silence, ms. dynoxide is a process of this machine: it answers, or it has ended and its connections with it. */

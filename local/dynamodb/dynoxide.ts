@@ -53,7 +53,7 @@ function folderOfPackage(): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));
   } catch {
-    // Not installed: the PATH is next.
+    // The package is not installed: the PATH is looked at next.
     return undefined;
   }
 }
@@ -92,7 +92,7 @@ async function fetchInto(folder: string): Promise<void> {
     renameSync(draft, folder);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    // Another stage that started at the same time was first.
+    // Another stage, which started at the same time, has installed it first.
     if (existsSync(folder)) return;
     throw new StageError(
       `The local database, ${packageName} ${version}, could not be fetched (${reasonOf(error)}): ${otherwise}`,

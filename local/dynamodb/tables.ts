@@ -95,7 +95,7 @@ function projectionOf(includes: readonly string[] | undefined): Projection {
   return { ProjectionType: 'INCLUDE', NonKeyAttributes: [...includes] };
 }
 
-/** The key attributes. They are strings, save the sort keys of indexes that sort by a number. */
+/** The key attributes. They are strings, except the sort keys of indexes that sort by a number. */
 function attributes({ partitionKey, sortKey, indexes }: TableShape): AttributeDefinition[] {
   const sortKeys = (sortsBy: 'number' | 'text'): readonly string[] =>
     indexes.filter((index) => index.sortsBy === sortsBy).map((index) => index.sortKey);

@@ -24,7 +24,7 @@ const byShell = (command: readonly string[]): WatchedCommand => ({
   args: ['-c', shellScript, 'sh', ...command],
 });
 
-/** For Windows, which has no such shell: Node.js starts the program, and ends when it has ended. */
+/** The program for Windows, which has no such shell: Node.js starts the command, and ends when it has ended. */
 const nodeScript = `
 const { spawn } = require('node:child_process');
 const [program, ...args] = process.argv.slice(1);

@@ -38,7 +38,7 @@ const single = {
 
 const isSingle = (operation: string): operation is keyof typeof single => operation in single;
 
-/** The other parameters are read by name. */
+/** The parameters that every write has. Others are read by their names where they are used. */
 const written = z.object({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
 const batch = z.strictObject({
   RequestItems: z.record(

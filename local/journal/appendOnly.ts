@@ -27,7 +27,7 @@ export const nowhere: AppendOnly<unknown> = {
 
 /** The words of the error that says that a file is damaged. */
 export interface Described {
-  /** Such as "The queues' journal". */
+  /** The name in error texts, such as "The queues' journal". */
   readonly name: string;
   /** The data that is lost, such as "what is queued". */
   readonly holds: string;

@@ -12,7 +12,7 @@ const storedMessage = z.object({
   availableAt: z.number(),
   receives: z.number(),
   firstReceivedAt: z.optional(z.number()),
-  /** For a message in a dead letter queue: the queue that gave it up. */
+  /** The queue that gave a message up, for a message in a dead letter queue. */
   deadLetterSource: z.optional(z.string()),
 });
 export type StoredMessage = z.infer<typeof storedMessage>;

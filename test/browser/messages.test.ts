@@ -273,7 +273,7 @@ describe('A message that is looked at', () => {
   });
 });
 
-describe('Whoever may only read', () => {
+describe('A user who may only read', () => {
   it('sees what there is, and no button that changes something', async () => {
     const messageId = await publishDelayed('https://example.com/');
     const page = await openConsole({

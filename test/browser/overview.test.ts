@@ -26,7 +26,7 @@ describe('The overview of an account that has sent nothing', () => {
     await page.getByRole('heading', { name: 'Publish', level: 1 }).waitFor();
   });
 
-  it('says to whoever may only read what will be here', async () => {
+  it('says to a user who may only read what will be here', async () => {
     const { read_only_token: token } = await makeAccount();
     const page = await openConsole({ at: '#/overview', token });
     await page.getByText('What is sent, and what becomes of it, is shown here.').waitFor();

@@ -249,7 +249,7 @@ describe('A message that is edited', () => {
   });
 });
 
-describe('Whoever may only read', () => {
+describe('A user who may only read', () => {
   it('finds no way to publish', async () => {
     const page = await openConsole({ token: service.readOnlyToken, at: '#/messages' });
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();

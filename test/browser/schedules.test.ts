@@ -261,7 +261,7 @@ it('A token that may only read sees schedules, and nothing that changes them', a
   expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
   expect(await isTooWide(page)).toBe(false);
   expect(await barriersOf(page)).toEqual([]);
-  // Whoever is sent the address of a form sees what it is about.
+  // A user who is sent the address of a form sees what it is about.
   await page.goto(`${service.url}/console#/schedules/${id}/edit`);
   await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
   await page.goto(`${service.url}/console#/schedules/new`);

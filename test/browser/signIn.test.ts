@@ -3,7 +3,7 @@ import { makeAccount, manage, recordOf } from '../support/accounts.ts';
 import { barriersOf, openConsole } from '../support/browser.ts';
 import { service } from '../support/service.ts';
 
-describe('Whoever opens the console', () => {
+describe('A user who opens the console', () => {
   it('signs in with a token, which no address has, and which ends with the tab', async () => {
     const page = await openConsole({ token: null });
     await page.getByLabel('Token').fill(`Bearer ${service.token}\n`);

@@ -156,7 +156,7 @@ export class FunctionThreads {
       if (told.error === undefined) invocation?.resolve(told.result);
       else invocation?.reject(new Error(told.error));
     });
-    // A function that ends by itself has a fault: AWS would start it anew, and so does the next invocation.
+    // A function that ends by itself has a fault: AWS would start it again, and so does the next invocation.
     worker.on('error', (error) => {
       console.error(
         JSON.stringify({ level: 'ERROR', message: `The function ${name} crashed`, error: String(error) }),

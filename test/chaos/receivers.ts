@@ -27,7 +27,7 @@ const maybeSuccess: ReadonlySet<Answer> = new Set<Answer>(['endless', 'tooShort'
 export type Answer = 'ok' | 'slow' | Misbehaviour;
 
 /** A destination's plan for a message. */
-interface Course {
+interface Plan {
   /** So many first attempts go wrong; Infinity for all. */
   readonly failures: number;
   readonly chance: Chance;
@@ -61,10 +61,9 @@ export const mayBeSuccess = (answer: Answer): boolean =>
   answer === 'ok' || answer === 'slow' || maybeSuccess.has(answer);
 
 /** Numbers of messages that fail for ever. */
-export const isDoomed = (seed: number, number: number): boolean =>
-  courseOf(seed, number).failures === Infinity;
+export const isDoomed = (seed: number, number: number): boolean => planOf(seed, number).failures === Infinity;
 
-function courseOf(seed: number, number: number): Course {
+function planOf(seed: number, number: number): Plan {
   const chance = new Chance(seed, `destination ${number}`);
   const how = chance.weighted({ well: 60, once: 22, twice: 11, never: 7 });
   return { failures: { well: 0, once: 1, twice: 2, never: Infinity }[how], chance };
@@ -74,16 +73,16 @@ export async function startReceivers(seed: number): Promise<Receivers> {
   const answers = new Map<string, Answer[]>();
   const callbacks: CallbackArrival[] = [];
   const counts = new Map<string, number>();
-  const courses = new Map<string, Course>();
+  const plans = new Map<string, Plan>();
   let isCalm = false;
 
   function answerOf(messageId: string, number: number, before: number): Answer {
-    const course = courses.get(messageId) ?? courseOf(seed, number);
-    courses.set(messageId, course);
-    const fails = before < course.failures;
-    if (isCalm) return fails && course.failures === Infinity ? 'error' : 'ok';
-    if (!fails) return course.chance.is(0.1) ? 'slow' : 'ok';
-    return course.chance.weighted(weights);
+    const plan = plans.get(messageId) ?? planOf(seed, number);
+    plans.set(messageId, plan);
+    const fails = before < plan.failures;
+    if (isCalm) return fails && plan.failures === Infinity ? 'error' : 'ok';
+    if (!fails) return plan.chance.is(0.1) ? 'slow' : 'ok';
+    return plan.chance.weighted(weights);
   }
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the console shows as code, run as whoever copies it would run it. */
+/** What the console shows as code, run as a user who copies it would run it. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -82,7 +82,7 @@ describe('a failed run', () => {
     expect(await inQueue(workflowRunId)).toBe(0);
   });
 
-  it('that is restarted begins anew', async () => {
+  it('that is restarted begins again', async () => {
     const flow = fiveSteps();
     const { dlqId } = await failed(flow.url);
     flow.isMended = true;

@@ -1,6 +1,6 @@
 /**
  * `npm run test:recovery`: on an AWS emulator, restores tables of a region under other names, loses what its queues and Scheduler
- * have, and makes that anew with `npm run recover`; then empties the region with `npm run drain`.
+ * have, and makes that again with `npm run recover`; then empties the region with `npm run drain`.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';

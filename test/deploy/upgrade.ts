@@ -12,7 +12,7 @@ import type { Cdk } from './cdk.ts';
 import { pauseLine, withOneRegion } from './oneRegion.ts';
 import { runProgram } from './program.ts';
 
-/** The last commit of the previous release. Whoever cuts a release puts the one before here. */
+/** The last commit of the previous release. It is changed with each release. */
 const previousRelease = 'f28a2d8';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -235,7 +235,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(await dlq()).toBe(0);
   });
 
-  it('the daily count begins anew with the day, and the month’s goes on', async () => {
+  it('the daily count begins again with the day, and the month’s goes on', async () => {
     const account = await make({ max_requests_per_day: 1, max_requests_per_day_hard: 1, budget: 1 });
     const publish = (): Promise<Answer> =>
       publishAs(account, 'https://example.com', { url: stage.url, headers: { 'Svc-Delay': '1h' } });

@@ -425,7 +425,7 @@ describe('a reset of the tokens', () => {
 describe('signing keys', () => {
   const keysOf = async (token: string) => keys.parse(await ok(api('GET', '/v2/keys', { token })));
 
-  it('are shown to whoever may read', async () => {
+  it('are shown to a token that may only read', async () => {
     const account = await makeAccount();
     const shown = await keysOf(account.token);
     expect(await keysOf(account.read_only_token)).toEqual(shown);

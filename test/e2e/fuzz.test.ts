@@ -62,7 +62,7 @@ afterAll(async () => {
 
 interface Sent {
   readonly status: number;
-  /** The request and its answer, for whoever reads of a failure. */
+  /** The request and its answer, for the report of a failure. */
   readonly shown: string;
 }
 

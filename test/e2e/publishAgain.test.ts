@@ -170,7 +170,7 @@ describe('a message that is not published again', () => {
     const answer = await askAgain(of?.messageId ?? '');
     expect([answer.status, errorOf(answer)]).toEqual([
       400,
-      `The message "${of?.messageId}" belongs to the run "${workflowRunId}"; start the run anew, or resume or restart it once it has failed.`,
+      `The message "${of?.messageId}" belongs to the run "${workflowRunId}"; start another run, or resume or restart it once it has failed.`,
     ]);
     expect(await listedMessages({ url: endpoint.url, state: 'ALL' }, 1)).toHaveLength(1);
     await ok(api('DELETE', `/v2/workflows/runs/${workflowRunId}`));

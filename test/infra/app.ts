@@ -68,7 +68,7 @@ const synthesized = new Map<string, Templates>();
  */
 export function synthesize(context: Readonly<Record<string, unknown>> = {}): Templates {
   const key = JSON.stringify(Object.entries(context).sort());
-  const templates = synthesized.get(key) ?? synthesizeAnew(context);
+  const templates = synthesized.get(key) ?? synthesizeUncached(context);
   synthesized.set(key, templates);
   return templates;
 }
@@ -81,7 +81,7 @@ export function makeApp(context: Readonly<Record<string, unknown>>, account?: st
   return { app, settings, stacks: makeStacks(app, { settings, account, codeOf }) };
 }
 
-function synthesizeAnew(context: Readonly<Record<string, unknown>>): Templates {
+function synthesizeUncached(context: Readonly<Record<string, unknown>>): Templates {
   const { stateStacks, serviceStacks, managementStacks } = makeApp(context).stacks;
   const [management, ...others] = managementStacks;
   if (management === undefined || others.length > 0) throw new Error('There must be one management stack.');

@@ -85,17 +85,17 @@ const bundled = {
   console: bundledBy(consoleBuild),
 };
 
-/** The table's rows: package, licence, where it is bundled, why. */
+/** The table's rows, one for each package of a row: package, licence, where it is bundled, why. */
 const rows = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('| `'))
   .map((line) => line.split('|').map((cell) => cell.trim()))
-  .map(([, name = '', licence = '', where = '', why = '']) => ({
-    name: name.replaceAll('`', ''),
-    licence,
-    where,
-    why,
-  }));
+  .flatMap(([, names = '', licence = '', where = '', why = '']) =>
+    names
+      .replaceAll('`', '')
+      .split(', ')
+      .map((name) => ({ name, licence, where, why })),
+  );
 
 describe('the list of dependencies', () => {
   it('has each package of package.json once, and no other', () => {

@@ -79,7 +79,7 @@ describe('with the setting publishUrl', () => {
     }
   });
 
-  it('nothing else is added, and nothing that keeps something is made anew', () => {
+  it('nothing else is added, and nothing that keeps something is replaced', () => {
     const before = resources(off.service);
     const after = resources(on.service);
     for (const id of before.keys()) expect([...after.keys()]).toContain(id);

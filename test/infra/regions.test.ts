@@ -125,7 +125,7 @@ describe('a deployment', () => {
 describe('cdk synth', () => {
   /**
    * Runs the app as the CLI does, where every connection fails and no credentials are; twice in one process, which takes
-   * seconds to import the CDK. It bundles all handlers anew each time, and an asset is named by what is in its bundle: what
+   * seconds to import the CDK. It bundles all handlers each time, and an asset is named by what is in its bundle: what
    * is the same twice has the same bundles.
    *
    * @returns what it made each time

@@ -38,7 +38,7 @@ const settingsFor = ({ mutate, tests, concurrency }: Options, folder: string) =>
   concurrency,
   // Vitest may end the run of the next mutant instead of the one whose test has failed: that mutant would seem to survive.
   disableBail: true,
-  // Constants of modules would have to be loaded anew for each of their mutants.
+  // A mutant of a module's constant would need the module to be loaded again.
   ignoreStatic: true,
   // A copy of the project is changed, not the project. It is below the root, where packages are found without a link.
   tempDirName: relative(root, join(folder, 'copies')),

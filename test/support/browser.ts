@@ -74,7 +74,7 @@ export async function openConsole(options: OpenOptions = {}): Promise<Page> {
     ...(token === null ? [] : [['svc.messaging', `Bearer ${token}`]]),
     ...(isOperator ? [['svc.management', basic(user, password)]] : []),
   ];
-  // Only into an empty storage, so that a page that signs out stays so when it is loaded again.
+  // The storage is filled only if it is empty, so that a page that has signed out stays so when it is loaded again.
   await page.addInitScript((pairs) => {
     if (sessionStorage.getItem('test.begun') !== null) return;
     sessionStorage.setItem('test.begun', '');

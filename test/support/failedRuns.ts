@@ -173,7 +173,7 @@ export async function failedRunsIn(fixture: Fixture) {
   /** Fails one run, and returns its dead letter. */
   async function failed(inbox: Inbox, failing: Failing = {}) {
     const { runId } = await fail(inbox.url, failing);
-    await fixture.work();
+    await fixture.doJobs();
     const [deadLetter] = await deadLettersOf(inbox.url, [['workflowRunId', runId]]);
     if (deadLetter === undefined) throw new Error(`The run ${runId} has no dead letter.`);
     return { runId, dlqId: deadLetter.dlqId, createdAt: deadLetter.workflowCreatedAt };

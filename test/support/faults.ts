@@ -69,7 +69,7 @@ export interface FateOptions {
   readonly call: number;
   /** Before the call is made, or after it was made but before its answer is seen. */
   readonly when: When;
-  /** Only that one call fails; the process lives on. */
+  /** Whether only that one call fails and the process lives on. */
   readonly survived?: boolean;
 }
 

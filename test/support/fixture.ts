@@ -20,7 +20,7 @@ import { startReceiver, type Delivery } from './receiver.ts';
 export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
 export interface Received<W extends Job = Job> {
-  readonly work: W;
+  readonly job: W;
   readonly handle: string;
   readonly queueUrl: string;
 }
@@ -65,7 +65,7 @@ async function importLambdas() {
     dynamodb,
     sqs,
     settings,
-    work,
+    job,
     messages,
     rules,
     workflows,
@@ -97,7 +97,7 @@ async function importLambdas() {
     dynamodb: dynamodb.dynamodb,
     sqs: sqs.sqs,
     settings: settings.settings,
-    parseJob: work.parseJob,
+    parseJob: job.parseJob,
     loadMessage: messages.loadMessage,
     deploymentRules: rules.deploymentRules,
   };
@@ -115,7 +115,7 @@ export async function openFixture() {
     createdAt: Date.now(),
   });
   await lambdas.saveAccount(account, undefined);
-  // These are read once a day, or once in ten minutes: they must not count as calls of a message.
+  // These values are read once a day, or once in ten minutes: their reads must not count as calls of a message.
   await lambdas.readUsage(account);
   await lambdas.deploymentRules();
 
@@ -197,7 +197,7 @@ export async function openFixture() {
           new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
         );
         return Messages.map(({ Body = '', ReceiptHandle: handle = '' }) => ({
-          work: lambdas.parseJob(Body),
+          job: lambdas.parseJob(Body),
           handle,
           queueUrl,
         }));
@@ -208,7 +208,7 @@ export async function openFixture() {
 
   /** Receives jobs, and returns the first attempt among them. */
   async function receiveAttempt(): Promise<Received<AttemptJob>> {
-    for (const { work, ...from } of await receive()) if (work.kind === 'attempt') return { work, ...from };
+    for (const { job, ...from } of await receive()) if (job.kind === 'attempt') return { job, ...from };
     throw new Error('There is no attempt.');
   }
 
@@ -216,20 +216,20 @@ export async function openFixture() {
    * Does all jobs until none is left, as the event source does. A failed job is given back, and so is that of a worker that dies;
    * the next worker lives.
    */
-  async function work(fate?: Fate): Promise<void> {
+  async function doJobs(fate?: Fate): Promise<void> {
     const givenBack = new Set<string>();
     for (;;) {
       const batch = await receive();
       if (batch.length === 0) return;
-      for (const { work, handle, queueUrl } of batch) {
+      for (const { job, handle, queueUrl } of batch) {
         const act = () =>
-          lambdas.perform(work, { isAgain: givenBack.has(formatJob(work)) }).then(
+          lambdas.perform(job, { isAgain: givenBack.has(formatJob(job)) }).then(
             () => true,
             () => false,
           );
         const isAlive = fate === undefined || fate.hasCome;
         const isDone = isAlive ? await act() : ((await underFate(fate, act))?.value ?? false);
-        if (!isDone) givenBack.add(formatJob(work));
+        if (!isDone) givenBack.add(formatJob(job));
         const message = { QueueUrl: queueUrl, ReceiptHandle: handle };
         if (isDone) await sqs.send(new DeleteMessageCommand(message));
         else await sqs.send(new ChangeMessageVisibilityCommand({ ...message, VisibilityTimeout: 0 }));
@@ -241,7 +241,7 @@ export async function openFixture() {
   async function drain(): Promise<readonly Job[]> {
     const taken: Job[] = [];
     for (let batch = await receive(); batch.length > 0; batch = await receive()) {
-      taken.push(...batch.map(({ work }) => work));
+      taken.push(...batch.map(({ job }) => job));
       for (const QueueUrl of new Set(batch.map(({ queueUrl }) => queueUrl))) {
         const Entries = batch
           .filter(({ queueUrl }) => queueUrl === QueueUrl)
@@ -287,7 +287,7 @@ export async function openFixture() {
     operations: (): Readonly<Record<string, number>> => Object.fromEntries(operations),
     receiveAttempt,
     drain,
-    work,
+    doJobs,
     publish,
     /** Publishes to a URL, and returns the message's id. */
     send: async (...request: Parameters<typeof publish>): Promise<string> => idOf(await publish(...request)),

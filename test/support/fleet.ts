@@ -78,7 +78,7 @@ export async function startFleet(standIns: StandIns) {
   }
 
   const clock = takeOverClock();
-  // A pump comes up to a second early, and waits for the rest: here the clock jumps, as it does between due moments.
+  // A pump comes up to a second early and waits for the rest. Here the clock jumps over that, as it does between due moments.
   vi.doMock(import('../../lambdas/lane/line/waitUntil.ts'), () => ({
     waitUntil: (dueAt) => {
       clock.moveTo(dueAt);
@@ -207,7 +207,7 @@ export async function startFleet(standIns: StandIns) {
   );
 
   return {
-    /** Lets services, or calls, fail: `dynamodb`, or `PutItemCommand`. The test fails if that made none of them fail. */
+    /** Makes services (`dynamodb`) or calls (`PutItemCommand`) fail. The test fails if none of them failed. */
     takeAway: (...names: readonly string[]): void => {
       for (const name of names) away.set(name, declareFault(`${name} is away`));
     },
@@ -215,7 +215,7 @@ export async function startFleet(standIns: StandIns) {
       away.clear();
     },
     /**
-     * Lets calls fail with DynamoDB's error for a request that it will never accept. The test fails if there is none.
+     * Makes calls fail with DynamoDB's error for a request that it will never accept. The test fails if no call did.
      *
      * @param which undefined to let all calls be accepted again
      */
@@ -252,7 +252,7 @@ export async function startFleet(standIns: StandIns) {
       const response = await fetch(`${control.url}/test/clock`, { method: 'POST', body });
       if (response.status !== 200) throw new Error(await response.text());
     },
-    /** Sets the clock forward, and waits for no job: not for a delivery that the test holds, either. */
+    /** Sets the clock forward without waiting for jobs, such as a delivery that the test holds. */
     jump: (ms: number): void => {
       clock.moveTo(Date.now() + ms);
     },
@@ -261,7 +261,7 @@ export async function startFleet(standIns: StandIns) {
       await control.close();
       vi.doUnmock('../../lambdas/lane/line/waitUntil.ts');
       clock.release();
-      // Each context that is left enabled makes every promise of the thread slower (up to Node.js 22): a hundred, ninety times.
+      // A context that is left enabled slows every promise of the thread (up to Node.js 22): a hundred of them make it 90 times slower.
       running.disable();
     },
   };

@@ -46,7 +46,7 @@ type Job =
     };
 
 /** Marks a job as delivered by SQS once more. */
-const again = (work: Job): Job => (work.kind === 'pump' ? work : { ...work, isAgain: true });
+const again = (job: Job): Job => (job.kind === 'pump' ? job : { ...job, isAgain: true });
 
 /** A message of the simulation. */
 export interface Sent {
@@ -225,9 +225,9 @@ export class Simulation {
     return least + Math.floor(this.random() * (most - least));
   }
 
-  send(work: Job, delayMs: number): void {
+  send(job: Job, delayMs: number): void {
     this.clock.at(this.clock.now + delayMs, () => {
-      this.#visible.push(work);
+      this.#visible.push(job);
       this.#next();
     });
   }
@@ -235,8 +235,8 @@ export class Simulation {
   /** Lets idle workers take jobs, in any order. */
   #next(): void {
     while (this.#running < this.#options.workers && this.#visible.length > 0) {
-      const [work] = this.#visible.splice(Math.floor(this.random() * this.#visible.length), 1);
-      if (work === undefined) return;
+      const [job] = this.#visible.splice(Math.floor(this.random() * this.#visible.length), 1);
+      if (job === undefined) return;
       this.#running += 1;
       const index = Math.floor(this.random() * this.#process.length);
       let process = this.#process[index] ?? this.process();
@@ -244,18 +244,18 @@ export class Simulation {
         process = this.process();
         this.#process[index] = process;
       }
-      void this.#perform(process, work)
+      void this.#perform(process, job)
         .then((isDone) => {
           // Sometimes SQS delivers a job again that is done.
           if (!isDone || this.random() >= 0.02) return;
           this.faults.count('done work handed out again');
-          this.send(again(work), Math.floor(this.random() * 500));
+          this.send(again(job), Math.floor(this.random() * 500));
         })
         .catch((error: unknown) => {
           if (error instanceof LaneBusy) this.gaveUp += 1;
           if (process.alive.isDead) this.faults.count('work of a dead process handed out again');
           // SQS delivers the job again when its visibility timeout has ended.
-          this.send(again(work), 70_000);
+          this.send(again(job), 70_000);
         })
         .finally(() => {
           this.#running -= 1;
@@ -264,13 +264,13 @@ export class Simulation {
     }
   }
 
-  async #perform(process: ReturnType<Simulation['process']>, work: Job): Promise<boolean> {
+  async #perform(process: ReturnType<Simulation['process']>, job: Job): Promise<boolean> {
     const { lanes, laneGate, alive } = process;
-    if (work.kind === 'pump') {
-      await lanes.update(work.key, (lane) => lane);
+    if (job.kind === 'pump') {
+      await lanes.update(job.key, (lane) => lane);
       return true;
     }
-    const message = this.messages.get(work.id);
+    const message = this.messages.get(job.id);
     if (message === undefined) throw new Error('There is no such message.');
     const queue = message.queue === undefined ? undefined : queueLane('acct', message.queue);
     const entry = { messageId: message.id, attempt: 0, queue: 'short' } as const;
@@ -285,17 +285,17 @@ export class Simulation {
       circuit: undefined,
       accountLimits: { parallelism: this.#options.accountParallelism, version: 1 },
       timeoutMs: 30_000,
-      admittedTo: work.admittedTo,
-      isAgain: work.isAgain === true,
+      admittedTo: job.admittedTo,
+      isAgain: job.isAgain === true,
     };
     const over = async (): Promise<void> => {
       if (queue !== undefined) await lanes.update(queue, (lane) => leave(lane, queueEntry(entry)));
     };
     if (message.done) {
       // The message is done already: its consequences are repeated, as the delivery does.
-      const { admittedTo } = work;
+      const { admittedTo } = job;
       if (admittedTo !== undefined && !(await laneGate.decline({ ...dueAttempt, admittedTo }, 'over'))) {
-        this.send(work, 20_000);
+        this.send(job, 20_000);
       }
       await over();
       return true;
@@ -303,7 +303,7 @@ export class Simulation {
     const acquired = await laneGate.acquire(dueAttempt);
     if (acquired === 'early') {
       // Each return waits longer than the one before.
-      this.send(work, Math.max(1_000, this.clock.now - (work.admittedTo?.sentAt ?? 0)));
+      this.send(job, Math.max(1_000, this.clock.now - (job.admittedTo?.sentAt ?? 0)));
       return false;
     }
     if (typeof acquired === 'string') return true;

@@ -118,6 +118,6 @@ export async function openRunActs(fixture: Fixture) {
 export type RunActs = Awaited<ReturnType<typeof openRunActs>>;
 
 /** The messages of the attempts among jobs, each once, in their order. */
-export const attemptsIn = (work: readonly Job[]): readonly string[] => [
-  ...new Set(work.flatMap((one) => (one.kind === 'attempt' ? [one.messageId] : []))),
+export const attemptsIn = (job: readonly Job[]): readonly string[] => [
+  ...new Set(job.flatMap((one) => (one.kind === 'attempt' ? [one.messageId] : []))),
 ];

@@ -15,7 +15,7 @@ export interface StageOptions {
   readonly dataDir?: string;
   /** Any free one when absent. */
   readonly port?: number;
-  /** More flags of `npm start`. */
+  /** Further flags of `npm start`. */
   readonly args?: readonly string[];
   /** More environment variables. */
   readonly env?: Readonly<Record<string, string>>;

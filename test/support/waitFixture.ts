@@ -249,5 +249,5 @@ export async function openWaitFixture(fixture: Fixture) {
 export type WaitFixture = Awaited<ReturnType<typeof openWaitFixture>>;
 
 /** The messages whose first attempt was sent, as often as it was. */
-export const attemptsIn = (works: readonly Job[]): readonly string[] =>
-  works.flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
+export const attemptsIn = (jobs: readonly Job[]): readonly string[] =>
+  jobs.flatMap((job) => (job.kind === 'attempt' ? [job.messageId] : []));

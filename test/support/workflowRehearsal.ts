@@ -120,7 +120,7 @@ export class Rehearsal {
 
   async #deliverEntry(run: RehearsedRun, entry: Entry, url: string, own: readonly Header[]): Promise<void> {
     if (hasEnded(run.state)) return;
-    // Only up to the entry: after a later one the client would think that later steps have been done.
+    // The list goes only up to the entry: after a later one the client would think that later steps have been done.
     const entries = listed(run.entries.slice(0, run.entries.indexOf(entry) + 1));
     const headers = deliveryHeaders.listHeaders(run, own, prefixes);
     const made = await this.endpoints.deliver('list', run, url, headers, listBody(entries), entry.messageId);

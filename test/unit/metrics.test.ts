@@ -41,7 +41,7 @@ beforeEach(async () => {
 /** The metrics that an invocation writes in which this is done. */
 const sumsOf = (act: () => Promise<unknown>) => metricSums(metricFixture.withMetrics(act));
 
-async function workOf(...request: Parameters<Fixture['send']>): Promise<readonly string[]> {
+async function jobsOf(...request: Parameters<Fixture['send']>): Promise<readonly string[]> {
   await fixture.send(...request);
   await metricFixture.forget();
   return metricFixture.take();
@@ -125,7 +125,7 @@ describe('messages', () => {
   });
 
   it('are delivered once, and the same work handed out again adds nothing', async () => {
-    const bodies = await workOf(fixture.receiver.inbox().url, { timeout: '20s' });
+    const bodies = await jobsOf(fixture.receiver.inbox().url, { timeout: '20s' });
     expect(await metricSums(() => metricFixture.deliver(bodies))).toMatchObject({ Delivered: 1 });
     const again = await metricSums(() => metricFixture.deliver(bodies));
     expect(again['Delivered']).toBeUndefined();
@@ -138,7 +138,7 @@ describe('messages', () => {
     const inbox = fixture.receiver.inbox((_, response) => {
       if (open.push(response) === 2) for (const answer of open) answer.writeHead(200).end();
     });
-    const bodies = await workOf(inbox.url, { timeout: '20s' });
+    const bodies = await jobsOf(inbox.url, { timeout: '20s' });
     const sums = await metricLines(() => metricFixture.deliver([...bodies, ...bodies]));
     const values = metricValues(sums);
     expect(values.get('Delivered')).toEqual([1]);
@@ -151,11 +151,11 @@ describe('messages', () => {
     const inbox = fixture.receiver.inbox((_, response) => response.writeHead(500).end());
     const callback = fixture.receiver.inbox().url;
     const config = { timeout: '20s', retries: '1', 'retry-delay': '1', callback };
-    const first = await workOf(inbox.url, config);
+    const first = await jobsOf(inbox.url, config);
     expect(await metricSums(() => metricFixture.deliver(first))).toMatchObject({ Retried: 1, Callbacks: 1 });
     await fixture.drain();
 
-    const last = await workOf(inbox.url, { timeout: '20s', retries: '0' });
+    const last = await jobsOf(inbox.url, { timeout: '20s', retries: '0' });
     expect(await metricSums(() => metricFixture.deliver(last))).toMatchObject({ Failed: 1, DeadLettered: 1 });
     expect((await metricSums(() => metricFixture.deliver(last)))['DeadLettered']).toBeUndefined();
   });
@@ -169,7 +169,7 @@ describe('messages', () => {
   });
 
   it('that were delayed have no delay before their first attempt, only lateness', async () => {
-    const bodies = await workOf(fixture.receiver.inbox().url, { timeout: '20s', delay: '1s' });
+    const bodies = await jobsOf(fixture.receiver.inbox().url, { timeout: '20s', delay: '1s' });
     const values = metricValues(await metricLines(() => metricFixture.deliver(bodies)));
     expect(values.has('FirstAttemptDelay')).toBe(false);
   });

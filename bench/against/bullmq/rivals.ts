@@ -12,7 +12,7 @@ export interface Rival {
   /** A request to this URL with a destination at its end publishes a message. */
   readonly publishUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Its processes; those that they have started belong to it, too. */
+  /** The ids of the processes of this side. The processes that they have started count for it, too. */
   readonly pids: readonly number[];
   close(): Promise<void>;
 }

@@ -33,7 +33,7 @@ interface Measured {
   readonly warm: readonly Turn[];
 }
 
-/** One of the two that are compared. */
+/** One of the two versions that are compared. */
 interface Side {
   readonly name: string;
   readonly bundles: PerHandler<string>;

@@ -21,7 +21,7 @@ export interface Screen {
   readonly api: Api;
   /** Gets the whole place: the rest of the path and the query are the screen's own. */
   readonly Screen: FunctionComponent<{ readonly place: Place }>;
-  /** Only for tokens that may change something. */
+  /** Whether the screen is only for tokens that may change something. */
   readonly changes?: boolean;
 }
 

@@ -41,9 +41,9 @@ interface OpensProps {
   readonly name: ComponentChildren;
   readonly kind?: 'plain' | 'main' | 'quiet';
   readonly label?: string | undefined;
-  /** Whether there is nothing to do. An open dialogue stays. */
+  /** Whether the button is hidden, because there is nothing to do. A dialogue that is open stays open. */
   readonly isHidden?: boolean;
-  /** Called when the dialogue is done. */
+  /** Called when the dialogue has been closed after its act was done. */
   readonly then?: () => void;
   /** Makes the dialogue. */
   readonly children: (close: (isDone: boolean) => void) => ComponentChildren;

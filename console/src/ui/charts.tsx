@@ -11,9 +11,9 @@ export interface Series {
 interface BarsProps {
   /** The title, also for screen readers. */
   readonly title: string;
-  /** The names of the places, for tooltips. */
+  /** The names of the bars, for tooltips. */
   readonly names: readonly string[];
-  /** Stacked on each other, the first at the bottom. */
+  /** The parts of each bar, which are stacked; the first is at the bottom. */
   readonly series: readonly Series[];
 }
 
@@ -93,7 +93,7 @@ export function Meter({
   /** 0 or undefined for no limit. */
   readonly most?: number | undefined;
   readonly show?: (value: number) => string;
-  /** Whether a reached limit is in order. */
+  /** Whether the meter keeps its usual colour near and at its limit, because reaching it is no problem. */
   readonly isFullFine?: boolean;
 }) {
   const isLimited = most !== undefined && most > 0;

@@ -10,7 +10,7 @@ import type { Settings, SettingTexts } from './settingTexts.ts';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry';
-  /** Only the settings of this place. */
+  /** Shows only the settings of this place, if one is given. */
   readonly place?: Place;
   readonly without?: readonly string[];
   readonly texts: SettingTexts;

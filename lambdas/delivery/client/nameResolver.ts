@@ -36,7 +36,7 @@ export interface ResolverOptions {
 /** Packets get lost: a query is repeated after a second, and again after two more. Then its server has four to answer. */
 export const channelOptions = { timeout: secondMs, tries: 3 } as const;
 
-/** Less than the ten seconds that a delivery may take to connect, so that its error says that it was the name. */
+/** A look-up ends before the ten seconds are over that a delivery may take to connect. So the error says that the name was the cause. */
 const lookUpMs = 8 * secondMs;
 
 /**

@@ -9,10 +9,10 @@ export type StoreMessage = () => Promise<void>;
  */
 export interface Continuation {
   /**
-   * Before the record: the messages that need the whole response, each to be stored by itself. They have no job yet, so they
-   * are not delivered. A repeated attempt that comes to the same end overwrites them; one that comes to another makes others.
+   * Gives what is stored before the record: the messages that need the whole response, each to be stored by itself. They have no job yet, so they
+   * are not delivered. A repeated attempt with the same outcome overwrites them; one with another outcome makes others.
    */
   readonly store?: (made: MadeAttempt) => readonly StoreMessage[];
-  /** After the record, and again from the record whenever the attempt's job is redelivered. */
+  /** Does what follows from the record: after it is written, and again whenever the attempt's job is redelivered. */
   readonly release: (recorded: RecordedAttempt) => Promise<void>;
 }

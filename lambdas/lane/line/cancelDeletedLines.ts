@@ -7,7 +7,7 @@ import { loadMessage } from '../../message/history.ts';
 import { count } from '../../aws/metrics.ts';
 import { endMessage } from '../../message/messages.ts';
 import { onLine } from './linePages.ts';
-import { lanes } from '../slots/ourLanes.ts';
+import { lanes } from '../slots/processLanes.ts';
 
 /**
  * Cancels the messages of deleted lines.

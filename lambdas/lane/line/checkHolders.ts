@@ -9,7 +9,7 @@ import { eachOf } from '../../shared/lists.ts';
 import { isOver } from '../../message/message.ts';
 import { log } from '../../aws/log.ts';
 import { loadMessage } from '../../message/history.ts';
-import { lanes } from '../slots/ourLanes.ts';
+import { lanes } from '../slots/processLanes.ts';
 
 const holdersAtOnce = 20;
 

@@ -75,12 +75,12 @@ function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack 
   const longer = { ...lease, until: isLongEnough ? lease.until : until };
   if (isCounted) return { lane: withLease(lane, entry, longer), result: 'in' };
   const free = nextFreeStart(lane, now);
-  // It has a slot of the next lane meanwhile, which others wait for.
+  // An attempt that waits here would keep the slot that it has of the next lane, which others wait for.
   if (free - now > (isBack ? 0 : longestStartWaitMs)) {
     const without = withLease(lane, entry, undefined);
     return { lane: { ...without, line: rejoin(without.line, entry) }, result: 'waits' };
   }
-  // Each count has its own moment, so that it can be told from the one before.
+  // Each start has a moment of its own, so that it can be told from the start before it.
   const at = startAt === free ? free + 1 : free;
   const lasting = longer.until === undefined ? undefined : longer.until + at - now;
   return {

@@ -46,7 +46,7 @@ export function deleted(lane: Lane): Lane {
       : [...lane.deletedLines, { entries: [...front, ...back], firstPage, nextPage }],
     leases: new Map(),
     cancelled: 0,
-    // A pump that is on its way may come much later: the cancelling has one of its own.
+    // A pump that is on its way may come much later, so the cancellation gets a pump of its own.
     pumpAt: 0,
     isPaused: false,
     isDeleted: true,

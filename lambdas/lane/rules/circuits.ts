@@ -41,7 +41,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
       ? { lane: { ...lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
       : entered;
   }
-  // It was granted its slot before the circuit was opened again, or beside others that were to expire.
+  // The attempt was granted its slot before the circuit was opened again, or beside attempts that were to expire.
   const without = withLease(lane, entry, undefined);
   return {
     lane: { ...without, line: rejoin(without.line, entry), circuit: { ...circuit, isExpiring } },

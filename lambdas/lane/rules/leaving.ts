@@ -18,7 +18,7 @@ const callbacksIn = ({ leases }: Lane): number =>
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  // Once its last attempt is recorded, none is: these callbacks are those of an attempt that another worker made, too.
+  // The slot is kept for no more callbacks once the message's last attempt is recorded: these are of an attempt that two workers made.
   if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
@@ -51,9 +51,9 @@ export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>)
 
 /** The reason why a job that was sent for a grant is not needed any more. */
 export type DeclineReason =
-  /** Its attempt is recorded, and the slot belongs to a message that goes on. */
+  /** The attempt of the job is recorded, and the slot belongs to a message that goes on. */
   | 'goesOn'
-  /** Its attempt, or its message in a queue, is over. */
+  /** The attempt of the job is over, or its message, if it is in a queue. */
   | 'over'
   | 'cancelled';
 
@@ -70,7 +70,7 @@ export function endGrant(
   now: number,
 ): Changed<'left' | 'early'> {
   const lease = lane.leases.get(holder);
-  // Where the lease is another's, this grant was never written.
+  // A lease with another ticket says that this grant was never written.
   if (lease?.ticket !== ticket) return { lane, result: lease && isLasting(lease, now) ? 'left' : 'early' };
   switch (reason) {
     case 'goesOn':

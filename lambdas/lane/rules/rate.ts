@@ -3,7 +3,7 @@
 import { secondMs } from '../../shared/clock.ts';
 import { defaultPeriod } from '../../value/flowControl.ts';
 
-/** Starts of one moment, Unix milliseconds. */
+/** The number of attempts that started at one moment, in Unix milliseconds. */
 export interface Starts {
   readonly at: number;
   readonly count: number;
@@ -17,7 +17,7 @@ interface Rated {
   readonly starts: readonly Starts[];
 }
 
-/** Moments of starts that a row keeps. More of them become fewer by counting the older as if they were later. */
+/** The most moments of starts that a row keeps. Of more, two that are close become one, at the later moment. */
 const mostStarts = 24;
 
 export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number =>
@@ -78,14 +78,14 @@ export function countStart<T extends Rated>(lane: T, at: number): T {
 }
 
 /**
- * Takes back a start that was counted and not made: else a start that is late would use up two of the period's.
+ * Takes back a start that was counted and not made. Otherwise a late attempt would use up two starts of the period.
  *
  * @param at when the start was counted, Unix milliseconds; undefined for one that was not
  */
 export function uncountStart<T extends Rated>(lane: T, at: number | undefined): T {
   const [first] = lane.starts;
   if (at === undefined || first === undefined || at < first.at) return lane;
-  // A start that has become one with others is counted at the next moment that is left.
+  // The moment of the start may have become one with a later moment: the start is then counted there.
   const counted = lane.starts.find((one) => one.at >= at);
   const starts = lane.starts.flatMap((one): Starts[] => {
     if (one !== counted) return [one];

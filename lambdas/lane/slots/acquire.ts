@@ -1,7 +1,7 @@
 /**
  * The lanes that an attempt acquires before it starts: its queue, the circuit of its host, its flow-control key, and its account,
  * in this order. It takes a slot of each, and waits in the line of the first that has no capacity; meanwhile it keeps the slots
- * that it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each
+ * that it has, except that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each
  * other. And no more attempts of one queue or key wait for the account than may be in flight: a full lane is in no other's way.
  */
 import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
@@ -43,7 +43,7 @@ export interface LaneGateParts {
 /** An attempt that waits for its account keeps its key's slot for this long; after that it has to get another. */
 const longestKeptMs = dayMs;
 
-/** Where it takes longer than this to enter the account, the lease of the key is extended: half of its margin is left. */
+/** The lease of the key is extended where it takes longer than this to enter the account: half of its margin is left. */
 const longestEntryMs = leaseMarginMs / 2;
 
 /**
@@ -117,7 +117,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
     // Clocks of processes differ: no process counts further ahead than this.
     const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
     if (aheadMs > 0) await sleep(aheadMs);
-    // Where the work comes again, what was handed out before may have made the start that was counted.
+    // Where the job comes again, its first delivery may have made the start that was counted.
     const unmadeAt = dueAttempt.isAgain ? undefined : countedAt;
     const giveBack = (): Promise<void> =>
       lanes.update(lane, (found) => uncountStart(leave(found, entry), unmadeAt));
@@ -192,7 +192,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
     if (circuit === undefined) return undefined;
     const grant = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
       ...arrivalOf(dueAttempt, 'circuit'),
-      // It has a slot of its key, or of its account, which others wait for.
+      // An attempt that has waited has a slot of its key, or of its account, which others wait for.
       hasWaited: hasLaterSlots(dueAttempt),
     }));
     return grant === 'waits' ? 'held' : grant;
@@ -219,7 +219,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
     if (typeof circuit === 'string') return circuit;
     const entered = await enterBoth(dueAttempt);
     if (typeof entered !== 'string') return { circuit, slots: entered };
-    // Another makes the probe while it waits.
+    // While this attempt waits in a line, another may probe the host.
     await circuit?.leave({ says: 'nothing' });
     return entered;
   }
@@ -228,7 +228,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
     /**
      * Takes a slot of each lane.
      *
-     * @returns the slots that the attempt goes on with; or why it may not go on, and then its job may be dropped, save where it
+     * @returns the slots that the attempt goes on with; or why it may not go on, and then its job may be dropped, unless it
      *   came `early`: then it has to come again
      */
     acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {

@@ -1,7 +1,7 @@
 import { HttpError } from '../../error/httpError.ts';
 import type { Lane, LaneKey } from '../lane.ts';
 import { LaneBusy } from './lanes.ts';
-import { lanes } from './ourLanes.ts';
+import { lanes } from './processLanes.ts';
 
 /**
  * Changes a lane for a request to the API.

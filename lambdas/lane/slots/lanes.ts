@@ -27,7 +27,7 @@ export interface LaneStore {
    */
   readonly save: (lane: Lane) => Promise<{ readonly current: Lane | undefined } | undefined>;
   readonly loadPage: (key: LaneKey, number: number) => Promise<readonly string[]>;
-  /** Pages expire by themselves. */
+  /** Writes pages of a line. They expire by themselves. */
   readonly savePages: (key: LaneKey, pages: readonly Page[]) => Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface LaneParts {
   readonly jobs: JobSender;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** From 0 to 1. */
+  /** Gives a random number from 0 to 1. */
   readonly random: () => number;
 }
 
@@ -71,7 +71,7 @@ export interface Lanes {
   readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
 }
 
-/** Others wrote a lane so often that this process gives up for now. */
+/** The error of a process that gives up a change of a lane for now, because others wrote the lane too often. */
 export class LaneBusy extends TransientError {
   override readonly name = 'LaneBusy';
 }
@@ -211,8 +211,8 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
   /** Makes changes to a lane, until one write takes them all. */
   async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<void> {
     const ticket = randomBytes(6).toString('base64url');
-    // The jobs and pages of a try whose write was refused are good for the next: they stand for the same. Sent again, they
-    // would be more the slower the table is.
+    // The jobs and pages of a try whose write was refused are valid for the next try, too, and are not sent again. Otherwise a
+    // slow table would make more and more of them.
     const sent = new Set<string>();
     const savedPages = new Set<number>();
     const withPumps = pumpsOf(key);
@@ -229,7 +229,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
           for (const tell of tells) tell();
           return;
         }
-        // The remembered lane may be old, and no write tells.
+        // Nothing is to be written, so no refused write would show that the remembered lane is old.
         isRemembered = false;
         base = await store.load(key);
         continue;

@@ -280,7 +280,7 @@ const laneKeyRow = z.object({ lane: z.string() });
 
 function laneKeyOf(row: Row): LaneKey {
   const { lane } = laneKeyRow.parse(row);
-  // Only the name may have a `#`.
+  // The name, which comes last, may have a `#`; the parts before it have none.
   const [, accountId = '', text, name = ''] = /^([^#]*)#([^#]*)#(.*)$/s.exec(lane) ?? [];
   const kind = laneKinds.find((known) => known === text);
   if (kind === undefined) throw new Error(`${lane} is no lane.`);

@@ -11,10 +11,10 @@ const claimRow = z.object({
   isAccepted: z.optional(z.boolean()),
 });
 
-/** The claim on a key: the message that has it, and how far that is. */
+/** The claim on a key: the message that has the key, and whether that message is accepted. */
 export interface KeyClaim {
   readonly messageId: string;
-  /** Unix milliseconds at which it was made, or renewed by the publisher that took it over. */
+  /** Unix milliseconds at which the claim was made, or was renewed by the publisher that took it over. */
   readonly claimedAt: number;
   /** Whether the message is stored and will be delivered. Otherwise it is being accepted, or its publisher has died. */
   readonly isAccepted: boolean;
@@ -23,7 +23,7 @@ export interface KeyClaim {
 /**
  * Claims a key for a message for as long as a window lasts.
  *
- * @param claim its times in Unix milliseconds
+ * @param claim with times in Unix milliseconds
  * @returns the claim that holds: this one, or the one that was first
  */
 export async function claimKey(claim: {
@@ -69,8 +69,8 @@ export const markAccepted = (key: string, messageId: string): Promise<boolean> =
  * Renews a claim that does not hold any more, for another publisher that accepts the message in the place of the first. The
  * first cannot give the key up from then on.
  *
- * @param claim its times in Unix milliseconds; one that was made by `endedBy` or before does not hold any more
- * @returns false when it holds after all: it was accepted or given up meanwhile, or another publisher was sooner
+ * @param claim with times in Unix milliseconds; a claim that was made at `endedBy` or before does not hold any more
+ * @returns false when nothing was renewed: the first message was accepted or given up meanwhile, or another publisher was sooner
  */
 export const takeOver = (claim: {
   readonly key: string;

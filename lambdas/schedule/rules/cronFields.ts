@@ -11,7 +11,7 @@ interface Field {
   readonly max: number;
   /** Names of the values, from `min` on. */
   readonly names: readonly string[];
-  /** Another number for `min`: 7 is Sunday, as 0 is. */
+  /** Another number for `min`: day of week 7 is Sunday, as 0 is. */
   readonly alsoMin?: number;
   readonly allowed: string;
 }

@@ -1,16 +1,16 @@
 /**
- * The count that one process keeps of an account's use on a day, and its news of the other processes' counts. It decides when
- * to report; `counter.ts`, which has the table, reports.
+ * The count that one process keeps of an account's use on a day, with what it last read of the other processes' counts. It decides
+ * when to report, which is to add its count to the account's row of the day; `counter.ts`, which has the table, does it.
  */
 import { secondMs } from '../../shared/clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
 import { minus, noUsage, plus, type Usage } from '../usage.ts';
 
-/** Reports of requests in a second of full traffic: from them a process learns its share of the requests. */
+/** A process reports its requests this often in a second of full traffic, and learns by that its share of the requests. */
 const callReportsPerSecond = 10;
-/** The requests that are limited in a second, each kind apart: those with a token, and calls of webhooks. */
+/** The two kinds of requests, each with a limit in a second of its own: those with a token, and calls of webhooks. */
 export type LimitedRequests = 'calls' | 'hooks';
-/** News of what other processes use is too old after this, and a limit may have been reached. */
+/** What a process has read of the others' counts is too old after this (ms): a limit may have been reached meanwhile. */
 export const newsMs = 5 * secondMs;
 /** The rate of an account's messages is measured over this time at least, so that one large request is no high rate. */
 const leastMeasuredMs = secondMs / 4;
@@ -27,24 +27,24 @@ export interface CountedLimits {
 
 /** A report that is on its way to the row of the day. */
 export interface Report {
-  /** Added to the row: what was not reported yet, and a part of a step in advance. */
+  /** The amount that is added to the row: what was not reported yet, and a part of a step in advance. */
   readonly added: Usage;
-  /** Counted by this process since its last report. */
+  /** What this process has counted since its last report. */
   readonly counted: Usage;
-  /** The row when the report was begun. */
+  /** The row as it was when the report was begun. */
   readonly before: Usage;
 }
 
 export class ProcessCount {
-  /** Decides which part of a step is reported ahead; see `steps.ts`. */
+  /** The part of a step that is reported in advance; see `steps.ts`. */
   readonly #phase: number;
   /** Messages of the month's earlier days. */
   #earlierMessages = 0;
   /** The row of the day, as the table last told it. */
   #reported = noUsage;
-  /** Counted by this process and not reported; below zero where it reported ahead. */
+  /** What this process has counted and not reported; below zero where it reported in advance. */
   #unreported = noUsage;
-  /** Counted by this process since its last report. */
+  /** What this process has counted since its last report. */
   #sinceReport = noUsage;
   /** This process's part of the account's messages, 0 to 1, between its last two reports. */
   #messageShare = 1;
@@ -71,7 +71,7 @@ export class ProcessCount {
     return this.#earlierMessages + this.#reported.messages + this.#unreported.messages;
   }
 
-  /** This process's part of the account's requests of a kind, 0 to 1. An old one says nothing of now: it counts as 1. */
+  /** This process's part of the account's requests of a kind, 0 to 1. A part that was measured too long ago counts as 1. */
   shareAt(kind: LimitedRequests, time: number): number {
     return time - this.#reportedAt < newsMs ? this.#requestShares[kind] : 1;
   }
@@ -105,7 +105,7 @@ export class ProcessCount {
     if (calls >= mostUnreported || hooks >= mostUnreported) return true;
     const step = this.#step(limits, time);
     const full = step - aheadOf(step, this.#phase);
-    // Too much is reported where messages were given back, or where the step has become shorter.
+    // More than a step is reported in advance where messages were given back, or where the step has become shorter.
     const isTooMuchReported = requests <= -step;
     return requests >= full || messages >= full || isTooMuchReported;
   }
@@ -141,16 +141,16 @@ export class ProcessCount {
     this.#reportedAt = time;
   }
 
-  /** Messages between two reports. */
+  /** The number of messages after which this process reports: less, the nearer the account is to a limit. */
   #step({ hardPerDay, paidMessages }: CountedLimits, time: number): number {
     const capacity = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
-    // Old news says nothing of the traffic now: what is left of it is reported message by message.
+    // A rate that was measured too long ago counts as none: the steps stay short, and the row exact.
     const perSecond = this.hasNewsAt(time) ? this.#rate.perSecond : 0;
     return stepOf(this.#reported.requests, Math.max(0, capacity), this.#messageShare, perSecond);
   }
 }
 
-/** The rate at which a count grows, from what is heard of it now and then. */
+/** The rate at which a count grows, measured between the moments at which the count is read. */
 class MeasuredRate {
   /** The count at the beginning of the present measurement; `at` in Unix milliseconds. */
   #from: { readonly count: number; readonly at: number } | undefined;

@@ -9,7 +9,7 @@
  * - A sixteenth of what a limit leaves: close to it each message is reported, and the limit is exact.
  * - An eighth of the count, so that an account with few messages sees them counted one by one.
  *
- * One rule bounds it from below, save where a limit leaves little: a two-hundredth of what all processes count in a second, up to
+ * One rule bounds it from below, except where a limit leaves little: a two-hundredth of what all processes count in a second, up to
  * half of the slack. They all write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules
  * alone come to several thousand writes, in the first minute of each day.
  *

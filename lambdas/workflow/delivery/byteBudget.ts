@@ -44,7 +44,7 @@ export class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
         resolve(undefined);
-        // This waiter may have stood before smaller ones.
+        // This waiter may have been in the way of smaller ones behind it.
         this.#beginNext();
       }, timeoutMs);
       this.#waiting.push(waiter);

@@ -15,7 +15,7 @@ export const memoryTimeoutMs = 10 * secondMs;
 
 export const memory = new ByteBudget(largeWorkBytes, smallBytes);
 
-/** Other work held the memory of this process for so long that this one has to be done again. */
+/** Other jobs held the memory of this process for so long that this job has to come again. */
 export class NoMemory extends TransientError {
   override readonly name = 'NoMemory';
 }

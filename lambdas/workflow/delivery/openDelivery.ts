@@ -51,7 +51,7 @@ export async function openDelivery(
   const snapshot = await loadSnapshot(key);
   const isOfRun = snapshot?.startSeq === part.startSeq;
   if (part.role === 'failureRequest') {
-    // It is delivered after the end, perhaps after the start of another run with the same id.
+    // The message is delivered after its run has ended, perhaps after another run with the same id has started.
     const run = isOfRun ? undefined : await loadRun(key, part.startSeq);
     const start = isOfRun ? await settingsOfRun(key, snapshot) : run?.start;
     if (start === undefined) return undefined;

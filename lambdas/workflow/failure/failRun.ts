@@ -66,7 +66,7 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { failure } = found.record;
   if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
-  // Also where another process has ended the run: it may have died before it went on.
+  // The end is followed also where another process has written it: that process may have died before it went on.
   await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 

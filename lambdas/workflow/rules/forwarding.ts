@@ -12,7 +12,7 @@ const ofTheRun: ReadonlySet<string> = new Set([
   'workflow-calltype',
 ]);
 
-/** These tell the endpoint what kind of request it gets, or belong to one kind only. */
+/** The headers that tell the endpoint what kind of request it gets, or that belong to one kind only. */
 const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-is-failure',
   'workflow-failure-callback',

@@ -56,7 +56,7 @@ export type InvokeEnd =
   /** @param response what the function returned, as JSON text; undefined when it returned nothing */
   | { readonly state: 'RUN_SUCCESS'; readonly response: string | undefined }
   | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' }
-  /** Its own end cannot be read. @param reason a sentence that the invoker gets in place of what the function returned */
+  /** An end that cannot be read. @param reason a sentence that the invoker gets in place of what the function returned */
   | { readonly state: 'RUN_FAILED'; readonly reason: string };
 
 const bodyOf = (end: InvokeEnd): string | undefined => {

@@ -104,7 +104,7 @@ export interface WaitRecord extends Timed {
   readonly messageId: string;
   readonly eventId: string;
   readonly url: string;
-  /** As the user wrote it, for the log. */
+  /** The time-out as the user wrote it, for the log. */
   readonly timeout: string;
   /** Unix milliseconds. */
   readonly deadline: number;

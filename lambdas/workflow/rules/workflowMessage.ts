@@ -22,15 +22,15 @@ interface Common {
 export interface StartMessage extends Common {
   /** `invoke`: another run waits for this one's end, and the body says which. */
   readonly kind: 'start' | 'invoke';
-  /** As the client gave it; undefined when the service is to make one. */
+  /** The id that the client gave; undefined when the service is to make one. */
   readonly runId: string | undefined;
   /** The client's version of the protocol, which each delivery has to name. */
   readonly sdkVersion: string | undefined;
-  /** Whether an endpoint sends it in answer to a run of an unknown client: it upgrades that run, and starts no other. */
+  /** Whether an endpoint answers with this message to a run of an unknown client. It then upgrades that run, and starts no other. */
   readonly isUpgrade: boolean;
-  /** Whether its endpoint is first asked what client it has, and answers with an upgrade of the run. */
+  /** Whether the service first asks the endpoint which client it has. The endpoint answers with an upgrade of the run. */
   readonly isUnknownClient: boolean;
-  /** Present where it was sent without a client: only clients from 1.0 on can serve such a run. */
+  /** Present where the start was sent without a client. Only clients from 1.0 on can serve such a run. */
   readonly isWithoutClient?: true | undefined;
 }
 

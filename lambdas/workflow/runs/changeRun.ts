@@ -174,7 +174,7 @@ const extendInvoker = (
 ): Promise<boolean> =>
   extendActive({ accountId, runId }, (snapshot) => snapshot.createdAt === createdAt, until);
 
-/** @returns whether the run that is meant is active */
+/** @returns whether the given run is active */
 async function extendActive(
   key: RunKey,
   isIt: (snapshot: Snapshot) => boolean,

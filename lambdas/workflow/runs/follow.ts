@@ -125,7 +125,7 @@ export async function sendMessages(
       dueAt: message.notBefore,
     })),
   ]);
-  // Both have ended, so nothing goes on behind an answer.
+  // Both acts have ended here, so neither goes on after the answer.
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   await putMessages(left);
 }

@@ -35,7 +35,7 @@ export interface WhichRun {
   readonly createdAt?: number | undefined;
 }
 
-/** Whether a snapshot is of the given run, and the run is active. */
+/** Tells whether a snapshot is that of the given run, and the run is active. */
 const isMeant = (snapshot: Snapshot, { createdAt }: WhichRun): boolean =>
   isActive(snapshot) && (createdAt === undefined || createdAt === snapshot.createdAt);
 
@@ -51,7 +51,7 @@ const endedForMs = logRetentionMs + dayMs;
 /**
  * Ends a run.
  *
- * @returns whether this call did; not where it has ended, or is not known
+ * @returns whether this call ended it; false where the run had ended before, or is not known
  */
 export async function endRun(account: Account, which: WhichRun, end: RunEnd): Promise<boolean> {
   const key: RunKey = { accountId: account.id, runId: which.runId };
@@ -159,7 +159,7 @@ export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun 
 /**
  * Follows up the end of a run whose process may have died; does nothing where the end was never written.
  *
- * @param follow {@link followEndOrLeave} where faults of the service are to be left to a job
+ * @param follow what to do with the end: {@link followEnd}, or {@link followEndOrLeave} to leave faults of the service to a job
  */
 export async function followUpEnd(
   account: Account,

@@ -49,7 +49,7 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
     if (!isWaiting(current, seq)) return { result: undefined };
     result ??= await resultOf(account, key, current, start, wait, undefined);
     const { entry, keptUntil } = result;
-    // This small entry is recorded however long the list is, because the run would wait for ever.
+    // This small entry is recorded however long the list is: without it the run would wait for ever.
     return { record: { kind: 'steps', at: now(), entries: [entry] }, keptUntil, result: undefined };
   });
   if (snapshot === undefined) return;

@@ -52,7 +52,7 @@ const slotsOf = async (name: string): Promise<number | undefined> =>
 
 /** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
-  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+  (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
 describe('a queue', () => {
   it('waits for the callbacks of all attempts of a message, though its last one was told first', async () => {
@@ -62,15 +62,15 @@ describe('a queue', () => {
     const callback = fixture.receiver.inbox();
     const config = { callback: callback.url, retries: '1', 'retry-delay': '0', timeout: '20s' };
     const messageId = await fixture.enqueue('told late', inbox.url, config);
-    const isOwn = (work: AttemptJob): boolean => work.messageId === messageId;
-    await fixture.deliver((await fixture.receiveAttempt()).work, false);
+    const isOwn = (job: AttemptJob): boolean => job.messageId === messageId;
+    await fixture.deliver((await fixture.receiveAttempt()).job, false);
     const afterFirst = await attempts();
     for (const retry of afterFirst.filter(isOwn)) await fixture.deliver(retry, false);
     for (const told of await attempts()) await fixture.deliver(told, false);
     expect([inbox.deliveries.length, callback.deliveries.length]).toEqual([2, 1]);
     expect(await slotsOf('told late')).toBe(1);
 
-    const [told] = afterFirst.filter((work) => !isOwn(work));
+    const [told] = afterFirst.filter((job) => !isOwn(job));
     if (told === undefined) throw new Error('There is no callback of the first attempt.');
     await fixture.deliver(told, false);
     expect(callback.deliveries).toHaveLength(2);
@@ -93,10 +93,10 @@ describe('a message that is cancelled while its attempt is under way', () => {
     const [callback, failureCallback] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
     const config = { callback: callback.url, 'failure-callback': failureCallback.url, retries: '0' };
     const messageId = await fixture.enqueue('cancelled', inbox.url, { ...config, timeout: '20s' });
-    await fixture.deliver((await fixture.receiveAttempt()).work, false);
+    await fixture.deliver((await fixture.receiveAttempt()).job, false);
     expect(slots).toEqual([1]);
     expect(await attempts()).toEqual([]);
-    await fixture.work();
+    await fixture.doJobs();
     expect([callback.deliveries, failureCallback.deliveries]).toEqual([[], []]);
     expect(await fixture.deadLettersOf(messageId)).toBe(0);
     expect(await slotsOf('cancelled')).toBe(0);
@@ -111,7 +111,7 @@ describe('a message that is cancelled and delivered all the same', () => {
     });
     const callback = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { callback: callback.url });
-    await fixture.work();
+    await fixture.doJobs();
     const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     expect(history).toMatchObject({ end: 'CANCELED', attempts: [{ state: 'DELIVERED' }] });
     expect(callback.deliveries).toHaveLength(1);
@@ -128,9 +128,9 @@ describe('the record of an attempt', () => {
     async ({ asked, byOutcome }) => {
       const url = fixture.receiver.inbox().url;
       await fixture.send(url, Object.fromEntries(asked.map((name) => [name, url])));
-      const { work } = await fixture.receiveAttempt();
-      await fixture.deliver(work, false);
-      const history = await fixture.loadMessage(work);
+      const { job } = await fixture.receiveAttempt();
+      await fixture.deliver(job, false);
+      const history = await fixture.loadMessage(job);
       expect(history?.attempts.map(({ callbacksByOutcome }) => callbacksByOutcome)).toEqual([byOutcome]);
     },
   );
@@ -141,9 +141,9 @@ describe('the callbacks of an attempt', () => {
     const counter = await services.counterOf(fixture.account, Date.now());
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url, { callback: inbox.url });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     const before = counter.monthlyMessages;
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     expect(counter.monthlyMessages).toBe(before + 1);
   });
 });
@@ -166,11 +166,11 @@ describe('a retry', () => {
   it('is sent for when it is due, and not before', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const messageId = await fixture.send(inbox.url, { retries: '1', 'retry-delay': '20000' });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     expect(await attempts()).toEqual([]);
-    // Work that comes too early, whoever sent it, makes no attempt.
-    await fixture.deliver({ ...work, attempt: 1 }, false);
+    // A job that comes too early makes no attempt, and it does not matter who sent it.
+    await fixture.deliver({ ...job, attempt: 1 }, false);
     expect(inbox.deliveries).toHaveLength(1);
     setClockAhead(21_000);
     const sent = (await attempts()).map(({ attempt, ...one }) => [one.messageId, attempt]);

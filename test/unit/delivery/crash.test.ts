@@ -45,7 +45,7 @@ describe('a worker that makes a failing message’s way', () => {
     const failing = await failingMessage();
     expect(fixture.calls()).toBe(2);
     const counted = new Fate();
-    await fixture.work(counted);
+    await fixture.doJobs(counted);
     expect(failing.inbox.deliveries).toHaveLength(2);
     // Two attempts: read, two writes each and what follows; three callbacks: read and write; a lease of slots.
     expect(counted.calls).toBeLessThanOrEqual(26);
@@ -54,7 +54,7 @@ describe('a worker that makes a failing message’s way', () => {
 
   itAtEachDeath('and dies at any of its AWS calls loses nothing', async (fate) => {
     const { inbox, callbacks, failures, messageId } = await failingMessage();
-    await fixture.work(fate);
+    await fixture.doJobs(fate);
 
     // Only the attempt in flight may have been made twice.
     const tries = inbox.deliveries.map(({ headers }) => headers['svc-retried']);
@@ -80,12 +80,12 @@ describe('two workers with the same attempt', () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const failures = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
-    const { work } = await fixture.receiveAttempt();
-    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => fixture.deliver(work, false)));
+    const { job } = await fixture.receiveAttempt();
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => fixture.deliver(job, false)));
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
     // A worker whose record came second gives its job back; redelivered, the job changes nothing.
-    await fixture.deliver(work, true);
-    await fixture.work();
+    await fixture.deliver(job, true);
+    await fixture.doJobs();
     expect(idsOf(failures.deliveries).size).toBe(1);
     expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
@@ -130,11 +130,11 @@ describe('two workers whose attempts at the same message come to different ends'
         queueName === undefined
           ? await fixture.send(inbox.url, config)
           : await fixture.enqueue(queueName, inbox.url, config);
-      const { work } = await fixture.receiveAttempt();
-      const outcomes = await Promise.allSettled([0, 1].map(() => fixture.deliver(work, false)));
+      const { job } = await fixture.receiveAttempt();
+      const outcomes = await Promise.allSettled([0, 1].map(() => fixture.deliver(job, false)));
       expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-      await fixture.deliver(work, true);
-      await fixture.work();
+      await fixture.deliver(job, true);
+      await fixture.doJobs();
       const told = callbacks.deliveries.map(callbackOf).find(({ retried }) => retried === 0);
       expect(told).toMatchObject({ sourceMessageId: messageId, status: recorded });
       expect(idsOf(callbacks.deliveries).size).toBe(recorded === 500 && retries === '1' ? 2 : 1);
@@ -156,15 +156,15 @@ describe('a message that SQS has handed out twice', () => {
       );
       const callbacks = fixture.receiver.inbox();
       await fixture.send(inbox.url, { retries: '1', 'retry-delay': '0', callback: callbacks.url });
-      const { work } = await fixture.receiveAttempt();
+      const { job } = await fixture.receiveAttempt();
       fixture.refuse('SendMessageCommand');
-      await expect(fixture.deliver(work, false)).rejects.toThrow();
+      await expect(fixture.deliver(job, false)).rejects.toThrow();
       fixture.reset();
       // Should it end well, SQS would delete the message, and nobody would continue.
-      await expect(fixture.deliver(work, false)).rejects.toThrow('is not sure to have continued');
+      await expect(fixture.deliver(job, false)).rejects.toThrow('is not sure to have continued');
       expect(inbox.deliveries).toHaveLength(1);
-      await fixture.deliver(work, true);
-      await fixture.work();
+      await fixture.deliver(job, true);
+      await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(status === 500 ? 2 : 1);
       expect(idsOf(callbacks.deliveries).size).toBe(inbox.deliveries.length);
     },
@@ -185,7 +185,7 @@ describe('a publish', () => {
       await fixture.underFate(fateAt({ ...failure, survived: true }), async () => {
         await expect(fixture.send(inbox.url)).rejects.toThrow('was not accepted');
       });
-      await fixture.work();
+      await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(0);
     },
   );

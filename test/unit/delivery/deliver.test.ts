@@ -41,7 +41,7 @@ async function historyOf(messageId: string, { id: accountId } = fixture.account)
 
 /** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
-  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+  (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
 const leasesOf = async (kind: 'queue' | 'key', name: string) => [
   ...((await lambdas.loadLane({ accountId: fixture.account.id, kind, name }))?.leases.values() ?? []),
@@ -53,14 +53,14 @@ describe('the work of an attempt that is recorded', () => {
   it('comes back until the next attempt shows that somebody has continued, and then is dropped', async () => {
     const inbox = failing();
     const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0' });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     const [retry] = await attempts();
     if (retry === undefined) throw new Error('There is no retry.');
-    await expect(fixture.deliver(work, false)).rejects.toThrow(TransientError);
+    await expect(fixture.deliver(job, false)).rejects.toThrow(TransientError);
     await fixture.deliver(retry, false);
     await fixture.drain();
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     expect(await attempts()).toEqual([]);
     expect(inbox.deliveries).toHaveLength(2);
     expect((await historyOf(messageId)).attempts).toHaveLength(2);
@@ -68,14 +68,14 @@ describe('the work of an attempt that is recorded', () => {
 
   it('ends the slot of a queue that it was sent for once more, when its message is over', async () => {
     const messageId = await fixture.enqueue('once more', fixture.receiver.inbox().url, { timeout: '20s' });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'queue', name: 'once more' });
-    if (lane === undefined || work.admittedTo === undefined) throw new Error('It was not admitted.');
-    const { ticket } = work.admittedTo;
+    if (lane === undefined || job.admittedTo === undefined) throw new Error('It was not admitted.');
+    const { ticket } = job.admittedTo;
     const lease = { slots: 1, ticket };
     await lambdas.saveLane({ ...lane, leases: new Map([[`${messageId.slice(4)}/0s`, lease]]) });
-    await expect(fixture.deliver(work, false)).rejects.toThrow(TransientError);
+    await expect(fixture.deliver(job, false)).rejects.toThrow(TransientError);
     expect(await leasesOf('queue', 'once more')).toEqual([]);
   });
 });
@@ -125,8 +125,8 @@ describe('an attempt', () => {
     setClockAhead(21_000);
     const [first, second, ...others] = await attempts();
     expect(others).toEqual([]);
-    for (const work of [first, second]) expect(work).toMatchObject({ messageId, attempt: 0 });
-    const again = [first, second].find((work) => work?.admittedTo !== undefined);
+    for (const job of [first, second]) expect(job).toMatchObject({ messageId, attempt: 0 });
+    const again = [first, second].find((job) => job?.admittedTo !== undefined);
     expect(again?.admittedTo).toEqual(admittedTo);
     expect(again).not.toHaveProperty('looks');
   });
@@ -142,7 +142,7 @@ describe('an attempt', () => {
   it('that cannot be recorded leaves its lanes to others, and comes again', async () => {
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url, { 'flow-control-key': 'tried', 'flow-control-value': 'parallelism=1' });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     let slots: number | undefined;
     fixture.dynamodb.middlewareStack.add(
       (next) => async (args) => {
@@ -152,7 +152,7 @@ describe('an attempt', () => {
       },
       { step: 'initialize', name: 'records' },
     );
-    await expect(fixture.deliver(work, false)).rejects.toThrow('It has no room.');
+    await expect(fixture.deliver(job, false)).rejects.toThrow('It has no room.');
     fixture.dynamodb.middlewareStack.remove('records');
     expect([inbox.deliveries.length, slots]).toEqual([1, 1]);
     expect(await leasesOf('key', 'tried')).toEqual([]);
@@ -161,18 +161,18 @@ describe('an attempt', () => {
   it('of a cancelled message is not made, and leaves its queue to the next one', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.enqueue('ended', inbox.url);
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     expect(inbox.deliveries).toEqual([]);
     expect(await leasesOf('queue', 'ended')).toEqual([]);
   });
 
   it('of a cancelled message whose work comes again keeps its slot for as long as another worker may be at it', async () => {
     const messageId = await fixture.enqueue('at it', fixture.receiver.inbox().url, { timeout: '20s' });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
-    await fixture.deliver(work, true);
+    await fixture.deliver(job, true);
     const [lease] = await leasesOf('queue', 'at it');
     expect(lease?.until).toBeGreaterThan(Date.now() + 29_000);
     expect(lease?.until).toBeLessThanOrEqual(Date.now() + 30_000);
@@ -186,37 +186,37 @@ describe('a message whose account', () => {
     const account: Account = { ...fixture.account, id };
     await fixture.saveAccount(account, undefined);
     const messageId = idOf(await fixture.publishRequest(account, requestOf(inbox.url)));
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     const change = async (of: Partial<Account>): Promise<Account> => {
       const found = await fixture.loadAccount(id, true);
       const changed = { ...account, ...of, version: found?.version ?? 0 };
       await fixture.saveAccount(changed, found);
       return changed;
     };
-    return { inbox, messageId, work, change };
+    return { inbox, messageId, job, change };
   }
 
   it('was deleted is not delivered', async () => {
-    const { inbox, messageId, work, change } = await ofOwnAccount('gone');
+    const { inbox, messageId, job, change } = await ofOwnAccount('gone');
     await change({ deletedAt: Date.now() });
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     expect(await fixture.drain()).toEqual([]);
     const { attempts: made, end } = await historyOf(messageId, { ...fixture.account, id: 'gone' });
     expect([inbox.deliveries, made, end]).toEqual([[], [], undefined]);
   });
 
   it('is not served waits, and is delivered when the account is served again', async () => {
-    const { inbox, work, change } = await ofOwnAccount('away');
+    const { inbox, job, change } = await ofOwnAccount('away');
     await change({ active: false });
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     expect([inbox.deliveries, await attempts()]).toEqual([[], []]);
     await services.resumeAccount(await change({ active: true }));
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('is served again while the message goes to wait is delivered, too', async () => {
-    const { inbox, work, change } = await ofOwnAccount('back');
+    const { inbox, job, change } = await ofOwnAccount('back');
     await change({ active: false });
     let isBack = false;
     fixture.dynamodb.middlewareStack.add(
@@ -230,10 +230,10 @@ describe('a message whose account', () => {
       },
       { step: 'initialize', name: 'back' },
     );
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     fixture.dynamodb.middlewareStack.remove('back');
     expect(isBack).toBe(true);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
   });
 });

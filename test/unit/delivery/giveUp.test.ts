@@ -74,7 +74,7 @@ async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>
 
 /** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
-  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+  (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
 const slotsOf = async (kind: LaneKey['kind'], name: string): Promise<number | undefined> =>
   (await lambdas.loadLane({ accountId: fixture.account.id, kind, name }))?.leases.size;
@@ -92,12 +92,12 @@ describe('an attempt that is given up', () => {
       const told = fixture.receiver.inbox();
       const config = { retries: '3', 'failure-callback': told.url };
       const messageId = await fixture.send(inbox.url, config, 'the body');
-      await services.giveUp((await fixture.receiveAttempt()).work, why);
+      await services.giveUp((await fixture.receiveAttempt()).job, why);
       const { attempts: made } = await historyOf(messageId);
       expect(made).toMatchObject([{ number: 0, state: 'FAILED', response: { status: 0 } }]);
       expect(made[0]?.response.error).toMatch(error);
       expect(await fixture.deadLettersOf(messageId)).toBe(1);
-      await fixture.work();
+      await fixture.doJobs();
       expect(inbox.deliveries).toEqual([]);
       const [callback] = told.deliveries;
       if (callback === undefined) throw new Error('Nobody was told.');
@@ -109,12 +109,12 @@ describe('an attempt that is given up', () => {
   it('has left the slot of its key that a dead worker had, and that of its queue', async () => {
     const config = { ...keyed('given up'), timeout: '20s' };
     await fixture.enqueue('given up', fixture.receiver.origin, config);
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     await lambdas.saveLane({
       ...(await laneOf('key', 'given up')),
-      leases: new Map([[`${work.messageId.slice(4)}/0s`, { slots: 1, until: Date.now() + 60_000 }]]),
+      leases: new Map([[`${job.messageId.slice(4)}/0s`, { slots: 1, until: Date.now() + 60_000 }]]),
     });
-    await services.giveUp(work, 'deaths');
+    await services.giveUp(job, 'deaths');
     expect([await slotsOf('key', 'given up'), await slotsOf('queue', 'given up')]).toEqual([0, 0]);
   });
 
@@ -122,9 +122,9 @@ describe('an attempt that is given up', () => {
     const told = fixture.receiver.inbox();
     const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
     await fixture.send(fixture.receiver.origin, { callback: told.url }, body);
-    const { work } = await fixture.receiveAttempt();
-    await whileFailing(`"body#${work.messageId}"`, fault, () => services.giveUp(work, 'faults'));
-    await fixture.work();
+    const { job } = await fixture.receiveAttempt();
+    await whileFailing(`"body#${job.messageId}"`, fault, () => services.giveUp(job, 'faults'));
+    await fixture.doJobs();
     expect(told.deliveries.map((one) => callbackOf(one).sourceBody)).toEqual(['']);
   });
 
@@ -135,8 +135,8 @@ describe('an attempt that is given up', () => {
       { callback: fixture.receiver.origin },
       body,
     );
-    const { work } = await fixture.receiveAttempt();
-    const again = whileFailing(`"body#${messageId}"`, outage, () => services.giveUp(work, 'faults'));
+    const { job } = await fixture.receiveAttempt();
+    const again = whileFailing(`"body#${messageId}"`, outage, () => services.giveUp(job, 'faults'));
     await expect(again).rejects.toThrow(outage);
     expect((await historyOf(messageId)).attempts).toEqual([]);
   });
@@ -153,22 +153,22 @@ describe('an attempt that is given up though it was recorded', () => {
   async function failed(config: Readonly<Record<string, string>> = {}) {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0', ...config });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     const following = await attempts();
-    return { messageId, work, following };
+    return { messageId, job, following };
   }
 
   it('is continued, and does not fail', async () => {
-    const { messageId, work } = await failed();
-    await services.giveUp(work, 'faults');
+    const { messageId, job } = await failed();
+    await services.giveUp(job, 'faults');
     expect(await attempts()).toMatchObject([{ messageId, attempt: 1 }]);
     expect((await historyOf(messageId)).attempts).toHaveLength(1);
   });
 
   it('has the next one fail in its place where the service fails to continue', async () => {
-    const { messageId, work } = await failed();
-    await whileFailing('attempt\\":1', fault, () => services.giveUp(work, 'faults'));
+    const { messageId, job } = await failed();
+    await whileFailing('attempt\\":1', fault, () => services.giveUp(job, 'faults'));
     expect((await historyOf(messageId)).attempts).toMatchObject([
       { number: 0, state: 'RETRY' },
       { number: 1, state: 'FAILED' },
@@ -178,21 +178,21 @@ describe('an attempt that is given up though it was recorded', () => {
 
   it('changes nothing where the next one is recorded as well', async () => {
     const callback = fixture.receiver.inbox();
-    const { messageId, work, following } = await failed({ callback: callback.url });
+    const { messageId, job, following } = await failed({ callback: callback.url });
     for (const one of following) await fixture.deliver(one, false);
     await fixture.drain();
     const told = following.find((one) => one.messageId !== messageId);
-    await whileFailing(`${told?.messageId}`, fault, () => services.giveUp(work, 'faults'));
+    await whileFailing(`${told?.messageId}`, fault, () => services.giveUp(job, 'faults'));
     expect((await historyOf(messageId)).attempts).toHaveLength(2);
     expect(await fixture.deadLettersOf(messageId)).toBe(0);
   });
 
   it('comes again where continuing fails for a while only, or where it was the last one', async () => {
-    const { messageId, work } = await failed();
-    const again = whileFailing('attempt\\":1', outage, () => services.giveUp(work, 'faults'));
+    const { messageId, job } = await failed();
+    const again = whileFailing('attempt\\":1', outage, () => services.giveUp(job, 'faults'));
     await expect(again).rejects.toThrow(outage);
     const last = await failed({ retries: '0' });
-    const lastAgain = whileFailing('dlq_', fault, () => services.giveUp(last.work, 'faults'));
+    const lastAgain = whileFailing('dlq_', fault, () => services.giveUp(last.job, 'faults'));
     await expect(lastAgain).rejects.toThrow(fault);
     for (const id of [messageId, last.messageId]) expect((await historyOf(id)).attempts).toHaveLength(1);
   });
@@ -208,12 +208,12 @@ describe('work that is given up of a message', () => {
       leases: new Map([[`${messageId.slice(4)}/0s`, { slots: 1, until: Date.now() + 60_000, ticket }]]),
     });
     const { account } = fixture;
-    const work = attemptJob(
+    const job = attemptJob(
       { messageId, accountId: account.id, url: fixture.receiver.origin, timeoutMs: 1_000 },
       0,
     );
     await services.giveUp(
-      { ...work, admittedTo: { lane: 'key', name: 'lost', ticket, sentAt: Date.now() } },
+      { ...job, admittedTo: { lane: 'key', name: 'lost', ticket, sentAt: Date.now() } },
       'deaths',
     );
     expect(await slotsOf('key', 'lost')).toBe(0);
@@ -221,9 +221,9 @@ describe('work that is given up of a message', () => {
 
   it('that was cancelled makes no attempt of it, and frees its slot', async () => {
     const messageId = await fixture.enqueue('withdrawn', fixture.receiver.origin, { timeout: '20s' });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
-    await services.giveUp(work, 'deaths');
+    await services.giveUp(job, 'deaths');
     expect((await historyOf(messageId)).attempts).toEqual([]);
     // Another worker may be at it still.
     const [lease] = (await laneOf('queue', 'withdrawn')).leases.values();
@@ -238,10 +238,10 @@ describe('work that is given up of a message', () => {
     const account: Account = { ...fixture.account, id: state.replaceAll(' ', '-') };
     await fixture.saveAccount(account, undefined);
     const messageId = idOf(await fixture.publishRequest(account, requestOf(fixture.receiver.origin)));
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     const saved = await fixture.loadAccount(account.id, true);
     await fixture.saveAccount({ ...account, ...of }, saved);
-    await services.giveUp(work, 'deaths');
+    await services.giveUp(job, 'deaths');
     expect((await historyOf(messageId, account)).attempts).toEqual([]);
     const lane = await lambdas.loadLane({ accountId: account.id, kind: 'account', name: '' });
     expect(lane?.line.back.length ?? 0).toBe(waits);

@@ -25,8 +25,8 @@ const attemptOf = (messageId: string): AttemptJob => ({
 });
 
 /** Does the job, lets so much time pass, and returns the job that was sent again meanwhile. */
-async function doJob(work: Job, aheadMs: number): Promise<Job | undefined> {
-  await fixture.perform(work, { isAgain: false });
+async function doJob(job: Job, aheadMs: number): Promise<Job | undefined> {
+  await fixture.perform(job, { isAgain: false });
   setClockAhead(aheadMs);
   const [again] = await fixture.drain();
   return again;
@@ -42,11 +42,11 @@ it('comes again although the clock has jumped past the time that a row may take'
 
 it('is dropped in the end, when nobody writes the row any more', async () => {
   setClockAhead(0);
-  let work: Job | undefined = attemptOf(newId('msg', Date.now()));
+  let job: Job | undefined = attemptOf(newId('msg', Date.now()));
   let looks = 0;
-  for (let aheadMs = 60_000; work !== undefined && looks < 100; aheadMs += 2_000) {
+  for (let aheadMs = 60_000; job !== undefined && looks < 100; aheadMs += 2_000) {
     setClockAhead(aheadMs);
-    work = await doJob(work, aheadMs + 2_000);
+    job = await doJob(job, aheadMs + 2_000);
     looks += 1;
   }
   expect(looks).toBe(15);

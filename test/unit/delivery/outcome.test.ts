@@ -58,7 +58,7 @@ describe('what follows an attempt', () => {
 });
 
 describe('a callback’s body', () => {
-  const facts = {
+  const answered = {
     message,
     body: Buffer.from('source'),
     response: { ...response(200), body: Buffer.alloc(500, 'r') },
@@ -68,7 +68,7 @@ describe('a callback’s body', () => {
     JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>;
 
   it('is whole where it fits', () => {
-    expect(parse(callbackBody(facts, 10_000))).toMatchObject({
+    expect(parse(callbackBody(answered, 10_000))).toMatchObject({
       body: Buffer.alloc(500, 'r').toString('base64'),
       sourceBody: Buffer.from('source').toString('base64'),
       notBefore: String(now),
@@ -77,14 +77,14 @@ describe('a callback’s body', () => {
 
   it('has the response’s body cut first, then the message’s own', () => {
     for (const maxBytes of [900, 700, 420]) {
-      const bytes = callbackBody(facts, maxBytes);
+      const bytes = callbackBody(answered, maxBytes);
       expect(bytes.length).toBeLessThanOrEqual(maxBytes);
     }
-    expect(parse(callbackBody(facts, 700))['sourceBody']).toBe(Buffer.from('source').toString('base64'));
+    expect(parse(callbackBody(answered, 700))['sourceBody']).toBe(Buffer.from('source').toString('base64'));
   });
 
   it('leaves out what has no value', () => {
-    expect(Object.keys(parse(callbackBody(facts, 10_000)))).not.toContain('dlqId');
-    expect(Object.keys(parse(callbackBody(facts, 10_000)))).not.toContain('error');
+    expect(Object.keys(parse(callbackBody(answered, 10_000)))).not.toContain('dlqId');
+    expect(Object.keys(parse(callbackBody(answered, 10_000)))).not.toContain('error');
   });
 });

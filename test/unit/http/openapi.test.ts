@@ -346,8 +346,14 @@ describe('the described filters', () => {
 
 it('docs/api.md has every operation of both, with its summary', () => {
   const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
-  const rows = [...text.matchAll(/^\| `([A-Z]+ [^`]+)`\s*\| (.*?)\s*\|$/gm)].map(
-    ([, name = '', summary = '']) => `${name}: ${summary}`,
+  // A row has a path, and behind it what each method does: `GET` Get a queue; `PUT`, `PATCH` Change a queue.
+  const rows = [...text.matchAll(/^\| `(\/[^`]+)`\s*\| (.*?)\s*\|$/gm)].flatMap(([, path = '', cell = '']) =>
+    cell.split('; ').flatMap((part) => {
+      const [, methods = '', summary = ''] = /^((?:`[A-Z]+`(?:, )?)+) (.+)$/.exec(part) ?? [];
+      return [...methods.matchAll(/[A-Z]+/g)].map(
+        ([method]) => `${method} ${path}: ${summary.replace('this method', method)}`,
+      );
+    }),
   );
   expect(rows.sort()).toEqual(
     [document, managementDocument]

@@ -16,8 +16,8 @@ describe('a job', () => {
     { kind: 'pump', accountId: 'acct', lane: 'key', name: 'a key #1', dueAt: 1_000 },
     { kind: 'pump', accountId: 'acct', lane: 'key', name: 'a key #1', dueAt: 1_000, keepsFrom: 0 },
     { kind: 'waitTimeout', accountId: 'acct', runId: 'wfr_1', seq: 3, dueAt: 1_000 },
-  ])('of the kind $kind is read as it was written', (work) => {
-    expect(parseJob(formatJob(work))).toEqual(work);
+  ])('of the kind $kind is read as it was written', (job) => {
+    expect(parseJob(formatJob(job))).toEqual(job);
   });
 
   // Scheduler keeps an attempt for up to a year: it may be older than the release that gave jobs their kinds.

@@ -25,7 +25,7 @@ async function importServices() {
 useFixture(async (opened) => {
   fixture = opened;
   lambdas = await importLaneLambdas();
-  ({ lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts'));
+  ({ lanes } = await import('../../../lambdas/lane/slots/processLanes.ts'));
   services = await importServices();
 });
 beforeEach(async () => {
@@ -39,7 +39,7 @@ const slotsOf = async (name: string): Promise<number | undefined> =>
 
 /** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
-  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+  (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
 const shortEntry = (messageId: string): string => formatEntry({ messageId, attempt: 0, queue: 'short' });
 
@@ -51,8 +51,8 @@ describe('a callback that is noted again when it is over, because two workers ma
     const callback = fixture.receiver.inbox();
     const config = { callback: callback.url, retries: '1', 'retry-delay': '0', timeout: '20s' };
     const messageId = await fixture.enqueue('noted', inbox.url, config);
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     const following = await attempts();
     const told = following.find((one) => one.messageId !== messageId);
     const retry = following.find((one) => one.messageId === messageId);
@@ -60,12 +60,12 @@ describe('a callback that is noted again when it is over, because two workers ma
     await fixture.deliver(told, false);
     // The second worker notes it before it finds the record of the first, and then continues from that.
     await lanes.update(queueOf('noted'), (lane) => keepFor(lane, shortEntry(messageId), [told.messageId]));
-    await fixture.deliver(work, true);
+    await fixture.deliver(job, true);
     for (const again of await attempts()) {
       // Where its attempt is recorded it comes back, in case the worker that recorded it has failed to continue.
       await fixture.deliver(again, false).catch(() => fixture.deliver(again, true));
     }
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
     expect(await slotsOf('noted')).toBe(0);
   });
@@ -79,8 +79,8 @@ describe('a callback that was cancelled by a process that died at once', () => {
       callback: callback.url,
       timeout: '20s',
     });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     const [told] = await attempts();
     if (told === undefined) throw new Error('There is no callback.');
     expect(told.messageId).not.toBe(messageId);
@@ -97,7 +97,7 @@ describe('a callback that cannot be stored, of a message that is given up for th
     const inbox = fixture.receiver.inbox();
     const callback = fixture.receiver.inbox();
     await fixture.enqueue('without', inbox.url, { callback: callback.url, timeout: '20s' });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     const name = 'callbackRows';
     fixture.dynamodb.middlewareStack.add(
       (next) => (args) => {
@@ -106,8 +106,8 @@ describe('a callback that cannot be stored, of a message that is given up for th
       },
       { step: 'initialize', name },
     );
-    await expect(fixture.deliver(work, false)).rejects.toThrow('It has no room.');
-    await services.giveUp(work, 'faults');
+    await expect(fixture.deliver(job, false)).rejects.toThrow('It has no room.');
+    await services.giveUp(job, 'faults');
     fixture.dynamodb.middlewareStack.remove(name);
     expect(await slotsOf('without')).toBe(1);
 

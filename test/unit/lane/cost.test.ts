@@ -17,7 +17,7 @@ let lambdas: LaneLambdas;
 let lanes: Awaited<ReturnType<typeof importLanes>>;
 let writes: ReturnType<typeof watchWrites>;
 
-const importLanes = async () => (await import('../../../lambdas/lane/slots/ourLanes.ts')).lanes;
+const importLanes = async () => (await import('../../../lambdas/lane/slots/processLanes.ts')).lanes;
 
 useFixture(async (opened) => {
   fixture = opened;
@@ -35,7 +35,7 @@ beforeEach(async () => {
 /** Lets the process read and lease what it has for a minute: the account, and a slot of it. */
 async function warmUp(): Promise<void> {
   await send();
-  await fixture.work();
+  await fixture.doJobs();
 }
 
 async function send(config: Readonly<Record<string, string>> = {}, queueName?: string): Promise<void> {
@@ -50,20 +50,20 @@ describe('a message', () => {
   it('without a queue and a key costs what it did before there were lanes', async () => {
     await send();
     expect(fixture.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     fixture.reset();
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     expect(fixture.operations()).toEqual({ QueryCommand: 1, PutItemCommand: 1 });
     expect(laneUnits()).toBe(0);
   });
 
   it('that finds capacity in its queue costs two writes more', async () => {
     await send({}, 'roomy');
-    await fixture.work();
+    await fixture.doJobs();
     writes.reset();
     await send({}, 'roomy');
     expect(laneUnits()).toBe(1);
-    await fixture.work();
+    await fixture.doJobs();
     expect(laneUnits()).toBe(2);
     expect(unitsIn(fixture.settings.messagesTable)).toBe(2);
   });
@@ -71,14 +71,14 @@ describe('a message', () => {
   it('that finds capacity with its key costs two writes more', async () => {
     const config = { 'flow-control-key': 'roomy', 'flow-control-value': 'parallelism=2,rate=100' };
     await send(config);
-    await fixture.work();
+    await fixture.doJobs();
     fixture.reset();
     writes.reset();
     await send(config);
     // The process knows that the key is there.
     expect(fixture.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
     expect(laneUnits()).toBe(0);
-    await fixture.work();
+    await fixture.doJobs();
     expect(laneUnits()).toBe(2);
     expect(unitsIn(fixture.settings.messagesTable)).toBe(2);
   });
@@ -108,7 +108,7 @@ describe('a message', () => {
   it('that waits in its queue’s line costs at most four writes in all', async () => {
     const count = 40;
     for (let number = 0; number < count; number += 1) await send({}, 'busy');
-    await fixture.work();
+    await fixture.doJobs();
     expect(unitsIn(fixture.settings.messagesTable)).toBe(2 * count);
     // It joins, and it leaves, which grants the next its slot; eight share a page of the line.
     expect(laneUnits()).toBeLessThanOrEqual(2 * count + 1 + count / pageSize);
@@ -129,10 +129,10 @@ describe('a message', () => {
       leases: new Map([['somebody', { slots: 1, until: Date.now() + 100_000 }]]),
     }));
     writes.reset();
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     await lanes.update(key, (lane) => leave(lane, 'somebody'));
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(count);
     expect(unitsIn(fixture.settings.messagesTable)).toBe(count);
     expect(laneUnits()).toBeLessThanOrEqual(2 * count + 1 + count / pageSize);

@@ -21,7 +21,7 @@ let pause: (isPaused: boolean) => Promise<void>;
 
 useFixture(async (opened) => {
   fixture = opened;
-  const { lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts');
+  const { lanes } = await import('../../../lambdas/lane/slots/processLanes.ts');
   const key = { accountId: fixture.account.id, kind: 'key', name: 'draining' } as const;
   pause = (isPaused) => lanes.update(key, (lane) => ({ ...lane, isPaused }));
   fixture.sqs.middlewareStack.add(
@@ -48,7 +48,7 @@ describe('a line of 30', () => {
     }
     expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(1);
     // It does what is visible, and lets no time pass.
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(waiting);
     expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(waiting);
     expect(worksSent().filter(({ kind }) => kind === 'pump')).toEqual([]);
@@ -61,10 +61,10 @@ describe('a line of 30', () => {
     for (let number = 0; number < waiting; number += 1) {
       await fixture.publishRequest(fixture.account, requestOf(inbox.url, config));
     }
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     await pause(false);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(waiting);
     expect(worksSent().filter(({ kind }) => kind === 'pump').length).toBeLessThanOrEqual(1);
   });

@@ -91,10 +91,10 @@ describe('a flow-control key', () => {
     const inbox = fixture.receiver.inbox();
     const id = await fixture.send(inbox.url, named('held'));
     await lambdas.pauseFlowControl(fixture.account, 'held');
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     await lambdas.resumeFlowControl(fixture.account, 'held');
-    await fixture.work();
+    await fixture.doJobs();
     expect(idsOf(inbox.deliveries)).toEqual(new Set([id]));
   });
 
@@ -158,7 +158,7 @@ describe('a flow-control key', () => {
   it('of a dead letter that is retried with another key is there', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await fixture.send(inbox.url, { retries: '0' });
-    await fixture.work();
+    await fixture.doJobs();
     const { messages } = await lambdas.listDeadLetters(fixture.account, {
       ...noFilter,
       values: new Map([['url', new Set([inbox.url])]]),
@@ -224,7 +224,7 @@ describe('a flow-control key', () => {
     await fixture.send(url, { ...named('newest', { delay: '1h' }), 'flow-control-value': 'parallelism=1' });
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url, named('newest'));
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
     expect(await lambdas.getFlowControl(fixture.account, 'newest')).toMatchObject({ parallelismMax: 3 });
   });
@@ -239,7 +239,7 @@ describe('a process that dies while it accepts the first message of a key', () =
     later();
     const second = await fixture.send(inbox.url, named(key));
     await expectShown(key);
-    await fixture.work();
+    await fixture.doJobs();
     const delivered = idsOf(inbox.deliveries);
     expect(delivered).toContain(second);
     if (first !== undefined) expect(delivered).toContain(first.value);
@@ -253,7 +253,7 @@ describe('a process that dies while it accepts the first message of a key', () =
       expect(fixture.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 }),
     );
     fixture.reset();
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     expect(await lambdas.loadLane(laneOf('unmade'))).toBeUndefined();
   });

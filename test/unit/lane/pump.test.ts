@@ -50,8 +50,8 @@ describe('the row of a deleted queue', () => {
     expect((await lambdas.loadLane(key)) !== undefined).toBe(isThere);
   });
 
-  it('stays where the queue was made anew', async () => {
-    const key = await deletedQueue('anew', 300_000, { isDeleted: false });
+  it('stays where the queue was made again', async () => {
+    const key = await deletedQueue('again', 300_000, { isDeleted: false });
     await pump(key);
     expect(await lambdas.loadLane(key)).toBeDefined();
   });

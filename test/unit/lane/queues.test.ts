@@ -203,12 +203,12 @@ describe('a queue that is deleted', () => {
   });
 
   it('has its waiting messages cancelled, also where it is made again before that', async () => {
-    const account = await accountWith('anew');
+    const account = await accountWith('again');
     await lambdas.putQueue(account, Buffer.from('{"queueName":"again","paused":true}'));
     const lost = [await one('again', account), await one('again', account)];
     await lambdas.deleteQueue(account, 'again');
     const kept = await one('again', account);
-    await fixture.work();
+    await fixture.doJobs();
     for (const messageId of lost) expect(await stateOf(account, messageId)).toBe('CANCELED');
     expect(await stateOf(account, kept)).toBeUndefined();
     expect(await lambdas.getQueue(account, 'again')).toMatchObject({ parallelism: 1, paused: false, lag: 1 });

@@ -16,7 +16,7 @@ let lanes: Lanes;
 useFixture(async (opened) => {
   fixture = opened;
   lambdas = await importLaneLambdas();
-  ({ lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts'));
+  ({ lanes } = await import('../../../lambdas/lane/slots/processLanes.ts'));
 });
 beforeEach(async () => {
   await fixture.drain();
@@ -32,10 +32,10 @@ describe('the job of a grant of a queue that comes again after its attempt was r
   it('leaves the message its slot until its retries are over', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const first = await fixture.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '600000' });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     await fixture.enqueue('retried', inbox.url);
-    await fixture.deliver(work, false);
-    await fixture.deliver(work, true);
+    await fixture.deliver(job, false);
+    await fixture.deliver(job, true);
     expect(await holdersOf('retried')).toEqual([first]);
     expect(inbox.deliveries).toHaveLength(1);
   });
@@ -44,12 +44,12 @@ describe('the job of a grant of a queue that comes again after its attempt was r
     const inbox = fixture.receiver.inbox();
     const callbacks = fixture.receiver.inbox();
     const first = await fixture.enqueue('called', inbox.url, { callback: callbacks.url });
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     const second = await fixture.enqueue('called', inbox.url);
-    await fixture.deliver(work, false);
-    await fixture.deliver(work, true);
+    await fixture.deliver(job, false);
+    await fixture.deliver(job, true);
     expect(await holdersOf('called')).toEqual([first]);
-    await fixture.work();
+    await fixture.doJobs();
     expect(callbacks.deliveries).toHaveLength(1);
     expect(inbox.deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([first, second]);
   });
@@ -65,13 +65,13 @@ describe('a message that stands in its queue’s line twice, because its worker 
       'retry-delay': '0',
       timeout: '20s',
     });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
     const entry = formatEntry({ messageId, attempt: 0, queue: 'short' });
     const key = { accountId: fixture.account.id, kind: 'queue', name: 'twice' } as const;
     await lanes.update(key, (lane) => joinLine(lane, entry));
     expect(await holdersOf('twice')).toEqual([messageId]);
-    await fixture.work();
+    await fixture.doJobs();
     expect(await holdersOf('twice')).toEqual([]);
     expect(inbox.deliveries).toHaveLength(2);
   });
@@ -85,26 +85,26 @@ describe('a job that SQS hands out to two workers at once', () => {
       fixture.account,
       requestOf(inbox.url, { ...config, retries: '1', 'retry-delay': '0' }),
     );
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     await fixture.drain();
     // Somebody else has the slot when the second worker comes.
     const key = { accountId: fixture.account.id, kind: 'key', name: 'both' } as const;
     await lanes.update(key, (lane) => withLease({ ...lane, parallelism: 1 }, 'other', { slots: 1 }));
     fixture.reset();
-    await fixture.deliver(work, true);
+    await fixture.deliver(job, true);
     // A check comes in a quarter of an hour.
     expect(fixture.operations()['SendMessageCommand']).toBe(1);
-    const followUp = { ...work, isFollowUp: true };
+    const followUp = { ...job, isFollowUp: true };
     // Until the attempt is recorded there is nothing to do: it waits in the line.
     await fixture.deliver(followUp, false);
     expect(await fixture.drain()).toEqual([]);
 
     // The other worker makes the attempt, records it, and dies before it sends the retry.
     await lanes.update(key, (lane) => withLease({ ...lane, line: emptyLine }, 'other', undefined));
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
     await fixture.drain();
     await fixture.deliver(followUp, false);
-    expect(await fixture.drain()).toMatchObject([{ messageId: work.messageId, attempt: 1 }]);
+    expect(await fixture.drain()).toMatchObject([{ messageId: job.messageId, attempt: 1 }]);
     expect(inbox.deliveries).toHaveLength(1);
   });
 });
@@ -113,11 +113,11 @@ describe('a slot of a queue whose message is over, though nobody ended it', () =
   it('is ended when the line behind it is checked, and the next goes', async () => {
     const inbox = fixture.receiver.inbox();
     const first = await fixture.enqueue('stuck', inbox.url);
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     expect(await holdersOf('stuck')).toEqual([]);
     const key = { accountId: fixture.account.id, kind: 'queue', name: 'stuck' } as const;
-    const entry = formatEntry({ messageId: first, attempt: 0, queue: work.queue });
+    const entry = formatEntry({ messageId: first, attempt: 0, queue: job.queue });
     await lanes.update(key, (lane) => withLease(lane, entry, { slots: 1, ticket: 'lost' }));
     const second = await fixture.enqueue('stuck', inbox.url);
     await fixture.drain();
@@ -126,7 +126,7 @@ describe('a slot of a queue whose message is over, though nobody ended it', () =
       { isAgain: false },
     );
     expect(await holdersOf('stuck')).toEqual([second]);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
   });
 });

@@ -62,8 +62,8 @@ describe('a message that is cancelled', () => {
   it('while it waits for its retry frees its queue at once', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const messageId = await fixture.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '60000' });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     expect(await leasesOf('queue', 'retried')).toHaveLength(1);
     await cancel(messageId);
     expect(await leasesOf('queue', 'retried')).toEqual([]);
@@ -79,9 +79,9 @@ describe('a message that is cancelled', () => {
       const name = `margin-${slots}`;
       const config = { retries: '1', 'retry-delay': '60000', timeout: '20s' };
       const messageId = await fixture.enqueue(name, inbox.url, config);
-      const { work } = await fixture.receiveAttempt();
-      await fixture.deliver(work, false);
-      const history = await fixture.loadMessage(work);
+      const { job } = await fixture.receiveAttempt();
+      await fixture.deliver(job, false);
+      const history = await fixture.loadMessage(job);
       const dueAt = history?.attempts[0]?.nextDeliveryAt ?? 0;
       vi.spyOn(Date, 'now').mockReturnValue(dueAt - beforeMs);
       await cancel(messageId);
@@ -96,7 +96,7 @@ describe('a message that is cancelled', () => {
     const key = await laneOf('key', 'busy');
     if (key === undefined) throw new Error('The key is not there.');
     await lambdas.saveLane({ ...key, isPaused: true });
-    await fixture.work();
+    await fixture.doJobs();
     expect(new Set(await waitingIn('key', 'busy'))).toEqual(new Set([first, second]));
     await cancel(first);
     expect(await waitingIn('key', 'busy')).toEqual([second]);
@@ -105,14 +105,14 @@ describe('a message that is cancelled', () => {
   it('leaves the line of its key also where its retry waits there', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await fixture.send(inbox.url, { ...keyed('again'), retries: '1', 'retry-delay': '0' });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.deliver(work, false);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
     const key = await laneOf('key', 'again');
     if (key === undefined) throw new Error('The key is not there.');
     await lambdas.saveLane({ ...key, isPaused: true });
-    await fixture.work();
-    expect(await waitingIn('key', 'again')).toEqual([work.messageId]);
-    await cancel(work.messageId);
+    await fixture.doJobs();
+    expect(await waitingIn('key', 'again')).toEqual([job.messageId]);
+    await cancel(job.messageId);
     expect(await waitingIn('key', 'again')).toEqual([]);
   });
 });

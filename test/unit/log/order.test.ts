@@ -44,7 +44,7 @@ describe('the log, earliest first,', () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     for (let number = 0; number < 12; number += 1)
       await fixture.send(inbox.url, { retries: '0', label: 'order' });
-    await fixture.work();
+    await fixture.doJobs();
     const values = new Map([['label', new Set(['order'])]] as const);
     const read = async (order: typeof earliest | undefined, count: number) => {
       const pages = await pagesOf((cursor) =>
@@ -64,7 +64,7 @@ describe('the log, earliest first,', () => {
 
   it('tells of one message in its order', async () => {
     const id = await fixture.send(fixture.receiver.inbox().url);
-    await fixture.work();
+    await fixture.doJobs();
     const { logs } = await lambdas.listLogs(fixture.account, { ...noFilter, ids: [id], order: earliest });
     expect(logs.map(({ state }) => state)).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
   });
@@ -160,7 +160,7 @@ describe('an entry for older clients', () => {
       'failure-callback-forward-x-secret': 'secret',
       'redact-fields': 'header[x-secret]',
     });
-    await fixture.work();
+    await fixture.doJobs();
     const { logs, events } = await lambdas.listEvents(fixture.account, { ...noFilter, ids: [id] });
     expect(events).toEqual(logs);
     const error = events.find(({ state }) => state === 'ERROR');

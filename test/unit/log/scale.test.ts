@@ -96,7 +96,7 @@ useFixture(async (opened) => {
   lists = await importLists();
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
   await fixture.send(inbox.url, { retries: '0' });
-  await fixture.work();
+  await fixture.doJobs();
   const rows = await itemsOf(fixture.settings.messagesTable);
   const [deadLetter] = await itemsOf(fixture.settings.dlqTable);
   const attempt = rows.find((row) => 'attempt' in row);

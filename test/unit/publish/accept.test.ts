@@ -50,8 +50,8 @@ const named = (key: string) => draftOf({ flowControl: { key, parallelism: 1 } })
 const laneOf = (kind: LaneKey['kind'], name: string) =>
   services.loadLane({ accountId: fixture.account.id, kind, name });
 
-const workIds = async (): Promise<readonly string[]> =>
-  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
+const jobIds = async (): Promise<readonly string[]> =>
+  (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job.messageId] : []));
 
 async function endOf({ accountId, messageId }: Message) {
   const history = await fixture.loadMessage({ accountId, messageId });
@@ -89,21 +89,21 @@ describe('a message', () => {
     );
     expect(sums).toMatchObject({ Accepted: 1 });
     expect(await endOf(draft.message)).toBeUndefined();
-    expect(await workIds()).toEqual([draft.message.messageId]);
+    expect(await jobIds()).toEqual([draft.message.messageId]);
   });
 
   it('joins its queue only when its row is there', async () => {
     const draft = inQueue('refused');
     expect(await refusing('"notBefore"', () => services.accept(draft))).toBe(false);
     expect(await laneOf('queue', 'refused')).toBeUndefined();
-    expect(await workIds()).toEqual([]);
+    expect(await jobIds()).toEqual([]);
   });
 
   it('whose key or body cannot be stored is refused, and nothing of it is written', async () => {
     const draft = named('unmade');
     expect(await refusing('key#unmade', () => services.accept(draft))).toBe(false);
     expect(await endOf(draft.message)).toBe('absent');
-    expect(await workIds()).toEqual([]);
+    expect(await jobIds()).toEqual([]);
   });
 
   it('that cannot join its queue is refused, and ended', async () => {
@@ -144,7 +144,7 @@ describe('many messages', () => {
     expect([...(lane?.leases.keys() ?? [])]).toEqual([first]);
     expect([...(lane?.line.front ?? []), ...(lane?.line.back ?? [])]).toEqual(others);
     expect(await laneOf('queue', 'later')).toBeUndefined();
-    expect(new Set(await workIds())).toEqual(
+    expect(new Set(await jobIds())).toEqual(
       new Set([ordered[0]?.message.messageId, plain.message.messageId]),
     );
   });
@@ -160,7 +160,7 @@ describe('many messages', () => {
       }),
     );
     expect(sums).toMatchObject({ Accepted: 2 });
-    expect(new Set(await workIds())).toEqual(new Set(good.map(({ message }) => message.messageId)));
+    expect(new Set(await jobIds())).toEqual(new Set(good.map(({ message }) => message.messageId)));
   });
 
   it('fail with the others of their write, and are not sent', async () => {
@@ -169,7 +169,7 @@ describe('many messages', () => {
     if (first === undefined) throw new Error('There are none.');
     const failures = await refusing(first.message.messageId, () => services.acceptEach(drafts));
     expect(failures.size).toBe(25);
-    expect(await workIds()).toEqual(
+    expect(await jobIds()).toEqual(
       drafts
         .map(({ message }) => message)
         .filter((message) => !failures.has(message))

@@ -29,7 +29,7 @@ const again = async (messageId: string): Promise<string> =>
 async function delivered(body = 'work') {
   const inbox = fixture.receiver.inbox();
   const messageId = await fixture.send(inbox.url, {}, body);
-  await fixture.work();
+  await fixture.doJobs();
   fixture.reset();
   return { inbox, messageId };
 }
@@ -53,7 +53,7 @@ describe('publishing a message again', () => {
       const before = await services.getMessageInAnyState(fixture.account, messageId);
       await fixture.underFate(fate, () => again(messageId));
       const repeated = await again(messageId);
-      await fixture.work();
+      await fixture.doJobs();
       // The one whose process died may have been accepted before that.
       expect(idsOf(inbox.deliveries)).toContain(repeated);
       expect([2, 3]).toContain(inbox.deliveries.length);

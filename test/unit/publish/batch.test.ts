@@ -67,7 +67,7 @@ describe('a group of endpoints', () => {
       fixture.refuse(operation);
       await expect(fixture.publish(`refused-${operation}`)).rejects.toMatchObject({ status: 503 });
       fixture.reset();
-      await fixture.work();
+      await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(0);
     },
   );
@@ -81,7 +81,7 @@ describe('a group of endpoints', () => {
       const inbox = fixture.receiver.inbox();
       await addGroup(fate.name, inbox.url, several);
       const answer = await fixture.underFate(fate, () => fixture.publish(fate.name));
-      await fixture.work();
+      await fixture.doJobs();
       expect(inbox.deliveries.length).toBe(answer === undefined ? 0 : several);
     },
     { survived: true },

@@ -133,7 +133,7 @@ describe('retrying many large dead letters', () => {
     for (let number = 0; number < count; number += 1) {
       await fixture.send(inbox.url, { retries: '0', label }, `${number} `.padEnd(bytes, 'x'));
     }
-    await fixture.work();
+    await fixture.doJobs();
     fixture.reset();
   }
   const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };

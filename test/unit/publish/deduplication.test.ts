@@ -113,7 +113,7 @@ describe('messages with the same deduplication id', () => {
     expect(new Set(messageIds).size).toBe(1);
     // One attempt: workers that get two at once would both deliver.
     expect(fixture.callsOf('SendMessageBatchCommand') + fixture.callsOf('SendMessageCommand')).toBe(1);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
     expect(idsOf(inbox.deliveries)).toEqual(new Set([messageIds[0]]));
   });
@@ -125,9 +125,9 @@ describe('messages with the same deduplication id', () => {
     const config = { ...newDeduplication(), 'retry-delay': '0' };
     await fixture.publish(inbox.url, config);
     expect((await fixture.publish(inbox.url, config)).status).toBe(202);
-    await fixture.work();
+    await fixture.doJobs();
     expect((await fixture.publish(inbox.url, config)).status).toBe(202);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
   });
 
@@ -149,7 +149,7 @@ describe('messages with the same deduplication id', () => {
       { destination: other.url },
       { destination: inbox.url, headers },
     ]);
-    await fixture.work();
+    await fixture.doJobs();
     const [first, second, third] = z.array(published).parse(answers);
     expect(third).toEqual({ ...first, deduplicated: true });
     expect(second?.messageId).not.toBe(first?.messageId);
@@ -163,7 +163,7 @@ describe('messages with the same deduplication id', () => {
     await fixture.publish(inbox.url, config);
     laterBy(10 * 60_000 + 1);
     expect((await fixture.publish(inbox.url, config)).status).toBe(200);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
   });
 });
@@ -176,7 +176,7 @@ describe('a first message that was not accepted', () => {
     // Whether or not the first was accepted, the second is delivered.
     if (first === undefined) laterBy(60_000);
     const second = await fixture.send(inbox.url, config);
-    await fixture.work();
+    await fixture.doJobs();
     expect(idsOf(inbox.deliveries)).toEqual(new Set([second]));
   };
   itAtEachDeath('because one of its AWS calls failed does not swallow the second', doesNotSwallow, {
@@ -192,7 +192,7 @@ describe('a first message that was not accepted', () => {
       const answer = await fixture.underFate(fate, () =>
         Promise.allSettled(Array.from({ length: 3 }, () => fixture.send(inbox.url, config))),
       );
-      await fixture.work();
+      await fixture.doJobs();
       const outcomes = answer?.value ?? [];
       const accepted = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
       expect(new Set(accepted).size).toBeLessThanOrEqual(1);
@@ -219,11 +219,11 @@ describe('a first publisher that stands still', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
     expect(fixture.callsOf('SendMessageBatchCommand')).toBe(sentByFirst + 1);
     const messageIds = new Set(answers.map(({ body }) => ('messageId' in body ? body.messageId : '')));
-    await fixture.work();
+    await fixture.doJobs();
     expect(idsOf(inbox.deliveries)).toEqual(messageIds);
     // The publisher is not dead: it publishes the same message.
     expect(new Set([await goOn()])).toEqual(messageIds);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
@@ -260,7 +260,7 @@ describe('a first publisher that stands still', () => {
     vi.restoreAllMocks();
     expect(answers[0]).toMatchObject({ status: 503 });
     await goOn();
-    await fixture.work();
+    await fixture.doJobs();
     expect([inbox.deliveries.length, other.deliveries.length]).toEqual([1, 1]);
   });
 });
@@ -312,7 +312,7 @@ describe('a request that asks for a message of one before it in its batch', () =
       { destination: shared.url, headers },
     ]).finally(() => fixture.dynamodb.middlewareStack.remove('losesChunk'));
     expect(outcomes.parse(answers).map(({ status }) => status)).toEqual([503, 503]);
-    await fixture.work();
+    await fixture.doJobs();
     expect([shared.deliveries.length, other.deliveries.length]).toEqual([0, 0]);
   });
 });

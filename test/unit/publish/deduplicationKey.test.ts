@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { deduplicationKey } from '../../../lambdas/publish/deduplicationKey.ts';
 
-type Facts = Parameters<typeof deduplicationKey>[1];
+type Settings = Parameters<typeof deduplicationKey>[1];
 
-const message: Facts = {
+const message: Settings = {
   accountId: 'acct',
   url: 'https://example.com/',
   topicName: undefined,
@@ -13,9 +13,9 @@ const message: Facts = {
   ],
 };
 const body = Buffer.from('body');
-const byContent = (changed: Partial<Facts> = {}, content: Uint8Array = body): string =>
+const byContent = (changed: Partial<Settings> = {}, content: Uint8Array = body): string =>
   deduplicationKey({ by: 'content' }, { ...message, ...changed }, content);
-const byId = (id: string, changed: Partial<Facts> = {}): string =>
+const byId = (id: string, changed: Partial<Settings> = {}): string =>
   deduplicationKey({ by: 'id', id }, { ...message, ...changed }, body);
 
 describe('a deduplication key', () => {

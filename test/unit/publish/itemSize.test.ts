@@ -148,7 +148,7 @@ describe('no item comes near the limit', () => {
       answer = largeAnswer(header, 16_100);
       written = [];
       const messageId = await publishLargest(config);
-      await fixture.work();
+      await fixture.doJobs();
       const { attempts = [] } = (await fixture.loadMessage({ accountId: account.id, messageId })) ?? {};
       expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 500 } }]);
       expect(attempts[0]?.response.body).toHaveLength(limitTable.max_events_size.most);
@@ -168,7 +168,7 @@ describe('a destination that answers with 64 KB of headers', () => {
   it('has failed, and says why', async () => {
     answer = largeAnswer('a: b\r\n', 65_536);
     const messageId = await publishLargest({});
-    await fixture.work();
+    await fixture.doJobs();
     const { attempts = [] } = (await fixture.loadMessage({ accountId: account.id, messageId })) ?? {};
     const error = 'The destination answered with more than 16384 bytes of headers.';
     expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 0, error } }]);

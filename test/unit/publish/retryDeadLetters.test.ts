@@ -49,7 +49,7 @@ async function deadLetters(count: number): Promise<FailedMessages> {
   for (let number = 0; number < count; number += 1) {
     failed.add(await fixture.send(inbox.url, { retries: '0' }, `work ${number}`));
   }
-  await fixture.work();
+  await fixture.doJobs();
   const { messages } = await services.listDeadLetters(fixture.account, {
     ...noFilter,
     values: new Map([['url', new Set([inbox.url])]]),
@@ -75,10 +75,10 @@ describe('retries of the same entries at the same time', () => {
     expect(answers.some(({ responses }) => responses.length === 20)).toBe(true);
     // One attempt each: workers that get two at once would both deliver.
     const sent = await fixture.drain();
-    expect(sent.map((work) => (work.kind === 'attempt' ? work.messageId : work.kind)).sort()).toEqual(
+    expect(sent.map((job) => (job.kind === 'attempt' ? job.messageId : job.kind)).sort()).toEqual(
       [...retried].sort(),
     );
-    await Promise.all(sent.map((work) => fixture.perform(work, { isAgain: false })));
+    await Promise.all(sent.map((job) => fixture.perform(job, { isAgain: false })));
     expect(inbox.deliveries).toHaveLength(40);
     expect(idsOf(inbox.deliveries.slice(20))).toEqual(retried);
     expect(await Promise.all(dlqIds.map(isThere))).not.toContain(true);
@@ -95,7 +95,7 @@ describe('retries of the same entries at the same time', () => {
     for (const answer of answers) {
       if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ status: 404 });
     }
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
   });
 
@@ -103,7 +103,7 @@ describe('retries of the same entries at the same time', () => {
     const { inbox, dlqIds } = await deadLetters(2);
     const { responses } = await retryAll([...dlqIds, ...dlqIds]);
     expect(responses).toHaveLength(2);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(4);
   });
 });
@@ -114,7 +114,7 @@ describe('a retry whose process dies', () => {
     await fixture.underFate(fate, () => retryAll(dlqIds));
     later();
     await retryAll(dlqIds);
-    await fixture.work();
+    await fixture.doJobs();
     expect(idsOf(inbox.deliveries).size).toBe(4);
     expect(await Promise.all(dlqIds.map(isThere))).toEqual([false, false]);
   });
@@ -141,7 +141,7 @@ describe('a retry that cannot be stored', () => {
       expect(await isThere(dlqId)).toBe(true);
       later();
       const { messageId } = await services.retryDeadLetter(fixture.account, dlqId, asItWas);
-      await fixture.work();
+      await fixture.doJobs();
       expect(idsOf(inbox.deliveries.slice(1))).toEqual(new Set([messageId]));
       expect(await isThere(dlqId)).toBe(false);
     },

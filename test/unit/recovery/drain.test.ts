@@ -52,7 +52,7 @@ describe('a region that is drained', () => {
 
     expect(await lambdas.setDraining(false)).toBe(1);
     await expect(fixture.publishRequest(await account(), request)).resolves.toMatchObject({ status: 200 });
-    await fixture.work();
+    await fixture.doJobs();
   });
 
   it('counts what is left, and what nothing waits for', async () => {
@@ -65,7 +65,7 @@ describe('a region that is drained', () => {
     });
     const failing = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await fixture.send(failing.url, { retries: '0' });
-    await fixture.work();
+    await fixture.doJobs();
     const left = await lambdas.readRegion();
     expect(left.messages).toBe(before.messages + 1);
     expect(left.lastDueAt).toBeGreaterThanOrEqual(dueAt);

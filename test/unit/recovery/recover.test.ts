@@ -48,11 +48,11 @@ describe('after all work was lost', () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url);
     await loseAll();
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     const { attempts } = await recover();
     expect(attempts).toBeGreaterThanOrEqual(1);
-    await fixture.work();
+    await fixture.doJobs();
     expect([...idsOf(inbox.deliveries)]).toEqual([messageId]);
   });
 
@@ -63,7 +63,7 @@ describe('after all work was lost', () => {
     expect((await recover(true)).attempts).toBeGreaterThanOrEqual(1);
     expect(await fixture.drain()).toEqual([]);
     await recover();
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
@@ -86,7 +86,7 @@ describe('after all work was lost', () => {
     for (const body of ['first', 'second', 'third']) await fixture.enqueue('line', inbox.url, {}, body);
     await loseAll();
     await recover();
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['first', 'second', 'third']);
     expect(inbox.deliveries.map(({ open }) => open)).toEqual([1, 1, 1]);
   });
@@ -97,13 +97,13 @@ describe('after all work was lost', () => {
     const sent = [];
     for (let count = 0; count < 4; count += 1) sent.push(await fixture.send(inbox.url, config));
     // The first holds the slot, and its worker dies; the others wait.
-    const { work } = await fixture.receiveAttempt();
+    const { job } = await fixture.receiveAttempt();
     await fixture.underFate(fateAt({ call: 4, when: 'after' }), () =>
-      fixture.perform(work, { isAgain: false }),
+      fixture.perform(job, { isAgain: false }),
     );
     await loseAll();
     await recover();
-    await fixture.work();
+    await fixture.doJobs();
     await inbox.until((all) => idsOf(all).size === sent.length);
   });
 
@@ -114,10 +114,10 @@ describe('after all work was lost', () => {
     await fixture.enqueue('paused', inbox.url);
     await loseAll();
     expect((await recover()).waiting).toBeGreaterThanOrEqual(1);
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     await lambdas.resumeQueue(fixture.account, 'paused');
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
@@ -150,7 +150,7 @@ describe('after all work was lost', () => {
     await loseAll();
     await recover();
     await recover();
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
   });
 });
@@ -160,11 +160,11 @@ describe('after a worker died, and its work was lost', () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const failures = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
-    const { work } = await fixture.receiveAttempt();
-    await fixture.underFate(fate, () => fixture.perform(work, { isAgain: false }));
+    const { job } = await fixture.receiveAttempt();
+    await fixture.underFate(fate, () => fixture.perform(job, { isAgain: false }));
     await loseAll();
     await recover();
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries.length).toBeGreaterThanOrEqual(1);
     expect(idsOf(failures.deliveries).size).toBe(1);
     expect(await fixture.deadLettersOf(messageId)).toBe(1);

@@ -173,7 +173,7 @@ describe('a fire', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     // A fire that failed is repeated, and finds the message made.
     await lambdas.fire(notice, { sentAt: Date.now() });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
     await lambdas.deleteSchedule(fixture.account, 'five');
   });
@@ -185,7 +185,7 @@ describe('a fire', () => {
     await create('stale', inbox.url);
     expect(await inScheduler(old)).toEqual([]);
     await lambdas.fire(noticeOf('stale', old), { sentAt: Date.now() });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     await lambdas.deleteSchedule(fixture.account, 'stale');
   });
@@ -217,7 +217,7 @@ describe('a fire', () => {
     };
     await whenScheduled(comeAsItIsSaved, () => create(id, inbox.url, '* * * * *', 'new'));
     for (const notice of notices) await lambdas.fire(notice, { sentAt: Date.now() });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['new']);
     await lambdas.deleteSchedule(fixture.account, id);
   });
@@ -231,7 +231,7 @@ describe('a fire', () => {
     // A claim counts as dead after a minute; its fire comes back after the visibility of the queue, which is longer.
     await later(async () => {
       await lambdas.fire(notice, { sentAt: Date.now() });
-      await fixture.work();
+      await fixture.doJobs();
     });
     expect(idsOf(inbox.deliveries).size).toBe(1);
     expect(inbox.deliveries).toHaveLength(1);
@@ -266,13 +266,13 @@ describe('running a schedule by hand', () => {
       await fixture.underFate(fate, () => run(id));
       const repeated = idOf(await run(id));
       expect(await lambdas.loadSchedule('acct', id)).toEqual(before);
-      await fixture.work();
+      await fixture.doJobs();
       // The one whose process died may have been accepted before that.
       expect([1, 2]).toContain(inbox.deliveries.length);
       expect(idsOf(inbox.deliveries)).toContain(repeated);
       const runs = inbox.deliveries.length;
       await lambdas.fire(noticeOf(id, await saveIdOf(id)), { sentAt: Date.now() });
-      await fixture.work();
+      await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(runs + 1);
       await lambdas.deleteSchedule(fixture.account, id);
     },
@@ -290,10 +290,10 @@ describe('running a schedule by hand', () => {
       fixture.refuse(operation);
       await expect(run(name)).rejects.toMatchObject({ status: 503 });
       fixture.reset();
-      await fixture.work();
+      await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(0);
       await run(name);
-      await fixture.work();
+      await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(3);
       await lambdas.deleteSchedule(fixture.account, name);
     },
@@ -318,7 +318,7 @@ describe('overwriting a schedule', () => {
     expect(await inScheduler(saveId)).toEqual([`${saveId}-0`]);
     await lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() });
     if (isNew) await lambdas.fire(noticeOf(id, before, minute + 60_000), { sentAt: Date.now() });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual([isNew ? 'new' : 'old']);
     await lambdas.deleteSchedule(fixture.account, id);
   });
@@ -529,7 +529,7 @@ describe('a schedule to a URL group', () => {
       const kept = await lambdas.loadSchedule('acct', name);
       expect(JSON.stringify(kept?.otherHeaders)).not.toMatch(/authorization|x-forwarded-for/);
       await lambdas.fire(noticeOf(name, await saveIdOf(name)), { sentAt: Date.now() });
-      await fixture.work();
+      await fixture.doJobs();
       const [delivery] = inbox.deliveries;
       expect(delivery?.headers).toMatchObject({ 'content-type': 'text/plain' });
       expect(delivery?.headers['x-github-event']).toBe(expected);

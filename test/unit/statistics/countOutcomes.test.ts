@@ -319,12 +319,12 @@ describe('a message', () => {
     const inbox = fixture.receiver.inbox();
     // The first reads what a process reads now and then.
     await fixture.send(inbox.url);
-    await fixture.work();
+    await fixture.doJobs();
     fixture.reset();
     await fixture.send(inbox.url);
     expect(fixture.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
     fixture.reset();
-    await fixture.work();
+    await fixture.doJobs();
     const { ReceiveMessageCommand: _, ...calls } = fixture.operations();
     expect(calls).toEqual({ QueryCommand: 1, PutItemCommand: 1, DeleteMessageCommand: 1 });
   });

@@ -179,29 +179,29 @@ describe('a worker that does a message alone', () => {
     return {
       inbox,
       messageId,
-      work: { kind: 'attempt', accountId: 'acct', messageId, attempt: 0, queue: 'short' } as const,
+      job: { kind: 'attempt', accountId: 'acct', messageId, attempt: 0, queue: 'short' } as const,
     };
   }
 
   diesAtEachCall('and dies at any of its AWS calls fails nothing, and loses nothing', async (fate) => {
-    const { inbox, messageId, work } = await alone();
+    const { inbox, messageId, job } = await alone();
     fleet.setFate(fate);
-    fixture.standIns.sqs.send('dead', formatJob(work));
+    fixture.standIns.sqs.send('dead', formatJob(job));
     await fleet.advance(20 * minuteMs);
     expect(inbox.deliveries.length).toBeGreaterThan(0);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
     expect(await deadLettersOf(messageId)).toEqual([]);
-    expect(await fixture.loadMessage(work)).toMatchObject({ attempts: [{ state: 'DELIVERED' }] });
+    expect(await fixture.loadMessage(job)).toMatchObject({ attempts: [{ state: 'DELIVERED' }] });
   });
 
   diesAtEachCall(
     'and dies at any of its AWS calls while it puts the message off loses nothing',
     async (fate) => {
-      const { inbox, messageId, work } = await alone();
+      const { inbox, messageId, job } = await alone();
       // The start cannot be noted; the second call sends the message again.
       fleet.takeAway('dynamodb');
       fleet.setFate(fate);
-      fixture.standIns.sqs.send('dead', formatJob(work));
+      fixture.standIns.sqs.send('dead', formatJob(job));
       await fleet.advance(minuteMs);
       fleet.setFate(undefined);
       await fleet.advance(19 * minuteMs);

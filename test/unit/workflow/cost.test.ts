@@ -22,14 +22,14 @@ useFixture(async (opened) => {
 /** Lets the process read and lease what it has for some seconds: the account, and a slot of it. */
 async function warmUp(): Promise<void> {
   await fixture.send(fixture.receiver.inbox().url);
-  await fixture.work();
+  await fixture.doJobs();
 }
 
 /** The calls of some work, and the write units of what it puts. */
-async function costOf(work: () => Promise<unknown>) {
+async function costOf(job: () => Promise<unknown>) {
   fixture.reset();
   writes.reset();
-  await work();
+  await job();
   const { workflowsTable, messagesTable } = fixture.settings;
   return {
     calls: fixture.operations(),
@@ -97,8 +97,8 @@ describe('a step', () => {
         }
         await runFixture.submit('wfr_long', [resultOf(submitted)], {}, url);
       }
-      const { work } = await fixture.receiveAttempt();
-      expect(await costOf(() => fixture.deliver(work, false))).toEqual(delivery);
+      const { job } = await fixture.receiveAttempt();
+      expect(await costOf(() => fixture.deliver(job, false))).toEqual(delivery);
       submitted += 1;
       expect(await costOf(() => runFixture.submit('wfr_long', [resultOf(submitted)], {}, url))).toEqual(
         submission,

@@ -80,7 +80,7 @@ it('of dead letters gives in its parts together what matches, and each part its 
   await eachOf(Array.from({ length: many }), 10, async () => {
     await fixture.send(inbox.url, { retries: '0', label: 'counted' });
   });
-  await fixture.work();
+  await fixture.doJobs();
   const parts = await partsOf(async (cursor) => {
     const part = await services.countDeadLetters(fixture.account, labelled(cursor));
     expect(sum(part.groups.map(({ count }) => count))).toBe(part.count);
@@ -98,7 +98,7 @@ it('of dead letters shows the hundred most frequent groups', async () => {
   await eachOf([...hosts, ...hosts.slice(1)], 10, async (host) => {
     await fixture.send(`http://${host}${path}`, { retries: '0', label: 'hosts' });
   });
-  await fixture.work();
+  await fixture.doJobs();
   const filter = { ...noFilter, values: new Map([['label', new Set(['hosts'])]] as const) };
   const { count, groups } = await services.countDeadLetters(fixture.account, filter);
   expect([count, groups.length]).toEqual([201, 100]);

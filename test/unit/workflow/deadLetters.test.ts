@@ -121,7 +121,7 @@ describe('dead letters of runs and of messages', () => {
     const { inbox } = runs.endpoint();
     const { dlqId } = await runs.failed(inbox);
     const messageId = await fixture.send(inbox.url, { retries: '0' });
-    await fixture.work();
+    await fixture.doJobs();
     const messages = await services.ofMessages.listDeadLetters(fixture.account, {
       ...noFilter,
       values: new Map([['url', new Set([inbox.url])]]),
@@ -149,7 +149,7 @@ describe('dead letters of runs and of messages', () => {
     expect(await runs.isThere(dlqId)).toBe(true);
 
     await fixture.send(inbox.url, { retries: '0' });
-    await fixture.work();
+    await fixture.doJobs();
     const found = await services.ofMessages.listDeadLetters(fixture.account, {
       ...noFilter,
       values: new Map([['url', new Set([inbox.url])]]),
@@ -164,7 +164,7 @@ describe('dead letters of runs and of messages', () => {
   it('are deleted one by one and many at once', async () => {
     const { inbox } = runs.endpoint();
     for (let number = 0; number < 5; number += 1) await runs.fail(inbox.url);
-    await fixture.work();
+    await fixture.doJobs();
     const [first, ...others] = await runs.deadLettersOf(inbox.url);
     const dlqId = first?.dlqId ?? '';
     await services.ofRuns.deleteRunDeadLetter(fixture.account, dlqId);

@@ -52,8 +52,8 @@ async function pending() {
   const { inbox } = runs.endpoint();
   const told = fixture.receiver.inbox();
   const { runId } = await runs.fail(inbox.url, { failureUrl: told.url });
-  const { work } = await fixture.receiveAttempt();
-  await fixture.perform(work, { isAgain: false });
+  const { job } = await fixture.receiveAttempt();
+  await fixture.perform(job, { isAgain: false });
   const [deadLetter] = await runs.deadLettersOf(inbox.url);
   fixture.reset();
   return { runId, dlqId: deadLetter?.dlqId ?? '', told };
@@ -66,7 +66,7 @@ describe('a failure function that failed', () => {
     state.answer = well;
     expect(await rerun(dlqId)).toEqual({ workflowRunId: runId, workflowCreatedAt: createdAt });
     expect(await stateOf(dlqId)).toBe('CALLBACK_INPROGRESS');
-    await fixture.work();
+    await fixture.doJobs();
     expect(told.deliveries).toHaveLength(2);
     const [first, second] = told.deliveries;
     expect(second?.headers).toMatchObject({
@@ -89,10 +89,10 @@ describe('a failure function that failed', () => {
   it('may fail again, and be run again', async () => {
     const { dlqId, told } = await failedRun();
     await rerun(dlqId);
-    await fixture.work();
+    await fixture.doJobs();
     expect(await stateOf(dlqId)).toBe('CALLBACK_FAIL');
     await rerun(dlqId);
-    await fixture.work();
+    await fixture.doJobs();
     expect(told.deliveries).toHaveLength(3);
   });
 
@@ -104,7 +104,7 @@ describe('a failure function that failed', () => {
       if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ status: 400 });
     }
     const sent = await fixture.drain();
-    const ids = sent.flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
+    const ids = sent.flatMap((job) => (job.kind === 'attempt' ? [job.messageId] : []));
     expect(new Set(ids).size).toBe(1);
     const [first] = sent;
     if (first !== undefined) await fixture.perform(first, { isAgain: false });
@@ -118,7 +118,7 @@ describe('a failure function that failed', () => {
     await rerun(dlqId).catch((error: unknown) => {
       expect(error).toMatchObject({ status: 400 });
     });
-    await fixture.work();
+    await fixture.doJobs();
     expect(told.deliveries).toHaveLength(2);
     expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
   });
@@ -135,7 +135,7 @@ describe('a failure function that did not fail', () => {
     const { dlqId, told } = await failedRun(well);
     await expect(rerun(dlqId)).rejects.toMatchObject({ status: 400 });
     await expect(cancel(dlqId)).rejects.toMatchObject({ status: 400 });
-    await fixture.work();
+    await fixture.doJobs();
     expect(told.deliveries).toHaveLength(1);
     expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
   });
@@ -156,7 +156,7 @@ describe('a failure function that is to run', () => {
     expect(await stateOf(dlqId)).toBe('CALLBACK_INPROGRESS');
     await cancel(dlqId);
     expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
-    await fixture.work();
+    await fixture.doJobs();
     expect(told.deliveries).toEqual([]);
     expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
     expect(await notedOf(runId)).toEqual(['CALLBACK_INPROGRESS', 'CALLBACK_CANCELED']);
@@ -168,7 +168,7 @@ describe('a failure function that is to run', () => {
     const { dlqId, told } = await failedRun();
     await rerun(dlqId);
     await cancel(dlqId);
-    await fixture.work();
+    await fixture.doJobs();
     expect(told.deliveries).toHaveLength(1);
     expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
   });
@@ -181,7 +181,7 @@ describe('a failure function that is to run', () => {
       await cancel(dlqId).catch((error: unknown) => {
         expect(error).toMatchObject({ status: 400 });
       });
-      await fixture.work();
+      await fixture.doJobs();
       expect(told.deliveries).toEqual([]);
       expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
     },

@@ -56,7 +56,7 @@ describe('a run that is resumed', () => {
     expect(run.workflowRunId).not.toBe(failed.runId);
     expect(await runs.isThere(failed.dlqId)).toBe(false);
 
-    await fixture.work();
+    await fixture.doJobs();
     const [before, after] = inbox.deliveries;
     expect(inbox.deliveries).toHaveLength(2);
     expect(bodiesIn(after)).toEqual(['the payload', resultBody(1), resultBody(2), resultBody(3)]);
@@ -86,12 +86,12 @@ describe('a run that is resumed', () => {
     const { runId } = await runs.fail(inbox.url, {
       steps: [{ result: 1 }, { plans: [2, 3, 4] }, { result: 3 }],
     });
-    await fixture.work();
+    await fixture.doJobs();
     const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', runId]]);
     state.isWell = true;
     const seen = inbox.deliveries.length;
     await resume(deadLetter?.dlqId ?? '');
-    await fixture.work();
+    await fixture.doJobs();
     const lists = inbox.deliveries.slice(seen).map(bodiesIn);
     const begun = ['the payload', resultBody(1), planBody(2, 3)];
     expect(lists.toSorted((one, other) => one.length - other.length)).toEqual([
@@ -110,7 +110,7 @@ describe('a run that is resumed', () => {
     const failed = await runs.failed(inbox, { payload: `${large}payload`, steps });
     state.isWell = true;
     const { workflowRunId } = await resume(failed.dlqId);
-    await fixture.work();
+    await fixture.doJobs();
     const [before, after] = inbox.deliveries.map(bodiesIn);
     expect(after).toHaveLength(41);
     expect(after).toEqual(before);
@@ -142,7 +142,7 @@ describe('a run that is resumed', () => {
     expect(rows.length).toBeGreaterThan(2);
     expect(rows.length).toBeLessThan(8);
     expect(rows.map(({ snapshot }) => snapshot.seq)).toEqual(rows.map((_, index) => index));
-    await fixture.work();
+    await fixture.doJobs();
     const [before, after] = inbox.deliveries.map(bodiesIn);
     expect(after).toEqual(before);
   });
@@ -161,11 +161,11 @@ describe('a run that is resumed', () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     const second = await resume(failed.dlqId);
-    await fixture.work();
+    await fixture.doJobs();
     const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', second.workflowRunId]]);
     state.isWell = true;
     const third = await resume(deadLetter?.dlqId ?? '');
-    await fixture.work();
+    await fixture.doJobs();
     expect(new Set([failed.runId, second.workflowRunId, third.workflowRunId]).size).toBe(3);
     expect(bodiesIn(inbox.deliveries.at(-1))).toEqual(['the payload', resultBody(1), resultBody(2)]);
     const [start] = await runs.journalOf(third.workflowRunId);
@@ -269,7 +269,7 @@ describe('a run that is restarted', () => {
     const failed = await runs.failed(inbox, { steps: results(3), payload: 'from the start' });
     state.isWell = true;
     const run = await restart(failed.dlqId);
-    await fixture.work();
+    await fixture.doJobs();
     expect(bodiesIn(inbox.deliveries.at(-1))).toEqual(['from the start']);
     expect(inbox.deliveries.at(-1)?.headers).toMatchObject({
       'upstash-workflow-runid': run.workflowRunId,
@@ -297,7 +297,7 @@ describe('the same request again', () => {
     expect(await resumeMany(byIds([failed.dlqId]))).toEqual({ workflowRuns: [first], cursor: '' });
     // A request to restart it is not answered with the run that resumed it.
     await expect(restart(failed.dlqId)).rejects.toMatchObject({ status: 404 });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
   });
 
@@ -317,7 +317,7 @@ describe('the same request again', () => {
     expect(new Set(answers.map((run) => run?.workflowRunId)).size).toBe(1);
     const sent = await fixture.drain();
     expect(sent).toHaveLength(1);
-    await Promise.all(sent.map((work) => fixture.perform(work, { isAgain: false })));
+    await Promise.all(sent.map((job) => fixture.perform(job, { isAgain: false })));
     expect(inbox.deliveries).toHaveLength(2);
   });
 
@@ -333,8 +333,8 @@ describe('the same request again', () => {
       answer.status === 'fulfilled' ? [answer.value.workflowRunId] : [],
     );
     expect(new Set(made).size).toBe(1);
-    const delivered = (await fixture.drain()).flatMap((work) =>
-      work.kind === 'attempt' ? [work.messageId] : [],
+    const delivered = (await fixture.drain()).flatMap((job) =>
+      job.kind === 'attempt' ? [job.messageId] : [],
     );
     expect(new Set(delivered).size).toBe(1);
   });
@@ -370,7 +370,7 @@ describe('a process that dies while it resumes', () => {
       await fixture.underFate(fate, () => resume(dlqId));
       later();
       const { workflowRunId } = await resume(dlqId);
-      await fixture.work();
+      await fixture.doJobs();
       expect(delivered(there)).toEqual(
         new Set([`${workflowRunId} the payload ${resultBody(1)} ${resultBody(2)}`]),
       );
@@ -386,7 +386,7 @@ describe('a process that dies while it resumes', () => {
       later();
       const { workflowRuns, cursor } = await resumeMany(byIds(there.dlqIds));
       expect(cursor).toBe('');
-      await fixture.work();
+      await fixture.doJobs();
       const [one, other] = workflowRuns.map(({ workflowRunId }) => workflowRunId);
       expect(delivered(there)).toEqual(
         new Set([
@@ -422,7 +422,7 @@ describe('many runs', () => {
     const { inbox, state } = runs.endpoint();
     const count = sizeOf({ ordinary: 25, thorough: 250 });
     for (let number = 0; number < count; number += 1) await runs.fail(inbox.url);
-    await fixture.work();
+    await fixture.doJobs();
     state.isWell = true;
     const seen = inbox.deliveries.length;
     expect(seen).toBe(count);
@@ -436,7 +436,7 @@ describe('many runs', () => {
       ({ cursor } = page);
     } while (cursor !== '');
     expect(new Set(made).size).toBe(count);
-    await fixture.work();
+    await fixture.doJobs();
     const resumed = inbox.deliveries.slice(seen).map(({ headers }) => headers['upstash-workflow-runid']);
     expect(resumed.toSorted()).toEqual(made.toSorted());
     expect(await runs.deadLettersOf(inbox.url)).toEqual([]);

@@ -93,7 +93,7 @@ function Actions({ of, then, onTokens }: ActionsProps) {
               return 'The account has new tokens.';
             }}
           >
-            <p>The token and the read-only token end now. Whoever uses them is refused.</p>
+            <p>The token and the read-only token end now. Requests with them are refused.</p>
           </Confirm>
         )}
       </Opens>

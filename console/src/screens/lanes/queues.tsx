@@ -125,7 +125,7 @@ function DeleteQueue({
     <Confirm title={`Delete “${name}”?`} yes="Delete the queue" isDangerous work={work} onClose={onClose}>
       <p>
         It has {countOf(lag, 'message')}. Those that wait are cancelled; those that are on their way,{' '}
-        {count(parallelism)} at most, go on. The next message to it makes it anew.
+        {count(parallelism)} at most, go on. The next message to it makes it again.
       </p>
     </Confirm>
   );

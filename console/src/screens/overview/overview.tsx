@@ -38,7 +38,7 @@ export function Overview({ place }: { readonly place: Place }) {
             <>
               <Today of={of} />
               <Limits of={of} />
-              <Course of={of} place={place} />
+              <Traffic of={of} place={place} />
               <Failing hasNone={of.deadLetters === 0} />
             </>
           )
@@ -118,7 +118,7 @@ const spans = [
   ['days', '30 days'],
 ] as const;
 
-function Course({ of, place }: { readonly of: Stats; readonly place: Place }) {
+function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
   const { days, hours } = of;
   const over = place.query.get('over') ?? '';
   const [flows, names, waiting] =

@@ -161,7 +161,8 @@ export const accounts: Operations<'accounts'> = {
     id: 'rotateTokens',
     tag: 'Accounts',
     summary: 'Give an account new tokens',
-    description: 'Both are made anew. The old ones are refused from the next request on.',
+    description:
+      'Replaces the token and the read-only token. The old ones are refused from the next request on.',
     variables: ofAccount,
     answers: {
       200: { description: 'The account, with its new tokens.', schema: 'Account', example: account },

@@ -99,7 +99,7 @@ export const messages: Operations<'messages'> = {
         ['body_invalid', 'The body has 5 bytes; allowed is none, because the message has its own.'],
         [
           'message_of_run',
-          `The message "${messageId}" belongs to the run "${runId}"; start the run anew, or resume or restart it once it has failed.`,
+          `The message "${messageId}" belongs to the run "${runId}"; start another run, or resume or restart it once it has failed.`,
         ],
       ],
       403: [

@@ -26,7 +26,7 @@ const badOverride: Errors = {
 };
 
 const goesOn = 'The new run has all steps that the failed one recorded, and goes on where that failed.';
-const beginsAnew = 'The new run has the payload of the failed one, and begins with its first step.';
+const beginsAgain = 'The new run has the payload of the failed one, and begins with its first step.';
 const many =
   'Those with the given ids, or else all that match the filters. It goes on for 20 seconds and then answers with a cursor; an empty one says that all are done.';
 
@@ -144,12 +144,12 @@ export const deadLettersOfRuns: OperationsAt<
   'POST /v2/workflows/dlq/restart': anewMany({
     id: 'restartRuns',
     summary: 'Restart many runs that have failed',
-    description: `${many} ${beginsAnew} ${overrides}`,
+    description: `${many} ${beginsAgain} ${overrides}`,
   }),
   'POST /v2/workflows/dlq/restart/{dlqId}': anewOne({
     id: 'restartRun',
     summary: 'Restart a run that has failed',
-    description: `${beginsAnew} ${overrides}`,
+    description: `${beginsAgain} ${overrides}`,
   }),
   'POST /v2/workflows/dlq/callback/{dlqId}': {
     id: 'rerunFailureFunction',

@@ -46,23 +46,23 @@ export interface Operation<Variable extends string = string> {
   readonly description?: string;
   readonly deprecated?: true;
   readonly variables: Readonly<Record<Variable, PathVariable>>;
-  /** The kind of request whose configuration headers, and query parameters in their place, it reads. */
+  /** The kind of request whose configuration headers, or query parameters in their place, the operation reads. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
-  /** The list whose filters it counts by. It counts all that match, so it has no parameter `count`. */
+  /** The list by whose filters the operation counts. It counts all that match, so it has no parameter `count`. */
   readonly counts?: List;
-  /** Other parameters that several operations have: each is described once, and referred to. */
+  /** Parameters that several operations have. Each is described once, and referred to. */
   readonly shared?: NamedParameters;
-  /** Query parameters of its own. */
+  /** Query parameters that only this operation has. */
   readonly query?: Readonly<Record<string, QueryParameter>>;
-  /** Whether it is refused where its messages are too many for the account's daily limit or budget. */
+  /** Whether the operation is refused where its messages are too many for the account's daily limit or budget. */
   readonly isHeldToUsage?: true;
   /** `bytes` are passed on as they are: a message, or the thing that the text describes. */
   readonly body?: 'bytes' | { readonly bytes: string } | ({ readonly required: boolean } & Json);
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & Json>
   >;
-  /** Refusals of its own; shared ones are added to them. */
+  /** Refusals that only this operation has; shared ones are added to them. */
   readonly errors?: Errors;
 }
 

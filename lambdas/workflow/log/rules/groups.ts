@@ -115,7 +115,7 @@ function stateOfSleep(message: Carrier, at: number): StepState | undefined {
   return end === undefined && !isOver ? 'STEP_PROGRESS' : undefined;
 }
 
-/** @param brought the delivery that brought the group, where it has one step only */
+/** @param brought the delivery that brought the group; only for a group of one step */
 function shownStep(
   { plan, pending, result }: StepMessages,
   brought: Carrier | undefined,
@@ -144,7 +144,7 @@ const nextOf = (carrier: Carrier, stepName: string | undefined): NextStep => ({
   errors: shownErrors(carrier.failures),
 });
 
-/** Ends the messages of a run that has ended: their rows are not written again. */
+/** Shows the open messages of an ended run as cancelled. Their rows still say that they are open, for the end does not write them. */
 function settled(message: RunMessage): RunMessage {
   const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return message.kind === 'call' && message.callback !== undefined

@@ -75,7 +75,7 @@ export interface WaitRecord extends Common {
   readonly kind: 'wait';
   readonly step: StepIdentity;
   readonly eventId: string;
-  /** As the user wrote it. */
+  /** The time-out as the user wrote it. */
   readonly timeout: string;
   /** Unix milliseconds. */
   readonly deadline: number;

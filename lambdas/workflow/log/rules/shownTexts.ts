@@ -21,7 +21,7 @@ export function bothRedactions(one = noRedaction, other = noRedaction): Redactio
 
 /** Bytes of each text that are kept where all texts together are too long for an answer; a hash always fits. */
 export const longestCutText = 4_096;
-/** Where the texts are this many times too long, no more of them are kept. */
+/** No more texts are kept once they are this many times too long. */
 const hopeless = 8;
 
 /**

@@ -235,12 +235,12 @@ describe('an attempt that is given up while it has a queue’s slot', () => {
     await on.fleet.advance(0);
     await on.emptyQueues();
     const [lease] = (await on.lane('queue', queue))?.leases.values() ?? [];
-    const work = {
+    const job = {
       ...{ kind: 'attempt', accountId: on.account.id, messageId: first, attempt: 0, queue: 'short' },
       admittedTo: { lane: 'queue', name: queue, ticket: lease?.ticket, sentAt: Date.now() },
     };
     on.fleet.hold(false);
-    fixture.standIns.sqs.send('short', JSON.stringify({ ...work, returns: mostFaults, faults: mostFaults }));
+    fixture.standIns.sqs.send('short', JSON.stringify({ ...job, returns: mostFaults, faults: mostFaults }));
     await on.fleet.advance(3_600_000);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);
     expect([...once(to.events)].sort()).toEqual([

@@ -53,7 +53,7 @@ const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpJob>
 
 /** The pumps of a lane that are on their way, which are taken out. */
 const pumpsFor = async ({ name }: LaneKey): Promise<readonly PumpJob[]> =>
-  (await fixture.drain()).flatMap((work) => (work.kind === 'pump' && work.name === name ? [work] : []));
+  (await fixture.drain()).flatMap((job) => (job.kind === 'pump' && job.name === name ? [job] : []));
 
 const enqueue = (name: string, url: string, body: string): Promise<string> =>
   fixture.enqueue(name, url, { retries: '3' }, body);
@@ -113,7 +113,7 @@ describe('a line in which messages wait for months', () => {
     }
 
     await lambdas.resumeQueue(fixture.account, 'patient');
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(bodies);
   });
 });

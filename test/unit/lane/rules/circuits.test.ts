@@ -66,9 +66,9 @@ describe('an attempt at a host', () => {
     // Its grant is not written yet, or its lease has ended.
     const young = arrivalOf('a', { ticket: 't', isYoung: true });
     expect(enterCircuit(lane, young, 20_000).result).toBe('early');
-    const { lane: anew, result } = enterCircuit(lane, arrivalOf('a', { ticket: 't' }), 20_000);
+    const { lane: again, result } = enterCircuit(lane, arrivalOf('a', { ticket: 't' }), 20_000);
     expect(result).toBe('in');
-    expect(anew.leases.get('a')).toEqual({ slots: 1, until: 90_000, ticket: 't' });
+    expect(again.leases.get('a')).toEqual({ slots: 1, until: 90_000, ticket: 't' });
   });
 
   it('that was granted its slot before the circuit was opened again is the next of the line, without its slot', () => {

@@ -30,7 +30,7 @@ beforeEach(async () => {
   await fixture.drain();
   // The process reads and leases what it has for a minute: the account, and a slot of it.
   await send(fixture.receiver.inbox().url, {});
-  await fixture.work();
+  await fixture.doJobs();
   fixture.reset();
   writes.reset();
 });
@@ -38,10 +38,10 @@ beforeEach(async () => {
 /** Delivers the next message, and returns the AWS calls that this took. */
 async function deliverOne(url: string, config?: Readonly<Record<string, string>>) {
   await send(url, config);
-  const { work } = await fixture.receiveAttempt();
+  const { job } = await fixture.receiveAttempt();
   fixture.reset();
   writes.reset();
-  await fixture.deliver(work, false);
+  await fixture.deliver(job, false);
   return fixture.operations();
 }
 
@@ -79,7 +79,7 @@ describe('a message', () => {
     for (let number = 0; number < count; number += 1) await send(target);
     fixture.reset();
     writes.reset();
-    await fixture.work();
+    await fixture.doJobs();
     const waiting = await stores.loadLane(lane);
     expect(waiting && { line: waiting.line.nextPage * pageSize + waiting.line.back.length }).toEqual({
       line: count,
@@ -98,7 +98,7 @@ describe('a message', () => {
     const { pump } = await import('../../../../lambdas/lane/pump.ts');
     const { accountId, name } = lane;
     await pump({ kind: 'pump', accountId, lane: 'circuit', name, dueAt: Date.now() });
-    await fixture.work();
+    await fixture.doJobs();
     expect(writes.unitsIn(fixture.settings.messagesTable)).toBe(count);
     // It leaves, which lets others go. A row with the leases of many in flight is larger than a kilobyte.
     expect(fixture.callsOf('PutItemCommand') - count).toBeLessThanOrEqual(1.2 * count);

@@ -23,16 +23,16 @@ it('a message of a queue whose granted job comes to a worker with a slower clock
   await queues.putQueue(fixture.account, Buffer.from(JSON.stringify({ queueName: name })));
   await queues.pauseQueue(fixture.account, name);
   const messageId = await fixture.enqueue(name, inbox.url);
-  await fixture.work();
+  await fixture.doJobs();
   // It waits in the line, and is granted its slot by a process whose clock is ahead.
   await queues.resumeQueue(fixture.account, name);
   const granted = await fixture.receiveAttempt();
-  expect(granted.work).toMatchObject({ messageId, admittedTo: { lane: 'queue', name } });
+  expect(granted.job).toMatchObject({ messageId, admittedTo: { lane: 'queue', name } });
 
   vi.restoreAllMocks();
-  await fixture.perform(granted.work, { isAgain: false });
+  await fixture.perform(granted.job, { isAgain: false });
   expect(inbox.deliveries).toHaveLength(0);
   setClockAhead(2 * aheadMs);
-  await fixture.work();
+  await fixture.doJobs();
   expect(inbox.deliveries).toHaveLength(1);
 });

@@ -14,7 +14,7 @@ let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
   const [{ lanes }, { endMessage }] = await Promise.all([
-    import('../../../../lambdas/lane/slots/ourLanes.ts'),
+    import('../../../../lambdas/lane/slots/processLanes.ts'),
     import('../../../../lambdas/message/messages.ts'),
   ]);
   return { lanes, endMessage };
@@ -33,9 +33,9 @@ beforeEach(async () => {
 const queue = () => ({ accountId: fixture.account.id, kind: 'queue', name: 'overtaken' }) as const;
 
 /** The job of a message that was cancelled in a page of its queue's line, and whose grant is about to be written. */
-async function cancelledInPage(sentAt: number): Promise<{ work: AttemptJob; write: () => Promise<void> }> {
+async function cancelledInPage(sentAt: number): Promise<{ job: AttemptJob; write: () => Promise<void> }> {
   const messageId = await fixture.enqueue('overtaken', fixture.receiver.inbox().url);
-  const { work } = await fixture.receiveAttempt();
+  const { job } = await fixture.receiveAttempt();
   await fixture.drain();
   const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
   if (history === undefined) throw new Error('The message is gone.');
@@ -50,7 +50,7 @@ async function cancelledInPage(sentAt: number): Promise<{ work: AttemptJob; writ
   });
   await lanes.update(queue(), (lane) => to(lane, undefined));
   return {
-    work: { ...work, admittedTo: { lane: 'queue', name: 'overtaken', ticket: 'late', sentAt } },
+    job: { ...job, admittedTo: { lane: 'queue', name: 'overtaken', ticket: 'late', sentAt } },
     write: () => lanes.update(queue(), (lane) => to(lane, 'late')),
   };
 }
@@ -58,8 +58,8 @@ async function cancelledInPage(sentAt: number): Promise<{ work: AttemptJob; writ
 const slots = async (): Promise<number | undefined> => (await lambdas.loadLane(queue()))?.leases.size;
 
 it('of a cancelled message waits for a write that is a moment late', async () => {
-  const { work, write } = await cancelledInPage(Date.now());
-  const delivered = fixture.deliver(work, false);
+  const { job, write } = await cancelledInPage(Date.now());
+  const delivered = fixture.deliver(job, false);
   await write();
   await delivered;
   expect(await slots()).toBe(0);
@@ -70,7 +70,7 @@ it.each([
   { age: 0, delaySeconds: [1, 2] },
   { age: 4_000, delaySeconds: [4, 5, 6] },
 ])('of a cancelled message comes again soon where the write is late, after $age ms', async (row) => {
-  const { work, write } = await cancelledInPage(Date.now() - row.age);
+  const { job, write } = await cancelledInPage(Date.now() - row.age);
   const delays: unknown[] = [];
   fixture.sqs.middlewareStack.add(
     (next) => (args) => {
@@ -79,14 +79,14 @@ it.each([
     },
     { step: 'initialize', name: 'delays' },
   );
-  await fixture.deliver(work, false);
+  await fixture.deliver(job, false);
   fixture.sqs.middlewareStack.remove('delays');
   expect(row.delaySeconds).toContain(delays[0]);
   await write();
   expect(await slots()).toBe(1);
   await eventually(
     async () => {
-      await fixture.work();
+      await fixture.doJobs();
       return slots();
     },
     (left) => left === 0,
@@ -94,7 +94,7 @@ it.each([
 });
 
 it('is dropped where the write never comes', async () => {
-  const { work } = await cancelledInPage(Date.now() - 61_000);
-  await fixture.deliver(work, false);
+  const { job } = await cancelledInPage(Date.now() - 61_000);
+  await fixture.deliver(job, false);
   expect(await fixture.drain()).toEqual([]);
 });

@@ -115,7 +115,7 @@ describe('a process', () => {
     await second?.release();
   });
 
-  it('has its lease written anew before it hands on a slot when less than 40 s of its 70 s are left', async () => {
+  it('has its lease written again before it hands on a slot when less than 40 s of its 70 s are left', async () => {
     await (await take())?.release();
     expect(lease()?.until).toBe(table.time + 70 * secondMs);
     table.time += 30 * secondMs - 1;

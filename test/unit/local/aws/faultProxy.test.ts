@@ -101,7 +101,7 @@ test('a refusal has its code and its status, and is given before or after the ca
   expect(inQueue()).toBe(1);
 });
 
-test('a connection is lost before the call is made or after, and whoever wants to know is told', async () => {
+test('a connection is lost before the call is made or after, and the test is told', async () => {
   let cuts = 0;
   const cut = (): boolean => {
     cuts += 1;

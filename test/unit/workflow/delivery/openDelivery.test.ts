@@ -70,7 +70,7 @@ describe('a run in one process with its endpoint’s submissions', () => {
       const runId = `wfr_whole_${fate.name}`;
       const inbox = endpointOf(runId);
       await runFixture.start(runId, { details: { url: inbox.url, settings } });
-      await fixture.work(fate);
+      await fixture.doJobs(fate);
       const snapshot = await runFixture.snapshotOf(runId);
       expect(snapshot.state).toBe('RUN_SUCCESS');
       expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
@@ -97,7 +97,7 @@ describe('a delivery', () => {
     const inbox = fixture.receiver.inbox();
     await runFixture.start('wfr_list', { details: { url: inbox.url, features: [] } });
     for (const stepId of [1, 2, 3]) await runFixture.submit('wfr_list', [resultOf(stepId)]);
-    await fixture.work();
+    await fixture.doJobs();
     const lists = inbox.deliveries.map((delivery) => shownIn(delivery).length);
     // Three went to the address of the request, which is nowhere.
     expect(lists).toEqual([1]);
@@ -118,7 +118,7 @@ describe('a delivery', () => {
     await runFixture.start('wfr_reused', { details: { url: before.url } });
     await acts.end('wfr_reused', { cancel: true });
     await runFixture.start('wfr_reused', { details: { url: after.url } });
-    await fixture.work();
+    await fixture.doJobs();
     expect([before.deliveries.length, after.deliveries.length]).toEqual([0, 1]);
     expect((await runFixture.snapshotOf('wfr_reused')).state).toBe('RUN_STARTED');
   });
@@ -126,7 +126,7 @@ describe('a delivery', () => {
   it('that is first, and finds no workflow at its destination, fails the run at once', async () => {
     const inbox = fixture.receiver.inbox();
     await runFixture.start('wfr_wrong', { details: { url: inbox.url } });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
     const [, end] = await acts.records('wfr_wrong');
     expect(end?.kind === 'end' && end.failure?.response.error).toContain(

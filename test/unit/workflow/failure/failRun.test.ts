@@ -62,7 +62,7 @@ const resultsOf = async (runId: string): Promise<number> =>
 describe('a run whose delivery fails', () => {
   it('tells the headers that it forwards, which clients before 1.0 read from there', async () => {
     const { told } = await failing({ forwarded: [['x-tenant', 'acme']] });
-    await fixture.work();
+    await fixture.doJobs();
     expect(JSON.parse(String(told.deliveries[0]?.body))).toMatchObject({
       sourceHeader: { 'X-Tenant': 'acme' },
     });
@@ -73,7 +73,7 @@ describe('a run whose delivery fails', () => {
     async (fate) => {
       await fixture.drain();
       const { runId, parent, messageId, inbox, told } = await failing();
-      await fixture.work(fate);
+      await fixture.doJobs(fate);
       expect(inbox.deliveries.length).toBeLessThanOrEqual(3);
       const kinds = (await acts.records(runId)).map(({ kind }) => kind);
       expect(kinds).toEqual(['start', 'end', 'failureFunction']);
@@ -97,14 +97,14 @@ describe('a run whose delivery fails', () => {
   it('is followed up though its id has another run by the time the work comes again', async () => {
     const { runId, parent, messageId, told } = await failing({ settings: onceOnly });
     // The worker dies right after the end of the run is written: its work comes again when another run has been started.
-    const { work } = await fixture.receiveAttempt();
-    const calls = await callsUntilEnd(work);
+    const { job } = await fixture.receiveAttempt();
+    const calls = await callsUntilEnd(job);
     const other = await failing({ settings: onceOnly });
     const again = await fixture.receiveAttempt();
-    await fixture.underFate(fateAt({ call: calls, when: 'after' }), () => fixture.deliver(again.work, false));
+    await fixture.underFate(fateAt({ call: calls, when: 'after' }), () => fixture.deliver(again.job, false));
     expect((await runFixture.snapshotOf(other.runId)).state).toBe('RUN_FAILED');
     await runFixture.start(other.runId);
-    await fixture.deliver(again.work, true);
+    await fixture.deliver(again.job, true);
     expect(await fixture.deadLettersOf(other.messageId)).toBe(1);
     expect(await acts.listed(other.runId)).toEqual(['RUN_FAILED', 'RUN_STARTED']);
     expect(await resultsOf(other.parent)).toBe(1);
@@ -117,7 +117,7 @@ describe('a run whose delivery fails', () => {
     const { runId, messageId, inbox } = await failing({ settings: onceOnly });
     expect(inbox.deliveries).toHaveLength(0);
     await acts.end(runId, { body: '1' });
-    await fixture.work();
+    await fixture.doJobs();
     expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_SUCCESS' });
     expect(await fixture.deadLettersOf(messageId)).toBe(0);
     expect(inbox.deliveries).toHaveLength(0);
@@ -128,8 +128,8 @@ describe('a run whose delivery fails', () => {
     const { runId, told } = await failing({ settings: onceOnly }, JSON.stringify('x'.repeat(100_000)));
     // Neither the delivery nor the message that tells of its failure can be made without it.
     await acts.loseBodies(runId);
-    for (const work of await fixture.drain()) await giveUp(work, 'faults');
-    await fixture.work();
+    for (const job of await fixture.drain()) await giveUp(job, 'faults');
+    await fixture.doJobs();
     const [, end] = await acts.records(runId);
     expect(end).toMatchObject({ kind: 'end', state: 'RUN_FAILED' });
     expect((await runFixture.snapshotOf(runId)).failureState).toBeUndefined();
@@ -141,7 +141,7 @@ describe('a run whose delivery fails', () => {
 const onceOnly = { maxRetries: 0, labels: [], timeoutMs: 30_000 };
 
 /** Counts the AWS calls up to the record of the end of a run, which is the second conditional put of a failed delivery. */
-async function callsUntilEnd(work: Parameters<Fixture['deliver']>[0]): Promise<number> {
+async function callsUntilEnd(job: Parameters<Fixture['deliver']>[0]): Promise<number> {
   fixture.reset();
   let calls = 0;
   let puts = 0;
@@ -162,7 +162,7 @@ async function callsUntilEnd(work: Parameters<Fixture['deliver']>[0]): Promise<n
     counting,
   );
   try {
-    await fixture.deliver(work, false);
+    await fixture.deliver(job, false);
   } finally {
     fixture.dynamodb.middlewareStack.remove('counting');
   }

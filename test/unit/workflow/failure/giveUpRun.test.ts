@@ -57,7 +57,7 @@ const endUnreadably = (child: string): Promise<void> =>
     response: { at: 'row', deflated: false },
   });
 
-async function endWorkOf(child: string): Promise<Job> {
+async function endJobOf(child: string): Promise<Job> {
   const { createdAt, startSeq } = await runFixture.snapshotOf(child);
   return { kind: 'runEnd', accountId: fixture.account.id, runId: child, createdAt, startSeq };
 }
@@ -98,17 +98,17 @@ describe('the end of an invoked run that cannot be told', () => {
     await endUnreadably(child);
     await acts.end(child);
     setClockAhead(60_000);
-    const works = (await fixture.drain()).filter(({ kind }) => kind !== 'runStart');
-    expect(works).toMatchObject([{ kind: 'runEnd', runId: child }]);
+    const jobs = (await fixture.drain()).filter(({ kind }) => kind !== 'runStart');
+    expect(jobs).toMatchObject([{ kind: 'runEnd', runId: child }]);
   });
 
   it('is a failure for its invoker when it is given up, once, and says why', async () => {
     const { parent, child } = await pair();
     await endUnreadably(child);
-    const work = await endWorkOf(child);
-    await expect(fixture.perform(work, { isAgain: false })).rejects.toThrow('msg_lost');
-    await giveUp(work, 'faults');
-    await giveUp(work, 'faults');
+    const job = await endJobOf(child);
+    await expect(fixture.perform(job, { isAgain: false })).rejects.toThrow('msg_lost');
+    await giveUp(job, 'faults');
+    await giveUp(job, 'faults');
     const [told, ...more] = await toldTo(parent);
     expect(more).toEqual([]);
     expect(told).toMatchObject({ isFailed: true, isCanceled: false });
@@ -119,17 +119,17 @@ describe('the end of an invoked run that cannot be told', () => {
   it('fails its invoker where that cannot be told of a failure either: with a dead letter, and its failure function', async () => {
     const { parent, child, told } = await pair();
     await endUnreadably(child);
-    const work = await endWorkOf(child);
+    const job = await endJobOf(child);
     const isResult = (input: string): boolean =>
       input.includes('"kind":{"S":"steps"}') && input.includes(parent);
-    await failingAt(isResult, () => giveUp(work, 'faults'));
-    await giveUp(work, 'faults');
+    await failingAt(isResult, () => giveUp(job, 'faults'));
+    await giveUp(job, 'faults');
     const end = (await acts.records(parent)).find(({ kind }) => kind === 'end');
     expect(end).toMatchObject({ state: 'RUN_FAILED', failure: { response: { status: 0 } } });
     const failure = end?.kind === 'end' ? end.failure : undefined;
     expect(failure?.response.error).toContain(`failed ${mostFaults} times with the end of the invoked run`);
     expect(await fixture.deadLettersOf(failure?.messageId ?? '')).toBe(1);
-    await fixture.work();
+    await fixture.doJobs();
     expect(new Set(told.deliveries.map(({ headers }) => headers['upstash-message-id'])).size).toBe(1);
     expect(await acts.listed(parent)).toEqual(['RUN_FAILED']);
   });
@@ -154,7 +154,7 @@ describe('an invoker whose URL an earlier release took, and is none', () => {
 });
 
 describe('a start that cannot be finished', () => {
-  const checksIn = (works: readonly Job[]): readonly Job[] => works.filter(({ kind }) => kind === 'runStart');
+  const checksIn = (jobs: readonly Job[]): readonly Job[] => jobs.filter(({ kind }) => kind === 'runStart');
 
   it('fails its run, visibly, where nothing was delivered: at each AWS call of its process', async () => {
     let failed = 0;
@@ -166,13 +166,13 @@ describe('a start that cannot be finished', () => {
       await fixture.underFate(fateAt({ call, when: 'before' }), () => runFixture.start(runId, { details }));
       const isRecorded = (await acts.records(runId)).length > 0;
       setClockAhead(call * 3_600_000);
-      const works = await fixture.drain();
-      for (const work of checksIn(works)) await giveUp(work, 'faults');
+      const jobs = await fixture.drain();
+      for (const job of checksIn(jobs)) await giveUp(job, 'faults');
       if (!isRecorded) continue;
       const { state } = await runFixture.snapshotOf(runId);
-      if (attemptsIn(works).length > 0) continue;
+      if (attemptsIn(jobs).length > 0) continue;
       expect(state).toBe('RUN_FAILED');
-      await fixture.work();
+      await fixture.doJobs();
       expect(told.deliveries.length).toBeGreaterThan(0);
       failed += 1;
     }
@@ -214,21 +214,21 @@ describe('a wait that cannot be ended', () => {
     });
     await fixture.drain();
     const { seq } = await runFixture.snapshotOf(runId);
-    const work: Job = { kind: 'waitTimeout', accountId: fixture.account.id, runId, seq, dueAt: Date.now() };
-    return { runId, work, told };
+    const job: Job = { kind: 'waitTimeout', accountId: fixture.account.id, runId, seq, dueAt: Date.now() };
+    return { runId, job, told };
   };
 
   it('fails its run when it is due and given up', async () => {
-    const { runId, work, told } = await waiting(Date.now() - 1);
-    await giveUp(work, 'faults');
+    const { runId, job, told } = await waiting(Date.now() - 1);
+    await giveUp(job, 'faults');
     expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
-    await fixture.work();
+    await fixture.doJobs();
     expect(told.deliveries.length).toBeGreaterThan(0);
   });
 
   it('goes on where its deadline is still to come', async () => {
-    const { runId, work } = await waiting(Date.now() + 3_600_000);
-    await giveUp(work, 'deaths');
+    const { runId, job } = await waiting(Date.now() + 3_600_000);
+    await giveUp(job, 'deaths');
     expect((await runFixture.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });
@@ -241,7 +241,7 @@ describe('a call whose result cannot be stored', () => {
     await fixture.drain();
     const { messageId } = await acts.call(runId, 1, 'http://127.0.0.1:9/third');
     await fixture.drain();
-    const work: Job = {
+    const job: Job = {
       kind: 'attempt',
       accountId: fixture.account.id,
       messageId,
@@ -250,7 +250,7 @@ describe('a call whose result cannot be stored', () => {
     };
     await failingAt(
       (input) => input.includes('"callResult"'),
-      () => giveUp(work, 'faults'),
+      () => giveUp(job, 'faults'),
     );
     expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
   });

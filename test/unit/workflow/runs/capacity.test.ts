@@ -107,8 +107,8 @@ describe('ten deliveries of 39 MB that one worker gets at once', () => {
         large.push(...(await fixture.drain()).filter(({ kind }) => kind === 'attempt'));
       }
       expect(large).toHaveLength(10);
-      await Promise.all(large.map((work) => fixture.perform(work, { isAgain: false })));
-      await fixture.work();
+      await Promise.all(large.map((job) => fixture.perform(job, { isAgain: false })));
+      await fixture.doJobs();
       counting.close();
       expect(counting.got.filter((bytes) => bytes > 39_000_000)).toHaveLength(10);
       expect(counting.most()).toBeGreaterThan(39_000_000);

@@ -98,7 +98,7 @@ describe('the answer to a call', () => {
     });
     await fixture.drain();
     await acts.call(runId, 1, asked.url, { callback: answers.url });
-    await fixture.work();
+    await fixture.doJobs();
     expect(answers.deliveries).toHaveLength(1);
     const [, step] = stepsOf(await (await openRunLogs(fixture)).runOf(runId));
     expect(step).toMatchObject({ callType: 'fromCallback', state: 'STEP_RETRY', callResponseStatus: 200 });
@@ -111,7 +111,7 @@ describe('the answer to a call', () => {
     await runFixture.start(runId, { details: { url: endpoint } });
     await fixture.drain();
     await acts.call(runId, 1, asked.url, { callback: answers.url });
-    await fixture.work(fate);
+    await fixture.doJobs(fate);
     expect(asked.deliveries.length).toBeLessThanOrEqual(2);
     const ids = new Set(answers.deliveries.map(({ headers }) => headers['upstash-message-id']));
     expect(ids.size).toBe(1);

@@ -62,7 +62,7 @@ describe('the end of a run', () => {
     await runFixture.start('wfr_drop', { details: { url: inbox.url } });
     await runFixture.submit('wfr_drop', [resultOf(1)]);
     await acts.end('wfr_drop', { cancel: true });
-    await fixture.work();
+    await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     expect(await kindsOf('wfr_drop')).toEqual(['start', 'steps', 'end']);
   });

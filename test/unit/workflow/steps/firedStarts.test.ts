@@ -28,10 +28,10 @@ const minuteMs = 60_000;
 let schedules = 0;
 
 /** Does all work that comes in the next minutes. */
-async function workUntil(aheadMs: number): Promise<void> {
+async function doJobsUntil(aheadMs: number): Promise<void> {
   for (let at = 0; at <= aheadMs; at += 1_000) {
     setClockAhead(at);
-    await fixture.work();
+    await fixture.doJobs();
   }
 }
 
@@ -64,10 +64,10 @@ itAtEachDeath(
   async (fate) => {
     const { inbox, fire, states } = await open();
     await fixture.underFate(fate, fire);
-    await workUntil(2 * minuteMs);
+    await doJobsUntil(2 * minuteMs);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(1);
     await fire();
-    await workUntil(4 * minuteMs);
+    await doJobsUntil(4 * minuteMs);
     expect(inbox.deliveries).toHaveLength(1);
     expect(await states()).toEqual(['RUN_STARTED']);
   },

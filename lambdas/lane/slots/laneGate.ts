@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { now } from '../../shared/clock.ts';
 import { processPrefix } from '../lane.ts';
 import { log } from '../../aws/log.ts';
-import { lanes } from './ourLanes.ts';
+import { lanes } from './processLanes.ts';
 import type { Circuits } from './circuits.ts';
 import { createLaneGate } from './acquire.ts';
 import { createProcessSlots } from './processSlots.ts';
@@ -24,7 +24,7 @@ const slots = createProcessSlots({
 
 // Few accounts have circuits, and their code is loaded for the first message that enters one.
 const circuits: Circuits = {
-  enter: async (...attempt) => (await import('./ourCircuits.ts')).circuits.enter(...attempt),
+  enter: async (...attempt) => (await import('./processCircuits.ts')).circuits.enter(...attempt),
 };
 
 export const laneGate = createLaneGate({ lanes, slots, circuits, now, sleep: (ms) => setTimeout(ms) });

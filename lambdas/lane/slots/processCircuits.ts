@@ -4,7 +4,7 @@ import { log } from '../../aws/log.ts';
 import { count } from '../../aws/metrics.ts';
 import { loadLane } from '../store/lanes.ts';
 import { createCircuits } from './circuits.ts';
-import { lanes } from './ourLanes.ts';
+import { lanes } from './processLanes.ts';
 
 export const circuits = createCircuits({
   lanes,

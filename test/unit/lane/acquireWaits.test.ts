@@ -53,11 +53,11 @@ describe('an attempt whose account has no room', () => {
     await fixture.leave(account);
     const admittedTo = fixture.grantOf(attempt);
     expect(admittedTo).toMatchObject({ lane: 'account', name: '' });
-    const passage = await fixture.pass({ ...attempt, admittedTo });
+    const acquired = await fixture.pass({ ...attempt, admittedTo });
     expect(fixture.lane(key).starts).toEqual([{ at: fixture.time, count: 1 }]);
     expect(fixture.leaseOf(key, attempt)?.until).toBeGreaterThanOrEqual(endOfRequest(fixture));
     expect(fixture.leaseOf(account, attempt)).toBeDefined();
-    await passage.release();
+    await acquired.release();
     expect([key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([0, 0]);
   });
 
@@ -133,8 +133,8 @@ describe('an attempt whose host is down', () => {
     await fixture.lanes.update(circuit, (lane) => lane);
     const admittedTo = fixture.grantOf(attempt);
     await fixture.lanes.update(circuit, closeCircuit);
-    const passage = await fixture.pass({ ...attempt, admittedTo });
-    await passage.release();
+    const acquired = await fixture.pass({ ...attempt, admittedTo });
+    await acquired.release();
     expect(fixture.lane(circuit).leases.size).toBe(0);
   });
 

@@ -24,11 +24,11 @@ describe('an attempt that goes on', () => {
     const fixture = new AcquireFixture();
     await fixture.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
     const attempt = attemptOf(1, { queueName: queue.name, flowControl });
-    const passage = await fixture.pass(attempt);
+    const acquired = await fixture.pass(attempt);
     expect(fixture.leaseOf(queue, attempt)?.until).toBeUndefined();
     expect(fixture.leaseOf(key, attempt)?.until).toBe(endOfRequest(fixture));
     expect([...fixture.lane(account).leases.keys()]).toEqual(['process#1']);
-    await passage.release();
+    await acquired.release();
     expect([queue, key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([1, 0, 0]);
   });
 
@@ -36,8 +36,8 @@ describe('an attempt that goes on', () => {
     const fixture = new AcquireFixture();
     const read: string[] = [];
     fixture.onRead = ({ kind }) => read.push(kind);
-    const passage = await fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
-    await passage.release();
+    const acquired = await fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
+    await acquired.release();
     expect(read).toEqual(['account']);
   });
 
@@ -46,20 +46,20 @@ describe('an attempt that goes on', () => {
     const enter = () => fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
     await (await enter()).release();
     expect(fixture.lane(circuit).version).toBe(0);
-    const passage = await enter();
-    passage.report({ says: 'down', status: 503, error: undefined, notBefore: undefined });
-    await passage.release();
+    const acquired = await enter();
+    acquired.report({ says: 'down', status: 503, error: undefined, notBefore: undefined });
+    await acquired.release();
     expect(fixture.lane(circuit).circuit).toMatchObject({ failures: 1, lastStatus: 503 });
   });
 
   it('gives back its slots once, though it is told twice', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { flowControl });
-    const passage = await fixture.pass(attempt);
-    await passage.release();
+    const acquired = await fixture.pass(attempt);
+    await acquired.release();
     const written = fixture.written.length;
     await fixture.lanes.update(key, (lane) => withLease(lane, formatEntry(attempt), { slots: 1 }));
-    await passage.release();
+    await acquired.release();
     expect(fixture.written.length).toBe(written + 1);
   });
 
@@ -90,7 +90,7 @@ describe('an attempt that goes on', () => {
   });
 
   it.each([queue, key, account])(
-    'comes again for a minute while its admission to the $kind is not written, and then arrives anew',
+    'comes again for a minute while its admission to the $kind is not written, and then arrives again',
     async ({ kind, name }) => {
       const fixture = new AcquireFixture();
       const admittedTo = { lane: kind, name, ticket: 'never written', sentAt: fixture.time } as const;
@@ -140,11 +140,11 @@ describe('an attempt whose account takes its time', () => {
   }
 
   it.each([
-    { ms: 100, isCountedAnew: false },
-    { ms: 101, isCountedAnew: true },
-  ])('has a start $ms ms ago counted anew: $isCountedAnew', async ({ ms, isCountedAnew }) => {
+    { ms: 100, isCountedAgain: false },
+    { ms: 101, isCountedAgain: true },
+  ])('has a start $ms ms ago counted again: $isCountedAgain', async ({ ms, isCountedAgain }) => {
     const { starts, startedAt } = await after(ms, { flowControl: rated });
-    expect(starts).toEqual([{ at: isCountedAnew ? startedAt + ms : startedAt, count: 1 }]);
+    expect(starts).toEqual([{ at: isCountedAgain ? startedAt + ms : startedAt, count: 1 }]);
   });
 
   it('has a start that other work may have made counted, too', async () => {
