@@ -115,6 +115,7 @@ export class SvcFunction extends LambdaFunction {
   #connect(network: FunctionNetwork): void {
     const { defaultChild } = this.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);
-    defaultChild.vpcConfig = network;
+    defaultChild.vpcConfig = network.vpcConfig;
+    this.node.addDependency(network.ways);
   }
 }
