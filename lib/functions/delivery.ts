@@ -47,7 +47,7 @@ export class Delivery {
       ...shared,
       queues,
       source: 'dead',
-      maxConcurrency: Math.min(deliveryConcurrency, aloneConcurrency),
+      maxConcurrency: aloneConcurrency,
       handler: 'deliverAlone',
       description: 'Attempts alone what no worker came back from, and fails what kills its worker',
       may: rightsOfAlone(rights),

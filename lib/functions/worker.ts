@@ -9,8 +9,8 @@ interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItsel
   readonly queues: Queues;
   /** The queue that invokes the worker and sets its timing. */
   readonly source: QueueName;
-  /** The most executions at once; as many as Lambda has capacity for when absent. */
-  readonly maxConcurrency?: number;
+  /** The most executions at once; never more than the setting for deliveries. What has no room stays in the queue. */
+  readonly maxConcurrency: number;
 }
 
 /** Makes a worker, with the right to take messages off its queue. */
@@ -32,7 +32,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     batchSize: timing[source].batchSize,
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
-    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    maxConcurrency: Math.min(maxConcurrency, own.settings.deliveryConcurrency),
   });
   return worker;
 }
