@@ -114,7 +114,7 @@ function acceptFindings(api: RestApi, { firewall }: Settings): void {
     accept(
       api.deploymentStage,
       'AwsSolutions-APIG3',
-      'A firewall costs $8 a month, and for each request. Throttles, tokens and limits hold without it; the setting `firewall` ' +
+      'A firewall costs $9 a month, and for each request. Throttles, tokens and limits hold without it; the setting `firewall` ' +
         'puts one before the stage.',
     );
   }
