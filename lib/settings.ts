@@ -4,6 +4,7 @@
  */
 import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as z from 'zod';
 import { isStage, presets, stages } from './presets.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
@@ -69,7 +70,15 @@ const shape = z.strictObject({
   regions: list
     .pipe(
       z
-        .array(z.string().regex(new RegExp(`^${region}$`), 'must be the name of an AWS region'))
+        .array(
+          z
+            .string()
+            .regex(new RegExp(`^${region}$`), 'must be the name of an AWS region')
+            .refine((name) => (RegionInfo.get(name).partition ?? 'aws') === 'aws', {
+              error:
+                'must be a public region of AWS, such as eu-central-1; those of China, GovCloud and other separate clouds are not supported',
+            }),
+        )
         .min(1)
         .refine((regions) => new Set(regions).size === regions.length, 'must not name a region twice'),
     )
