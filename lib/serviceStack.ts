@@ -76,7 +76,7 @@ export class ServiceStack extends Stack {
     this.accounts = new Accounts(this, { ...parts, shared });
     this.counting = new Counting(this, { ...parts, shared });
 
-    if (settings.monitoring) this.monitor(settings, group);
+    if (settings.monitoring !== false) this.monitor(settings, group);
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
     if (publishUrl !== undefined) {

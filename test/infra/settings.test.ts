@@ -116,6 +116,11 @@ describe('the settings of a deployment', () => {
       { stage: 'dev', alarmEmails: 'ops@example.com' },
       /alarmEmails: has addresses, but monitoring is off/,
     ],
+    [
+      'monitoring of another kind',
+      { monitoring: 'some' },
+      /monitoring: must be true, false or essential; given is "some"/,
+    ],
     ['a limit of executions that no AWS account has', { accountConcurrency: '0' }, /accountConcurrency/],
     ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
     ['a part where whole ones count', { throttleRate: '1.5' }, /throttleRate/],
