@@ -3,6 +3,7 @@ import { Names } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
+import { accept } from '../acknowledge.ts';
 import type { Settings } from '../settings.ts';
 
 /** The window in which WAF counts the requests of an address. */
@@ -125,6 +126,11 @@ export function makeFirewall(
       },
     ],
   });
+  accept(
+    acl,
+    'NIST.800.53.R5-WAFv2LoggingEnabled',
+    'Its log would have headers and paths, with tokens in them. CloudWatch has the count of each rule, and the access log each request.',
+  );
   if (forEmulator) return;
   new CfnWebACLAssociation(scope, 'FirewallOfApi', {
     webAclArn: acl.attrArn,

@@ -92,10 +92,23 @@ class Network extends Construct {
     });
     accept(
       vpc,
-      'AwsSolutions-VPC7',
+      ['AwsSolutions-VPC7', 'NIST.800.53.R5-VPCFlowLogsEnabled'],
       'Nothing connects into it, and all that connects out of it are deliveries, of which the log has each attempt. Flow logs ' +
         'would be billed for each connection once more.',
     );
+    accept(
+      vpc,
+      'NIST.800.53.R5-VPCDefaultSecurityGroupClosed',
+      'Nothing in it has the default group: the functions have one of their own. The CDK closes it with a function that would need ' +
+        'rights to change groups.',
+    );
+    for (const subnet of vpc.publicSubnets) {
+      accept(
+        subnet.node.findChild('DefaultRoute'),
+        'NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW',
+        'It is the way of the NAT gateway, which is alone in this subnet, to destinations anywhere.',
+      );
+    }
     const routeTables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId);
     // Gateway endpoints cost nothing, and the NAT gateway does not bill their traffic.
     this.#makeGatewayEndpoints(vpc.vpcId, routeTables);

@@ -1,6 +1,7 @@
 /** A worker: a function that a queue invokes. */
 import type { Stack } from 'aws-cdk-lib';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
 import { type QueueName, type Queues, timing } from '../state/queues.ts';
 import { allow } from '../statements.ts';
@@ -26,7 +27,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   worker.addToRolePolicy(
     allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queueArn),
   );
-  new EventSourceMapping(stack, `${id}Source`, {
+  const mapping = new EventSourceMapping(stack, `${id}Source`, {
     target: worker,
     eventSourceArn: queueArn,
     batchSize: timing[source].batchSize,
@@ -34,5 +35,10 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     reportBatchItemFailures: true,
     maxConcurrency: Math.min(maxConcurrency, own.settings.deliveryConcurrency),
   });
+  accept(
+    mapping,
+    'Serverless-LambdaEventSourceMappingDestination',
+    'Lambda has such destinations for streams. What fails comes again from its queue.',
+  );
   return worker;
 }

@@ -8,6 +8,7 @@ import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import { accept } from '../acknowledge.ts';
 import { alarmList, type LogsOf } from './alarmTable.ts';
 import { metricOf, type Watched } from './alarms.ts';
 import { makeDashboard } from './dashboard.ts';
@@ -24,7 +25,13 @@ export class Monitoring extends Construct {
     const { settings } = watched;
     const { alarmTopic, dashboard, alarm } = namesOf(settings);
     this.topic = this.makeTopic(alarmTopic);
-    for (const address of settings.alarmEmails) this.topic.addSubscription(new EmailSubscription(address));
+    for (const address of settings.alarmEmails) {
+      accept(
+        this.topic.addSubscription(new EmailSubscription(address)),
+        'Serverless-SNSRedrivePolicy',
+        'A mail that is lost would be in a queue that nobody reads. CloudWatch keeps the state of each alarm.',
+      );
+    }
 
     const action = new SnsAction(this.topic);
     const isEssential = settings.monitoring === 'essential';
