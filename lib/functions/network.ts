@@ -5,6 +5,9 @@
  */
 import { Stack } from 'aws-cdk-lib';
 import {
+  CfnRoute,
+  CfnSecurityGroupIngress,
+  CfnSubnetRouteTableAssociation,
   CfnVPCEndpoint,
   IpAddresses,
   type ISecurityGroup,
@@ -17,7 +20,7 @@ import {
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
 import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Construct, type IDependable } from 'constructs';
+import { Construct, DependencyGroup, type IConstruct, type IDependable } from 'constructs';
 import { accept, PatternStatement } from '../acknowledge.ts';
 import { valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
@@ -49,8 +52,15 @@ export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork 
   if (vpcId === undefined && addresses.length === 0) return undefined;
   const network = new Network(stack, 'Network', props);
   const vpcConfig = vpcId === undefined ? network.withAddresses(addresses) : network.inVpc(vpcId);
-  return { vpcConfig, ways: network };
+  return { vpcConfig, ways: new DependencyGroup(...network.node.findAll().filter(isWay)) };
 }
+
+/** What a function does not wait for by itself: it names only its subnets and its groups. */
+const isWay = (construct: IConstruct): boolean =>
+  construct instanceof CfnRoute ||
+  construct instanceof CfnSubnetRouteTableAssociation ||
+  construct instanceof CfnVPCEndpoint ||
+  construct instanceof CfnSecurityGroupIngress;
 
 class Network extends Construct {
   readonly #props: NetworkProps;

@@ -39,9 +39,7 @@ const rightsIn = (actions: unknown, resource: unknown): readonly string[] =>
 /** The resources of the network that a function in it waits for, and those that there are. */
 function waysOf(template: Template) {
   const all = resources(template);
-  const ways = ['Route', 'SubnetRouteTableAssociation', 'NatGateway', 'VPCEndpoint'].map(
-    (type) => `AWS::EC2::${type}`,
-  );
+  const ways = ['Route', 'SubnetRouteTableAssociation', 'VPCEndpoint'].map((type) => `AWS::EC2::${type}`);
   const there = [...all].filter(([, { Type }]) => ways.includes(Type)).map(([id]) => id);
   const awaited = [...all.values()].flatMap(({ Type, Properties, DependsOn }) =>
     Type === 'AWS::Lambda::Function' && Properties['VpcConfig'] !== undefined
@@ -190,8 +188,8 @@ describe('with fixed addresses', () => {
 
   it('functions move in after its routes and endpoints are there: they would reach nothing before', () => {
     const { there, awaited } = waysOf(service);
-    // For each of four subnets a route and its table, two gateways, two endpoints.
-    expect(there).toHaveLength(12);
+    // For each of four subnets a route and its table, and two endpoints.
+    expect(there).toHaveLength(10);
     expect(awaited).toEqual(delivery.map(() => there));
   });
 
