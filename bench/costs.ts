@@ -5,6 +5,7 @@ import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
 import { firstMessages, measureCpu, measureUrlLogBytes, onTheWay, type CpuTime } from './cpu.ts';
 import { assumed, estimate, type Estimate } from './estimate.ts';
 import { jsonBodyName } from './events.ts';
+import { idleBills, printIdle } from './idle.ts';
 import type { Part } from './options.ts';
 import { dollarsPerMillion, pricedOn } from './prices.ts';
 import { dollars, printBill } from './printBill.ts';
@@ -225,6 +226,7 @@ export async function measureCosts(parts: readonly Part[]): Promise<readonly str
     await fixture.close();
   }
   if (isWanted('lanes')) printLaneSpeeds(await measureLaneSpeed());
+  if (isWanted('idle')) printIdle(idleBills());
   if (isWanted('console')) missed.push(...printConsole(measureConsole()));
   return missed;
 }

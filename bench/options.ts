@@ -2,8 +2,8 @@
 import { Argument, Option } from '@commander-js/extra-typings';
 import { command, Ending, parse, textLike } from '../bin/commandLine.ts';
 
-/** Messages without lanes, lanes, runs of workflows, or the console. */
-export const parts = ['messages', 'lanes', 'workflows', 'console'] as const;
+/** Messages without lanes, lanes, runs of workflows, the console, or a deployment that nobody uses. */
+export const parts = ['messages', 'lanes', 'workflows', 'console', 'idle'] as const;
 export type Part = (typeof parts)[number];
 
 export type Task =
@@ -22,7 +22,7 @@ export function parseOptions(args: readonly string[]): Task {
       .addArgument(
         new Argument(
           '[part]',
-          'what this costs, and nothing else; without a part or a flag all four',
+          'what this costs, and nothing else; without a part or a flag all of them',
         ).choices(parts),
       )
       .addOption(

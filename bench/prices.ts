@@ -1,6 +1,6 @@
 /**
  * Public list prices of AWS in us-east-1, in dollars per million units: the first tier, without free allowances and
- * discounts. No other file has a price.
+ * discounts. What is billed by the month, such as a secret, has the price of a month. No other file has a price.
  */
 
 export interface Price {
@@ -40,6 +40,16 @@ export const prices = {
   secretRead: { unit: 'secret read', dollarsPerMillion: 5, source: 'AWS Secrets Manager pricing' },
   /** A gigabyte of memory of a function, for a second that it runs. */
   lambdaGbSecond: { unit: 'GB-second', dollarsPerMillion: 13.3334, source: 'AWS Lambda pricing, arm64' },
+  alarmMetric: {
+    unit: 'alarm metric',
+    dollarsPerMillion: 100_000,
+    source: 'Amazon CloudWatch pricing, alarms',
+  },
+  dashboard: { unit: 'dashboard', dollarsPerMillion: 3_000_000, source: 'Amazon CloudWatch pricing' },
+  kmsKey: { unit: 'key', dollarsPerMillion: 1_000_000, source: 'AWS KMS pricing, before its first rotation' },
+  secret: { unit: 'secret', dollarsPerMillion: 400_000, source: 'AWS Secrets Manager pricing' },
+  webAcl: { unit: 'web ACL', dollarsPerMillion: 5_000_000, source: 'AWS WAF pricing' },
+  webAclRule: { unit: 'rule', dollarsPerMillion: 1_000_000, source: 'AWS WAF pricing' },
   logGb: { unit: 'GB', dollarsPerMillion: 500_000, source: 'Amazon CloudWatch pricing, logs collected' },
 } as const satisfies Record<string, Price>;
 

@@ -1,5 +1,5 @@
 /**
- * Accepts findings of cdk-nag (its pack AwsSolutions). Each is accepted where its construct is made, in the CDK's own way, so an
+ * Accepts findings of cdk-nag (its packs AwsSolutions, Serverless and NIST 800-53 r5). Each is accepted where its construct is made, in the CDK's own way, so an
  * organisation that checks the app with cdk-nag gets what is not accepted, and nothing else. A test fails on every other
  * finding, and on every acceptance that no finding needs any more.
  */
@@ -10,12 +10,31 @@ import type { IConstruct } from 'constructs';
 import * as z from 'zod';
 
 /**
- * Accepts a finding in a construct, or in what is below it.
+ * Accepts findings in a construct, or in what is below it.
  *
- * @param rule with the finding in brackets, where a rule can find several things in one resource
+ * @param rules that find the same thing; with the finding in brackets, where a rule can find several things in one resource
  */
-export function accept(construct: IConstruct, rule: string, reason: string): void {
-  Validations.of(construct).acknowledge({ id: rule, reason });
+export function accept(construct: IConstruct, rules: string | readonly string[], reason: string): void {
+  for (const id of [rules].flat()) Validations.of(construct).acknowledge({ id, reason });
+}
+
+/** Accepts that CloudWatch Logs encrypts a log with its own key. */
+export function acceptLog(log: IConstruct): void {
+  accept(
+    log,
+    'NIST.800.53.R5-CloudWatchLogGroupEncrypted',
+    'CloudWatch Logs encrypts it with a key of its own, and it has no token, key, body or query in it. A key of the operator would ' +
+      'be one that nothing works without.',
+  );
+}
+
+/** Accepts that the rights of a role stand in a policy of its own. */
+export function acceptOwnPolicy(role: IConstruct): void {
+  accept(
+    role,
+    'NIST.800.53.R5-IAMNoInlinePolicy',
+    'The role is for one purpose, and nobody else may have its rights. A managed policy could be attached to others.',
+  );
 }
 
 /** Allows actions on resources that a pattern names, which a role accepts for the reason. */

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import { Accounts } from './functions/accounts.ts';
 import { makeApi, makeGatewayLogRole } from './api/api.ts';
 import { Counting } from './functions/counting.ts';
-import { Delivery } from './functions/delivery.ts';
+import { Delivery, rightsOfAlone } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
 import type { CodeOf } from './functions/function.ts';
 import { MessagingApi } from './api/messagingApi.ts';
@@ -70,13 +70,13 @@ export class ServiceStack extends Stack {
     };
     this.messagingApi = new MessagingApi(this, { ...parts, made });
     const { publishUrl, shared } = this.messagingApi;
-    const network = makeNetwork(this, resources);
+    const network = makeNetwork(this, { settings, may: rightsOfAlone(parts.rights) });
     this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network } });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
     this.accounts = new Accounts(this, { ...parts, shared });
     this.counting = new Counting(this, { ...parts, shared });
 
-    if (settings.monitoring) this.monitor(settings, group);
+    if (settings.monitoring !== false) this.monitor(settings, group);
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
     if (publishUrl !== undefined) {

@@ -4,6 +4,7 @@
  */
 import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as z from 'zod';
 import { isStage, presets, stages } from './presets.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
@@ -28,10 +29,8 @@ const items = (value: unknown): unknown =>
 /** A list, or the same list as text with commas. */
 const list = z.preprocess(items, z.array(z.string().min(1)));
 
-const flag = z.preprocess(
-  (value) => (value === 'true' ? true : value === 'false' ? false : value),
-  z.boolean(),
-);
+const asFlag = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);
+const flag = z.preprocess(asFlag, z.boolean());
 
 const number = <T extends z.ZodType>(type: T) =>
   z.preprocess(
@@ -69,7 +68,15 @@ const shape = z.strictObject({
   regions: list
     .pipe(
       z
-        .array(z.string().regex(new RegExp(`^${region}$`), 'must be the name of an AWS region'))
+        .array(
+          z
+            .string()
+            .regex(new RegExp(`^${region}$`), 'must be the name of an AWS region')
+            .refine((name) => (RegionInfo.get(name).partition ?? 'aws') === 'aws', {
+              error:
+                'must be a public region of AWS, such as eu-central-1; those of China, GovCloud and other separate clouds are not supported',
+            }),
+        )
         .min(1)
         .refine((regions) => new Set(regions).size === regions.length, 'must not name a region twice'),
     )
@@ -122,8 +129,16 @@ const shape = z.strictObject({
    * is, but some organisations forbid such URLs, so the default is none.
    */
   publishUrl: flag.default(false),
-  /** Whether each region has a dashboard, alarms with a topic, and saved queries. They cost some dollars a month, used or not. */
-  monitoring: flag.default(true),
+  /**
+   * Whether each region has a dashboard, alarms with a topic, and saved queries, or the essential alarms only: see
+   * `alarmTable.ts`. They cost some dollars a month, used or not.
+   */
+  monitoring: z
+    .preprocess(
+      asFlag,
+      z.union([z.boolean(), z.literal('essential')], { error: 'must be true, false or essential' }),
+    )
+    .default(true),
   /**
    * Whether to leave out what emulators lack: saved queries, alarms on expressions over several metrics, and the connection of the
    * firewall to the APIs.
@@ -197,7 +212,7 @@ const together = shape.superRefine((settings, context) => {
         refuse(name, `names ${place}, which is not one of the regions: ${settings.regions.join(', ')}`);
     }
   }
-  if (settings.alarmEmails.length > 0 && !settings.monitoring)
+  if (settings.alarmEmails.length > 0 && settings.monitoring === false)
     refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
   for (const place of new Set(placesIn(settings.domains))) {
     if (valuesIn(settings.domains, place).length > 1) refuse('domains', `has two names for ${place}`);

@@ -63,10 +63,11 @@ export class StateStack extends Stack {
         { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
     });
+    acceptPlainBucket(bucket);
     if (!settings.retain) {
       accept(
         bucket,
-        'AwsSolutions-S1',
+        ['AwsSolutions-S1', 'NIST.800.53.R5-S3BucketLoggingEnabled'],
         'Without `retain` everything goes with its stack, and S3 deletes no bucket that has something in it. Access logs come ' +
           'for hours after the last request, so their bucket would stay.',
       );
@@ -77,12 +78,14 @@ export class StateStack extends Stack {
   /** Makes the bucket to which S3 logs the accesses to another, and keeps them for as long as other logs. */
   private makeAccessLog(settings: Settings): Bucket {
     const days = settings.logRetentionDays;
-    return new Bucket(this, 'BodiesAccessLog', {
+    const bucket = new Bucket(this, 'BodiesAccessLog', {
       ...privately(settings),
       ...(days !== RetentionDays.INFINITE && {
         lifecycleRules: [{ id: 'expiry', expiration: Duration.days(days) }],
       }),
     });
+    acceptPlainBucket(bucket);
+    return bucket;
   }
 
   /**
@@ -127,11 +130,36 @@ export class StateStack extends Stack {
       'People and scripts know this password, and a new one would lock them out at a time they do not know. ' +
         'An operator sets it with one command and no deployment: docs/deploy.md.',
     );
+    for (const secret of [masterSecret, managementSecret]) acceptAccountKey(secret);
   }
 }
 
 /** cdk-nag finds a secret that nothing renews. */
-const noRotation = 'AwsSolutions-SMG4';
+const noRotation = ['AwsSolutions-SMG4', 'NIST.800.53.R5-SecretsManagerRotationEnabled'] as const;
+
+/** Accepts what cdk-nag finds in a bucket whose objects are written once and end by their age. */
+function acceptPlainBucket(bucket: Bucket): void {
+  accept(
+    bucket,
+    ['NIST.800.53.R5-S3BucketVersioningEnabled', 'NIST.800.53.R5-S3BucketReplicationEnabled'],
+    'An object is written once and never changed, and regions share no messages. S3 keeps each object in three zones.',
+  );
+  accept(
+    bucket,
+    'NIST.800.53.R5-S3DefaultEncryptionKMS',
+    'S3 encrypts with keys of its own. A key of the operator would cost a call for each body, and bodies would be lost with it.',
+  );
+}
+
+/** Accepts that Secrets Manager encrypts a secret with the key of the AWS account. */
+function acceptAccountKey(secret: Secret): void {
+  accept(
+    secret,
+    'NIST.800.53.R5-SecretsManagerUsingKMSKey',
+    'Secrets Manager encrypts it with a key of the AWS account, and the functions’ roles bound who reads it. A key of its own would ' +
+      'cost $1 a month in each region, and the secret would be lost with it.',
+  );
+}
 
 /** The properties of all buckets: they are encrypted, and closed to the public and to plain HTTP. */
 const privately = ({ retain }: Settings): BucketProps => ({

@@ -228,6 +228,15 @@ export const deliveryConcurrency = 300;
 /** The same maximum for the function behind the queue `dead`, which has little to do. */
 export const aloneConcurrency = 20;
 
+/**
+ * The same maximum for the function behind the queue of fires: schedules that fire together at a full hour wait for each other, and
+ * not the requests of the API.
+ */
+export const fireConcurrency = 50;
+
+/** The same maximum for the function that follows changes of accounts, which are few. */
+export const followConcurrency = 10;
+
 /** The bounds that Lambda sets for the maximum concurrency of a queue. */
 export const leastConcurrency = 2;
 export const mostConcurrency = 1_000;

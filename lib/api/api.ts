@@ -25,7 +25,8 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type ApiFunction, gatewayPath, isShared, type Route } from '../../lambdas/http/routes.ts';
 import { apiFunctionTimeoutSeconds } from '../../lambdas/aws/resources.ts';
-import { accept } from '../acknowledge.ts';
+import { accept, acceptLog } from '../acknowledge.ts';
+import { notTraced } from '../functions/function.ts';
 import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed, refusalBody } from './gatewayAnswers.ts';
 import { makeDomain } from './customDomain.ts';
 import { makeFirewall } from './firewall.ts';
@@ -91,6 +92,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
     },
   });
   api.node.tryRemoveChild('Endpoint'); // The CDK's own output: our URL with a slash at its end.
+  acceptLog(accessLog);
   addGatewayAnswers(api, props.ownAnswers);
   acceptFindings(api, settings);
   const { region, urlSuffix } = Stack.of(scope);
@@ -103,7 +105,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   return { api, host, url: domain === undefined ? `https://${host}/${stageName}` : `https://${domain}` };
 }
 
-function acceptFindings(api: RestApi, { firewall }: Settings): void {
+function acceptFindings(api: RestApi, { firewall, tracing }: Settings): void {
   accept(
     api,
     'AwsSolutions-APIG2',
@@ -113,17 +115,28 @@ function acceptFindings(api: RestApi, { firewall }: Settings): void {
   if (!firewall) {
     accept(
       api.deploymentStage,
-      'AwsSolutions-APIG3',
-      'A firewall costs $8 a month, and for each request. Throttles, tokens and limits hold without it; the setting `firewall` ' +
+      ['AwsSolutions-APIG3', 'NIST.800.53.R5-APIGWAssociatedWithWAF'],
+      'A firewall costs $9 a month, and for each request. Throttles, tokens and limits hold without it; the setting `firewall` ' +
         'puts one before the stage.',
     );
   }
   accept(
     api.deploymentStage,
-    'AwsSolutions-APIG6',
+    ['AwsSolutions-APIG6', 'NIST.800.53.R5-APIGWExecutionLoggingEnabled'],
     'Execution logs have paths and queries, and so the destinations and tokens in them. The access log has a line for each ' +
       'request, without either.',
   );
+  accept(
+    api.deploymentStage,
+    'NIST.800.53.R5-APIGWCacheEnabledAndEncrypted',
+    'Answers are those of one account and of this moment: a cache would show them to others, and later.',
+  );
+  accept(
+    api.deploymentStage,
+    'NIST.800.53.R5-APIGWSSLEnabled',
+    'A client certificate is for servers that anybody can call. The functions let only this API invoke them.',
+  );
+  if (!tracing) accept(api.deploymentStage, 'Serverless-APIGWXrayEnabled', notTraced);
 }
 
 /**

@@ -3,35 +3,38 @@ import { Names } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
+import { accept } from '../acknowledge.ts';
 import type { Settings } from '../settings.ts';
 
 /** The window in which WAF counts the requests of an address. */
 const windowSeconds = 300;
 
-/** AWS's own rules, some of which only count their matches. */
-interface RuleGroup {
-  readonly name: string;
-  readonly onlyCounted: readonly string[];
-}
+const knownBadInputs = 'AWSManagedRulesKnownBadInputsRuleSet';
 
 /**
- * AWS's rules that fit an API whose requests carry other people's content. A body is a message for somebody else and may be
- * anything, and so is the path, in which a destination stands: rules that inspect these only count. The core rule set is left out,
- * because most of it inspects them: it refuses bodies beyond 8 KB and every path that has a URL of an IP address.
+ * The labels by which requests are refused that look like attacks on the service itself. A body is a message for somebody else and may
+ * be anything, and so are the path and the query, in which a destination stands: rules that inspect these only count. The core
+ * rule set is left out, because most of it inspects them: it refuses bodies beyond 8 KB and every path that has a URL of an IP
+ * address. The labels are those of "Baseline rule groups" in the guide of AWS WAF.
  */
-const ruleGroups: readonly RuleGroup[] = [
-  { name: 'AWSManagedRulesAmazonIpReputationList', onlyCounted: [] },
-  {
-    name: 'AWSManagedRulesKnownBadInputsRuleSet',
-    onlyCounted: [
-      'JavaDeserializationRCE_BODY',
-      'JavaDeserializationRCE_URIPATH',
-      'Log4JRCE_BODY',
-      'Log4JRCE_URIPATH',
-      'ExploitablePaths_URIPATH',
-    ],
-  },
-];
+const refused = [
+  'JavaDeserializationRCE_Header',
+  'Log4JRCE_Header',
+  'Host_Localhost_Header',
+  'Propfind_Method',
+] as const;
+
+/** The other rules of the group. AWS WAF ends a group at its first rule that blocks; one that counts hides no label after it. */
+const onlyCounted = [
+  'JavaDeserializationRCE_BODY',
+  'JavaDeserializationRCE_URIPATH',
+  'JavaDeserializationRCE_QUERYSTRING',
+  'Log4JRCE_BODY',
+  'Log4JRCE_URIPATH',
+  'Log4JRCE_QUERYSTRING',
+  'ReactJSRCE_BODY',
+  'ExploitablePaths_URIPATH',
+] as const;
 
 /** The answer over the limit is the same as the gateway's: see `gatewayAnswers.ts`. */
 const tooMany = {
@@ -84,22 +87,50 @@ export function makeFirewall(
         },
         visibilityConfig: seen(`${prefix}-too-many-requests`),
       },
-      ...ruleGroups.map(({ name, onlyCounted }, at) => ({
-        name,
-        priority: at + 1,
+      {
+        name: 'AWSManagedRulesAmazonIpReputationList',
+        priority: 1,
+        // It knows addresses only.
+        statement: {
+          managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
+        },
+        overrideAction: { none: {} },
+        visibilityConfig: seen(`${prefix}-AWSManagedRulesAmazonIpReputationList`),
+      },
+      {
+        name: knownBadInputs,
+        priority: 2,
         statement: {
           managedRuleGroupStatement: {
             vendorName: 'AWS',
-            name,
+            name: knownBadInputs,
             ruleActionOverrides: onlyCounted.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
           },
         },
-        // The group's own actions apply.
-        overrideAction: { none: {} },
-        visibilityConfig: seen(`${prefix}-${name}`),
-      })),
+        // AWS adds rules to the group: whatever it has, it only labels. So no version of it is pinned, which would expire.
+        overrideAction: { count: {} },
+        visibilityConfig: seen(`${prefix}-${knownBadInputs}`),
+      },
+      {
+        name: 'KnownAttacks',
+        priority: 3,
+        statement: {
+          orStatement: {
+            statements: refused.map((label) => ({
+              labelMatchStatement: { scope: 'LABEL', key: `awswaf:managed:aws:known-bad-inputs:${label}` },
+            })),
+          },
+        },
+        action: { block: {} },
+        visibilityConfig: seen(`${prefix}-known-attacks`),
+      },
     ],
   });
+  accept(
+    acl,
+    'NIST.800.53.R5-WAFv2LoggingEnabled',
+    'Its log would have headers and paths, with tokens in them. CloudWatch has the count of each rule, and the access log each request.',
+  );
   if (forEmulator) return;
   new CfnWebACLAssociation(scope, 'FirewallOfApi', {
     webAclArn: acl.attrArn,

@@ -1,5 +1,6 @@
 /** The worker that updates a region after an account was changed. */
 import type { Stack } from 'aws-cdk-lib';
+import { followConcurrency } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
 import type { Queues } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
@@ -20,6 +21,7 @@ export class Accounts {
       ...shared,
       queues,
       source: 'accountChanges',
+      maxConcurrency: followConcurrency,
       handler: 'followAccount',
       description: 'Brings a region in line with an account that was changed',
       may: [

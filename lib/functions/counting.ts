@@ -3,6 +3,7 @@ import { Duration, type Stack } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { timers } from '../../lambdas/aws/resources.ts';
+import { accept } from '../acknowledge.ts';
 import { type SharedProps, SvcFunction } from './function.ts';
 import type { Rights } from './rights.ts';
 
@@ -29,6 +30,7 @@ export class Counting {
       schedule: Schedule.rate(Duration.hours(everyHours)),
       targets: [{ bind: () => ({ arn: this.countOutcomes.functionArn }) }],
     });
+    accept(rule, 'Serverless-EventBusDLQ', 'The next hour counts what this one did not.');
     this.countOutcomes.addPermission('Rule', {
       principal: new ServicePrincipal('events.amazonaws.com'),
       sourceArn: rule.ruleArn,

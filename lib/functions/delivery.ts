@@ -47,11 +47,10 @@ export class Delivery {
       ...shared,
       queues,
       source: 'dead',
-      maxConcurrency: Math.min(deliveryConcurrency, aloneConcurrency),
+      maxConcurrency: aloneConcurrency,
       handler: 'deliverAlone',
       description: 'Attempts alone what no worker came back from, and fails what kills its worker',
-      // A message that meets an outage is sent again to its own queue; the others may send to theirs anyway.
-      may: [...may, rights.send('dead')],
+      may: rightsOfAlone(rights),
     });
   }
 }
@@ -70,4 +69,11 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.on('lanes', 'DeleteItem'),
   rights.onBodies('GetObject', 'PutObject'),
   rights.seeMissingBodies(),
+];
+
+/** The rights of the function that delivers alone. They include those of the others. */
+export const rightsOfAlone = (rights: Rights): readonly PolicyStatement[] => [
+  ...rightsOfDelivery(rights),
+  // A message that meets an outage is sent again to its own queue; the others may send to theirs anyway.
+  rights.send('dead'),
 ];

@@ -17,7 +17,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { functionMemoryMb } from '../../lambdas/aws/resources.ts';
 import type { Environment } from '../../lambdas/aws/settings.ts';
-import { accept, PatternStatement } from '../acknowledge.ts';
+import { accept, acceptLog, acceptOwnPolicy, PatternStatement } from '../acknowledge.ts';
 import type { FunctionEnvironment } from './environment.ts';
 import { connectToVpc, type FunctionNetwork } from './network.ts';
 import type { Settings } from '../settings.ts';
@@ -56,6 +56,33 @@ export interface SvcFunctionProps extends SharedProps {
 const applicationLogLevel = ({ logLevel }: Settings): ApplicationLogLevel =>
   ['TRACE', 'DEBUG'].includes(logLevel) ? ApplicationLogLevel[logLevel] : ApplicationLogLevel.INFO;
 
+/** The reason why cdk-nag's findings about traces are accepted. */
+export const notTraced = 'X-Ray is billed by the trace. The setting `tracing` turns it on.';
+
+function acceptFindings(fn: SvcFunction, { network, reservedConcurrency, settings }: SvcFunctionProps): void {
+  accept(
+    fn,
+    ['Serverless-LambdaDLQ', 'NIST.800.53.R5-LambdaDLQ'],
+    'An invocation that fails is answered with an error, comes again from its queue, or is made up for by the next of its timer.',
+  );
+  if (reservedConcurrency === undefined) {
+    accept(
+      fn,
+      'NIST.800.53.R5-LambdaConcurrency',
+      'Reserved executions are taken from all other functions of the AWS account. Queues bound how many they invoke, and a throttle ' +
+        'the requests; the setting `publishConcurrency` reserves some for publishing.',
+    );
+  }
+  if (network === undefined) {
+    accept(
+      fn,
+      'NIST.800.53.R5-LambdaInsideVPC',
+      'It reaches AWS and public hosts only. The settings `vpcs` and `fixedAddresses` put the delivery functions into a VPC.',
+    );
+  }
+  if (!settings.tracing) accept(fn, 'Serverless-LambdaTracing', notTraced);
+}
+
 export class SvcFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
     const { settings } = props;
@@ -65,6 +92,8 @@ export class SvcFunction extends LambdaFunction {
     });
     // A role made here comes without the managed policy for logging, which allows every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    acceptLog(logGroup);
+    acceptOwnPolicy(role);
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
     for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
       role.addToPolicy(statement);
@@ -109,12 +138,14 @@ export class SvcFunction extends LambdaFunction {
       systemLogLevelV2: SystemLogLevel.WARN,
     });
     if (props.network !== undefined) this.#connect(props.network);
+    acceptFindings(this, props);
   }
 
   /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */
   #connect(network: FunctionNetwork): void {
     const { defaultChild } = this.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);
-    defaultChild.vpcConfig = network;
+    defaultChild.vpcConfig = network.vpcConfig;
+    this.node.addDependency(network.ways);
   }
 }

@@ -5,6 +5,9 @@
  */
 import { Stack } from 'aws-cdk-lib';
 import {
+  CfnRoute,
+  CfnSecurityGroupIngress,
+  CfnSubnetRouteTableAssociation,
   CfnVPCEndpoint,
   IpAddresses,
   type ISecurityGroup,
@@ -17,29 +20,25 @@ import {
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
 import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { IBucket } from 'aws-cdk-lib/aws-s3';
-import { Construct } from 'constructs';
+import { Construct, DependencyGroup, type IConstruct, type IDependable } from 'constructs';
 import { accept, PatternStatement } from '../acknowledge.ts';
-import { namesOf, secretArn } from '../names.ts';
-import type { Queues } from '../state/queues.ts';
 import { valuesIn } from '../regional.ts';
-import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
-import { allow } from '../statements.ts';
-import type { Tables } from '../state/tables.ts';
 
-/** The network of a function, as Lambda's settings. */
+/** The network of a function. */
 export interface FunctionNetwork {
-  readonly subnetIds: string[];
-  readonly securityGroupIds: string[];
+  /** The network as Lambda's settings. */
+  readonly vpcConfig: { readonly subnetIds: string[]; readonly securityGroupIds: string[] };
+  /** The routes and endpoints: before they exist, a function in these subnets reaches nothing. */
+  readonly ways: IDependable;
 }
+
+type VpcConfig = FunctionNetwork['vpcConfig'];
 
 interface NetworkProps {
   readonly settings: Settings;
-  readonly tables: Tables;
-  readonly bodies: IBucket;
-  readonly queues: Queues;
-  readonly scheduleGroup: ScheduleGroup;
+  /** All rights of the functions in the network. Endpoints let through what these allow. */
+  readonly may: readonly PolicyStatement[];
 }
 
 /** The only port of AWS and of the interface endpoints. */
@@ -50,10 +49,18 @@ export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork 
   const { settings } = props;
   const [vpcId] = valuesIn(settings.vpcs, stack.region);
   const addresses = valuesIn(settings.fixedAddresses, stack.region);
-  if (vpcId !== undefined) return new Network(stack, 'Network', props).inVpc(vpcId);
-  if (addresses.length > 0) return new Network(stack, 'Network', props).withAddresses(addresses);
-  return undefined;
+  if (vpcId === undefined && addresses.length === 0) return undefined;
+  const network = new Network(stack, 'Network', props);
+  const vpcConfig = vpcId === undefined ? network.withAddresses(addresses) : network.inVpc(vpcId);
+  return { vpcConfig, ways: new DependencyGroup(...network.node.findAll().filter(isWay)) };
 }
+
+/** What a function does not wait for by itself: it names only its subnets and its groups. */
+const isWay = (construct: IConstruct): boolean =>
+  construct instanceof CfnRoute ||
+  construct instanceof CfnSubnetRouteTableAssociation ||
+  construct instanceof CfnVPCEndpoint ||
+  construct instanceof CfnSecurityGroupIngress;
 
 class Network extends Construct {
   readonly #props: NetworkProps;
@@ -64,7 +71,7 @@ class Network extends Construct {
   }
 
   /** A VPC of the operator. */
-  inVpc(vpcId: string): FunctionNetwork {
+  inVpc(vpcId: string): VpcConfig {
     const { settings } = this.#props;
     const values = (list: readonly string[]): string[] => [...valuesIn(list, Stack.of(this).region)];
     const vpc = Vpc.fromVpcAttributes(this, 'Vpc', {
@@ -82,7 +89,7 @@ class Network extends Construct {
   }
 
   /** Makes a VPC with nothing else in it, which reaches the internet through a NAT gateway for each address. */
-  withAddresses(addresses: readonly string[]): FunctionNetwork {
+  withAddresses(addresses: readonly string[]): VpcConfig {
     const vpc = new Vpc(this, 'Vpc', {
       // Nothing is ever connected to this network, so any private range fits.
       ipAddresses: IpAddresses.cidr('10.0.0.0/22'),
@@ -95,10 +102,23 @@ class Network extends Construct {
     });
     accept(
       vpc,
-      'AwsSolutions-VPC7',
+      ['AwsSolutions-VPC7', 'NIST.800.53.R5-VPCFlowLogsEnabled'],
       'Nothing connects into it, and all that connects out of it are deliveries, of which the log has each attempt. Flow logs ' +
         'would be billed for each connection once more.',
     );
+    accept(
+      vpc,
+      'NIST.800.53.R5-VPCDefaultSecurityGroupClosed',
+      'Nothing in it has the default group: the functions have one of their own. The CDK closes it with a function that would need ' +
+        'rights to change groups.',
+    );
+    for (const subnet of vpc.publicSubnets) {
+      accept(
+        subnet.node.findChild('DefaultRoute'),
+        'NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW',
+        'It is the way of the NAT gateway, which is alone in this subnet, to destinations anywhere.',
+      );
+    }
     const routeTables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId);
     // Gateway endpoints cost nothing, and the NAT gateway does not bill their traffic.
     this.#makeGatewayEndpoints(vpc.vpcId, routeTables);
@@ -108,7 +128,10 @@ class Network extends Construct {
     };
   }
 
-  /** Allows no connections to the functions, and theirs to the ports of destinations only. */
+  /**
+   * Allows no connections to the functions, and theirs to the ports of destinations only. Names are looked up all the same: security
+   * groups do not apply to the VPC's resolver ("Secure your Amazon VPC DNS resolution with Amazon Route 53 Resolver DNS Firewall").
+   */
   #groupOfFunctions(vpc: IVpc): ISecurityGroup {
     const group = new SecurityGroup(this, 'Functions', {
       vpc,
@@ -122,21 +145,16 @@ class Network extends Construct {
   }
 
   #makeGatewayEndpoints(vpcId: string, routeTableIds: readonly string[]): void {
-    const { tables, bodies } = this.#props;
-    const arns = Object.values(tables).map(({ tableArn }) => tableArn);
-    const indexes = arns.map((arn) => `${arn}/index/*`);
-    const gateway = (service: 'dynamodb' | 's3', statement: PolicyStatement) =>
+    for (const service of ['dynamodb', 's3']) {
       new CfnVPCEndpoint(this, `${service}Endpoint`, {
-        ...this.#serviceOf(vpcId, service, [statement]),
+        ...this.#serviceOf(vpcId, service),
         vpcEndpointType: 'Gateway',
         routeTableIds: [...routeTableIds],
       });
-    gateway('dynamodb', allow(['dynamodb:*'], ...arns, ...indexes));
-    gateway('s3', allow(['s3:*'], bodies.bucketArn, bodies.arnForObjects('*')));
+    }
   }
 
-  #makeInterfaceEndpoints(vpc: IVpc, { subnetIds, securityGroupIds }: FunctionNetwork): void {
-    const { queues, scheduleGroup, settings } = this.#props;
+  #makeInterfaceEndpoints(vpc: IVpc, { subnetIds, securityGroupIds }: VpcConfig): void {
     const group = new SecurityGroup(this, 'Endpoints', {
       vpc,
       description: 'The endpoints of AWS: from the delivery functions, to nowhere',
@@ -148,18 +166,9 @@ class Network extends Construct {
       });
       group.addIngressRule(functions, Port.tcp(httpsPort), 'The delivery functions');
     }
-    const { short, long, dead } = queues;
-    const secret = secretArn(this, namesOf(settings).masterSecret);
-    const uses = {
-      sqs: [allow(['sqs:SendMessage'], short.queueArn, long.queueArn, dead.queueArn)],
-      scheduler: [
-        allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], scheduleGroup.scheduleArns),
-      ],
-      secretsmanager: [allow(['secretsmanager:GetSecretValue'], secret)],
-    };
-    for (const [service, statements] of Object.entries(uses)) {
+    for (const service of ['sqs', 'scheduler', 'secretsmanager']) {
       new CfnVPCEndpoint(this, `${service}Endpoint`, {
-        ...this.#serviceOf(vpc.vpcId, service, statements),
+        ...this.#serviceOf(vpc.vpcId, service),
         vpcEndpointType: 'Interface',
         subnetIds,
         securityGroupIds: [group.securityGroupId],
@@ -169,13 +178,24 @@ class Network extends Construct {
     }
   }
 
-  /** Makes the service of an endpoint. Its policy limits the actions; roles limit the callers. */
-  #serviceOf(vpcId: string, service: string, statements: readonly PolicyStatement[]) {
-    for (const statement of statements) statement.addPrincipals(new AnyPrincipal());
+  /**
+   * Makes the service of an endpoint. Its policy limits all callers in the VPC to the functions' rights. AWS knows no right to send
+   * batches, which only emulators ask for, and they have no endpoints.
+   */
+  #serviceOf(vpcId: string, service: string) {
+    const statements = this.#props.may
+      .map((statement) => ({
+        statement,
+        actions: statement.actions.filter(
+          (action) => action.startsWith(`${service}:`) && action !== 'sqs:SendMessageBatch',
+        ),
+      }))
+      .filter(({ actions }) => actions.length > 0)
+      .map(({ statement, actions }) => statement.copy({ actions, principals: [new AnyPrincipal()] }));
     return {
       vpcId,
       serviceName: `com.amazonaws.${Stack.of(this).region}.${service}`,
-      policyDocument: new PolicyDocument({ statements: [...statements] }),
+      policyDocument: new PolicyDocument({ statements, minimize: true }),
     };
   }
 }

@@ -64,7 +64,7 @@ export class Rights {
     return new PatternStatement(
       actions.map((action) => `s3:${action}`),
       bodies.arnForObjects('*'),
-      'A body has the name of its message. The right is to objects of this one bucket, not to the bucket.',
+      'A body has the name of its message, so the right is to all objects of this one bucket.',
       shownObjectsOf(bodies),
     );
   }

@@ -1,5 +1,6 @@
 /** The worker that publishes a schedule's message each time the schedule fires. */
 import type { Stack } from 'aws-cdk-lib';
+import { fireConcurrency } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
 import type { Queues } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
@@ -24,6 +25,7 @@ export class Scheduling {
       ...shared,
       queues,
       source: 'fire',
+      maxConcurrency: fireConcurrency,
       handler: 'fire',
       description: 'Publishes what a schedule says when it fires',
       may: [

@@ -1,6 +1,7 @@
 /** A worker: a function that a queue invokes. */
 import type { Stack } from 'aws-cdk-lib';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
 import { type QueueName, type Queues, timing } from '../state/queues.ts';
 import { allow } from '../statements.ts';
@@ -9,8 +10,8 @@ interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItsel
   readonly queues: Queues;
   /** The queue that invokes the worker and sets its timing. */
   readonly source: QueueName;
-  /** The most executions at once; as many as Lambda has capacity for when absent. */
-  readonly maxConcurrency?: number;
+  /** The most executions at once; never more than the setting for deliveries. What has no room stays in the queue. */
+  readonly maxConcurrency: number;
 }
 
 /** Makes a worker, with the right to take messages off its queue. */
@@ -26,13 +27,18 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   worker.addToRolePolicy(
     allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queueArn),
   );
-  new EventSourceMapping(stack, `${id}Source`, {
+  const mapping = new EventSourceMapping(stack, `${id}Source`, {
     target: worker,
     eventSourceArn: queueArn,
     batchSize: timing[source].batchSize,
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
-    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    maxConcurrency: Math.min(maxConcurrency, own.settings.deliveryConcurrency),
   });
+  accept(
+    mapping,
+    'Serverless-LambdaEventSourceMappingDestination',
+    'Lambda has such destinations for streams. What fails comes again from its queue.',
+  );
   return worker;
 }

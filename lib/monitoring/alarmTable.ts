@@ -15,8 +15,10 @@ interface AlarmShape {
   readonly meaning: string;
   /** The least value that raises the alarm ... */
   readonly atLeast: number;
-  /** ... in so many consecutive periods of five minutes. */
+  /** ... in so many periods of five minutes, out of one more: see `monitoring.ts`. */
   readonly periods: number;
+  /** Set for the alarms that the setting `monitoring=essential` makes: somebody has to act on them soon. */
+  readonly essential?: true;
   /** The functions' own metrics that it watches, added up; absent for metrics of AWS. */
   readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
   /** The statistic of times; counts are added up. */
@@ -78,6 +80,7 @@ export const alarmTable = {
       'Work in a queue is 20 minutes old or more, with its delay: too little is taken out of the queue, or nothing.',
     atLeast: 1_200,
     periods: 3,
+    essential: true,
     query: { logs: 'workers', text: busiest },
   },
   UndeliveredFires: {
@@ -85,6 +88,7 @@ export const alarmTable = {
       'Fires of schedules lie in the queue of undelivered fires: Scheduler could not send them, or they were given up.',
     atLeast: 1,
     periods: 1,
+    essential: true,
     query: { logs: 'workers', text: errors },
   },
   SchedulerTarget: {
@@ -97,6 +101,7 @@ export const alarmTable = {
     meaning: 'The service itself failed with a job. The job comes again, and is given up after ten times.',
     atLeast: 1,
     periods: 1,
+    essential: true,
     own: ['WorkFaults'],
     query: { logs: 'workers', text: errors },
   },
@@ -104,6 +109,7 @@ export const alarmTable = {
     meaning: 'For 15 minutes AWS or the network failed jobs, which wait and come again.',
     atLeast: 10,
     periods: 3,
+    essential: true,
     own: ['WorkOutages'],
     query: { logs: 'workers', text: awsErrors },
   },
@@ -119,6 +125,7 @@ export const alarmTable = {
     meaning: 'An attempt or a fire was given up: its workers died, or failed with it again and again.',
     atLeast: 1,
     periods: 1,
+    essential: true,
     own: ['GivenUp'],
     query: { logs: 'workers', text: warnings },
   },
@@ -134,6 +141,7 @@ export const alarmTable = {
     meaning: 'Five requests or more in five minutes were answered with 5XX.',
     atLeast: 5,
     periods: 1,
+    essential: true,
     query: { logs: 'api', text: errors },
   },
   FunctionErrors: {

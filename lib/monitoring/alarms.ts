@@ -159,9 +159,12 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
     ),
   LambdaThrottles: (watched) => sumOf('throttles', lambdaMetrics(watched, 'Throttles', 'Sum')),
   Concurrency: ({ settings }) =>
-    largestOf('part of the limit', [
-      { of: claimedConcurrency(), as: (metric) => `${metric} / ${settings.accountConcurrency.toString()}` },
-    ]),
+    new MathExpression({
+      expression: `claimed / ${settings.accountConcurrency.toString()}`,
+      usingMetrics: { claimed: claimedConcurrency() },
+      label: 'part of the limit',
+      period,
+    }),
 };
 
 function timeoutMs({ timeout, node }: SvcFunction): number {

@@ -8,6 +8,7 @@ import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import { accept } from '../acknowledge.ts';
 import { alarmList, type LogsOf } from './alarmTable.ts';
 import { metricOf, type Watched } from './alarms.ts';
 import { makeDashboard } from './dashboard.ts';
@@ -24,27 +25,39 @@ export class Monitoring extends Construct {
     const { settings } = watched;
     const { alarmTopic, dashboard, alarm } = namesOf(settings);
     this.topic = this.makeTopic(alarmTopic);
-    for (const address of settings.alarmEmails) this.topic.addSubscription(new EmailSubscription(address));
+    for (const address of settings.alarmEmails) {
+      accept(
+        this.topic.addSubscription(new EmailSubscription(address)),
+        'Serverless-SNSRedrivePolicy',
+        'A mail that is lost would be in a queue that nobody reads. CloudWatch keeps the state of each alarm.',
+      );
+    }
 
     const action = new SnsAction(this.topic);
-    this.alarms = alarmList.flatMap(([name, { meaning, atLeast, periods }]) => {
+    const isEssential = settings.monitoring === 'essential';
+    const made = isEssential ? alarmList.filter(([, { essential }]) => essential === true) : alarmList;
+    this.alarms = made.flatMap(([name, { meaning, atLeast, periods }]) => {
       const metric = metricOf(name, watched);
       if (settings.forEmulator && metric instanceof MathExpression) return [];
-      const made = new Alarm(this, name, {
+      const one = new Alarm(this, name, {
         alarmName: alarm(name),
         alarmDescription: `${meaning} What to do: docs/operate.md, "${name}".`,
         metric,
         threshold: atLeast,
-        evaluationPeriods: periods,
+        // Metrics may come minutes late, and a computed metric is 0 until then: so one period may be without them ("Understanding
+        // CloudWatch Alarm Evaluation" on AWS re:Post).
+        evaluationPeriods: periods + 1,
+        datapointsToAlarm: periods,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         treatMissingData: TreatMissingData.NOT_BREACHING,
       });
-      made.addAlarmAction(action);
-      made.addOkAction(action);
-      return [made];
+      one.addAlarmAction(action);
+      one.addOkAction(action);
+      return [one];
     });
-    if (!settings.forEmulator) this.saveQueries(watched);
-    makeDashboard(this, { name: dashboard(Stack.of(this).region), watched, alarms: this.alarms });
+    if (!settings.forEmulator) this.saveQueries(watched, made);
+    if (!isEssential)
+      makeDashboard(this, { name: dashboard(Stack.of(this).region), watched, alarms: this.alarms });
     new CfnOutput(scope, 'AlarmTopic', {
       value: this.topic.topicArn,
       description: 'The topic that alarms are sent to',
@@ -81,13 +94,13 @@ export class Monitoring extends Construct {
   }
 
   /** Saves a query for each alarm, in a folder of the deployment's name. */
-  private saveQueries({ settings, onThePath, apiFunctions }: Watched): void {
+  private saveQueries({ settings, onThePath, apiFunctions }: Watched, alarms: typeof alarmList): void {
     const logsOf: Readonly<Record<LogsOf, readonly Watched['publish'][]>> = {
       workers: onThePath,
       api: apiFunctions,
       all: [...new Set([...onThePath, ...apiFunctions])],
     };
-    for (const [name, { query }] of alarmList) {
+    for (const [name, { query }] of alarms) {
       new CfnQueryDefinition(this, `${name}Query`, {
         name: `${settings.name}/${name}`,
         queryString: query.text,

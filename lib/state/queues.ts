@@ -25,8 +25,8 @@ export const timing = {
 
 export type { QueueName };
 
-/** The rule of cdk-nag that each queue has a dead letter queue. */
-const noRedrive = 'AwsSolutions-SQS3';
+/** The rules of cdk-nag that each queue has a dead letter queue. */
+const noRedrive = ['AwsSolutions-SQS3', 'Serverless-SQSRedrivePolicy'] as const;
 
 export class Queues extends Construct implements Record<QueueName, Queue> {
   /** Attempts of messages that wait at most 30 s for their answer, and pumps of waiting lines. */
@@ -66,6 +66,11 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
       'A change of an account is followed again and again until it is done: it may not be given up.',
     );
     this.dead = this.queue('Dead', 'dead');
+    accept(
+      this.dead,
+      'Serverless-SQSRedrivePolicy',
+      'It is a dead letter queue itself. Its function gives up what kills its workers, into the dead letters of the account.',
+    );
     this.short = this.queue('Short', 'short', { deadLetterQueue: redrive(this.dead) });
     this.long = this.queue('Long', 'long', { deadLetterQueue: redrive(this.dead) });
   }

@@ -3,6 +3,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Aws, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { acceptOwnPolicy } from '../acknowledge.ts';
 import type { Queues } from './queues.ts';
 import { allow } from '../statements.ts';
 
@@ -39,6 +40,7 @@ export class ScheduleGroup extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': groupArn } },
       }),
     });
+    acceptOwnPolicy(this.role);
     // `dead` and `undeliveredFires` get what Scheduler cannot send to the others.
     const { short, long, dead, fire, undeliveredFires } = queues;
     this.role.addToPolicy(

@@ -115,6 +115,7 @@ const resource = z.object({
   Properties: z.record(z.string(), z.unknown()).default({}),
   DeletionPolicy: z.string().optional(),
   UpdateReplacePolicy: z.string().optional(),
+  DependsOn: z.array(z.string()).default([]),
 });
 export type Resource = z.output<typeof resource>;
 

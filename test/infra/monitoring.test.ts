@@ -7,6 +7,8 @@ import * as z from 'zod';
 import { awsServices, metrics } from '../../lambdas/aws/metricTable.ts';
 import { alarmList, alarmTable, type AwsAlarm } from '../../lib/monitoring/alarmTable.ts';
 import { properties, reference, resources, root, synthesize, synthesizeOne } from './app.ts';
+import { fieldsOfQuery } from './logsInsights.ts';
+import { faultInExpression } from './metricMath.ts';
 
 const { service } = synthesizeOne();
 
@@ -21,6 +23,7 @@ const alarmShape = z.object({
   AlarmDescription: z.string(),
   Threshold: z.number(),
   EvaluationPeriods: z.number(),
+  DatapointsToAlarm: z.number(),
   ComparisonOperator: z.string(),
   TreatMissingData: z.string(),
   AlarmActions: z.array(reference),
@@ -38,6 +41,7 @@ const alarmShape = z.object({
       z.object({
         Id: z.string(),
         Expression: z.string().optional(),
+        ReturnData: z.boolean().optional(),
         MetricStat: z
           .object({ Metric: metric, Period: z.number(), Stat: z.string(), Unit: z.never().optional() })
           .optional(),
@@ -126,6 +130,12 @@ function faultOf({ Namespace, MetricName, Dimensions }: Watched, template: Templ
   return undefined;
 }
 
+/** The code of the functions. */
+const sources = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && name !== 'metricTable.ts')
+  .map((name) => readFileSync(join(root, 'lambdas', name), 'utf8'))
+  .join('\n');
+
 describe('the alarms', () => {
   it('are those of the table, and each tells where to read on', () => {
     expect(alarms.map(shortName).sort()).toEqual([...names].sort());
@@ -145,7 +155,7 @@ describe('the alarms', () => {
       const shape = alarmList.find(([name]) => name === shortName(alarm))?.[1];
       expect(alarm).toMatchObject({
         Threshold: shape?.atLeast,
-        EvaluationPeriods: shape?.periods,
+        DatapointsToAlarm: shape?.periods,
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
         TreatMissingData: 'notBreaching',
       });
@@ -157,6 +167,34 @@ describe('the alarms', () => {
     expect(sums.length).toBeGreaterThan(5);
     for (const sum of sums) {
       expect(sum.match(/\bm\d+/g)?.length).toBe(sum.match(/FILL\(m\d+, 0\)/g)?.length);
+    }
+  });
+
+  it('go on although each value comes five minutes late, and is missing or 0 until then', () => {
+    for (const { AlarmName, EvaluationPeriods, DatapointsToAlarm } of alarms) {
+      // The condition holds in so many periods as the table says; the next one is not there yet when CloudWatch looks.
+      const known = [...Array.from({ length: DatapointsToAlarm }, () => true), false];
+      expect(known.slice(-EvaluationPeriods).filter(Boolean).length, AlarmName).toBe(DatapointsToAlarm);
+    }
+  });
+
+  it('compute one series of metrics with one period, in the language of CloudWatch', () => {
+    const computed = alarms.filter(({ Metrics }) => Metrics.length > 0);
+    expect(computed.length).toBeGreaterThan(5);
+    for (const { AlarmName, Metrics } of computed) {
+      const ids = Metrics.flatMap(({ Id, MetricStat }) => (MetricStat === undefined ? [] : [Id]));
+      const expressions = Metrics.flatMap(({ Expression }) => Expression ?? []);
+      expect(expressions, AlarmName).toHaveLength(1);
+      expect(faultInExpression(expressions.join(), ids), AlarmName).toBeUndefined();
+      const shown = Metrics.filter(({ ReturnData }) => ReturnData !== false);
+      expect(
+        shown.map(({ Expression }) => Expression),
+        AlarmName,
+      ).toEqual(expressions);
+      expect(
+        Metrics.flatMap(({ MetricStat }) => MetricStat?.Period ?? []),
+        AlarmName,
+      ).toEqual(ids.map(() => 300));
     }
   });
 
@@ -199,7 +237,7 @@ describe('the alarms', () => {
     const expressions = raised
       .filter((alarm) => shortName(alarm) === 'Concurrency')
       .flatMap(({ Metrics }) => Metrics.flatMap(({ Expression }) => Expression ?? []));
-    expect(expressions).toEqual(['MAX([FILL(m0, 0) / 5000])']);
+    expect(expressions).toEqual(['claimed / 5000']);
   });
 });
 
@@ -375,13 +413,21 @@ describe('each alarm', () => {
       expect(LogGroupNames.filter((group) => !logs.has(group))).toEqual([]);
     }
   });
+
+  it.each(names)(
+    '%s: its query is one of Logs Insights, of fields that the functions or Lambda write',
+    (name) => {
+      const fields = fieldsOfQuery(alarmTable[name].query.text);
+      const ofLambda = ['@timestamp', '@log', '@message', 'type', 'level', 'service', 'message'];
+      const isLambdas = (field: string) => ofLambda.includes(field) || field.startsWith('record.');
+      // The logger writes errors with a name and a message.
+      const own = fields.filter((field) => !isLambdas(field) && !/^error\.(name|message)$/.test(field));
+      expect(own.filter((field) => !new RegExp(`\\b${field}\\b`).test(sources))).toEqual([]);
+    },
+  );
 });
 
 describe('the metrics', () => {
-  const sources = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && name !== 'metricTable.ts')
-    .map((name) => readFileSync(join(root, 'lambdas', name), 'utf8'))
-    .join('\n');
   const built = awsServices.flatMap((one) => [`${one}Errors`, `${one}Throttles`]);
 
   it.each(Object.keys(metrics).filter((name) => !built.includes(name)))(
@@ -486,6 +532,28 @@ describe('traces', () => {
     expect(new Set(tracing({ tracing: 'true' }))).toEqual(new Set(['Active']));
     const { service: one } = synthesizeOne({ tracing: 'true' });
     one.allResourcesProperties('AWS::Lambda::Function', { Environment: { Variables: { TRACING: 'true' } } });
+  });
+});
+
+describe('the essential alarms', () => {
+  const essential = synthesize({ monitoring: 'essential' }).regions;
+
+  it('are six, with their queries and the topic, and nothing else of monitoring is there', () => {
+    const wanted = ['Api5xx', 'GivenUp', 'OldestWork', 'UndeliveredFires', 'WorkFaults', 'WorkOutages'];
+    for (const { service: one } of essential) {
+      expect(alarmsIn(one).map(shortName).sort()).toEqual(wanted);
+      const saved = properties(one, 'AWS::Logs::QueryDefinition', z.object({ Name: z.string() }));
+      expect(saved.map(({ Name }) => Name).sort()).toEqual(wanted.map((name) => `Svc/${name}`));
+      one.resourceCountIs('AWS::CloudWatch::Dashboard', 0);
+      one.resourceCountIs('AWS::SNS::Topic', 1);
+    }
+    const documented = readFileSync(join(root, 'docs/settings.md'), 'utf8');
+    for (const name of wanted) expect(documented).toContain(`\`${name}\``);
+  });
+
+  it('watch ten metrics in a region at most, which are free in an AWS account', () => {
+    const counts = essential.map(({ service: one }) => alarmsIn(one).flatMap(watchedBy).length);
+    expect(counts).toEqual([10, 9]);
   });
 });
 

@@ -1,15 +1,21 @@
-/** The app as cdk-nag sees it, with its rules of AWS Solutions: what it finds is put right, or accepted where it is made. */
+/** The app as cdk-nag sees it, with its rules of AWS Solutions, for serverless apps, and of NIST 800-53 r5: what it finds is put right, or accepted where it is made. */
 import { Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
-import { AwsSolutionsChecks } from 'cdk-nag';
+import { AwsSolutionsChecks, NIST80053R5Checks, ServerlessChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { everythingOn, fixedAddresses, makeApp } from './app.ts';
 
+const packsOf = (app: IConstruct) => [
+  new AwsSolutionsChecks(app),
+  new ServerlessChecks(app),
+  new NIST80053R5Checks(app),
+];
+
 const findingsIn = (app: IConstruct) =>
-  new AwsSolutionsChecks(app)
-    .validateScope(app)
-    .violations.flatMap(({ ruleName, violatingResources }) =>
+  packsOf(app)
+    .flatMap((pack) => pack.validateScope(app).violations)
+    .flatMap(({ ruleName, violatingResources }) =>
       violatingResources.map(({ constructPath = '' }) => ({ rule: ruleName, path: constructPath })),
     );
 
@@ -89,6 +95,6 @@ describe.each(variants)('cdk-nag with %s', (_, context, account) => {
 
 it('cdk-nag as a plugin of the synthesis, as an organisation would add it, lets the app pass', () => {
   const { app } = makeApp({ regions: 'eu-central-1' });
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  Validations.of(app).addPlugins(...packsOf(app));
   expect(() => app.synth()).not.toThrow();
 });

@@ -2,7 +2,7 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { properties, resources, synthesize, synthesizeOne } from './app.ts';
-import { nameOf } from './roles.ts';
+import { nameOf, rightsOf } from './roles.ts';
 
 const delivery = ['DeliverAlone', 'DeliverLong', 'DeliverShort'];
 
@@ -29,6 +29,25 @@ const policyShape = z.object({
     Statement: z.array(z.object({ Effect: z.string(), Action: z.unknown(), Resource: z.unknown() })),
   }),
 });
+
+/** A resource as its template has it. Some have conditions beside, which only their role needs to have. */
+const named = (resource: unknown): string => JSON.stringify(resource);
+
+const rightsIn = (actions: unknown, resource: unknown): readonly string[] =>
+  [actions].flat().flatMap((action) => [resource].flat().map((one) => `${String(action)} ${named(one)}`));
+
+/** The resources of the network that a function in it waits for, and those that there are. */
+function waysOf(template: Template) {
+  const all = resources(template);
+  const ways = ['Route', 'SubnetRouteTableAssociation', 'VPCEndpoint'].map((type) => `AWS::EC2::${type}`);
+  const there = [...all].filter(([, { Type }]) => ways.includes(Type)).map(([id]) => id);
+  const awaited = [...all.values()].flatMap(({ Type, Properties, DependsOn }) =>
+    Type === 'AWS::Lambda::Function' && Properties['VpcConfig'] !== undefined
+      ? [there.filter((id) => DependsOn.includes(id))]
+      : [],
+  );
+  return { there, awaited };
+}
 
 describe('by default', () => {
   it('no function is in a VPC, and nothing of EC2 is made', () => {
@@ -118,11 +137,29 @@ describe('with a VPC of the operator', () => {
         expect([Resource].flat()).not.toContain('*');
       }
     }
+    const throughEndpoints = endpoints.flatMap(({ PolicyDocument }) =>
+      PolicyDocument.Statement.flatMap(({ Action, Resource }) => rightsIn(Action, Resource)),
+    );
+    // Lambda takes messages off the queues, and hands roles over, outside of the VPC. AWS knows no right to send batches.
+    const elsewhere = /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes|SendMessageBatch) |^iam:/;
+    const ofFunctions = delivery.flatMap((name) => rightsOf(synthesizeOne().service, name, named));
+    expect(new Set(throughEndpoints)).toEqual(new Set(ofFunctions.filter((right) => !elsewhere.test(right))));
     closed.hasResourceProperties('AWS::EC2::SecurityGroupIngress', { FromPort: 443, ToPort: 443 });
     closed.hasResourceProperties('AWS::EC2::VPCEndpoint', {
       ServiceName: 'com.amazonaws.eu-central-1.dynamodb',
       RouteTableIds: ['rtb-0a1b2c3d'],
     });
+  });
+
+  it('functions move in after the endpoints are there: they would reach nothing before', () => {
+    const { service: closed } = synthesizeOne({
+      ...vpc,
+      vpcEndpoints: 'true',
+      routeTables: 'eu-central-1=rtb-0a1b2c3d',
+    });
+    const { there, awaited } = waysOf(closed);
+    expect(there).toHaveLength(5);
+    expect(awaited).toEqual(delivery.map(() => there));
   });
 
   it('another region stays outside', () => {
@@ -147,6 +184,13 @@ describe('with fixed addresses', () => {
     const zones = properties(service, 'AWS::EC2::Subnet', z.object({ AvailabilityZone: z.unknown() }));
     expect(zones).toHaveLength(4);
     expect(new Set(zones.map((zone) => JSON.stringify(zone))).size).toBe(2);
+  });
+
+  it('functions move in after its routes and endpoints are there: they would reach nothing before', () => {
+    const { there, awaited } = waysOf(service);
+    // For each of four subnets a route and its table, and two endpoints.
+    expect(there).toHaveLength(10);
+    expect(awaited).toEqual(delivery.map(() => there));
   });
 
   it('what goes to the tables and the bodies does not go through it', () => {

@@ -93,6 +93,13 @@ describe('the settings of a deployment', () => {
       { regions: 'europe' },
       /regions\[0\]: must be the name of an AWS region; given is "europe"/,
     ],
+    ...['us-gov-west-1', 'cn-north-1', 'us-iso-east-1', 'eusc-de-east-1'].map(
+      (name): [string, Record<string, unknown>, RegExp] => [
+        `the region ${name}, which is of another cloud`,
+        { regions: `eu-central-1,${name}` },
+        /^- regions\[1\]: must be a public region of AWS, such as eu-central-1; .* given is "eu-central-1,/m,
+      ],
+    ),
     ['a region twice', { regions: 'us-east-1,us-east-1' }, /must not name a region twice/],
     ['an unknown log level', { logLevel: 'LOUD' }, /logLevel/],
     ['a name that no stack can have', { name: '1st' }, /must be letters, digits and dashes/],
@@ -108,6 +115,11 @@ describe('the settings of a deployment', () => {
       'addresses that no alarm would be sent to',
       { stage: 'dev', alarmEmails: 'ops@example.com' },
       /alarmEmails: has addresses, but monitoring is off/,
+    ],
+    [
+      'monitoring of another kind',
+      { monitoring: 'some' },
+      /monitoring: must be true, false or essential; given is "some"/,
     ],
     ['a limit of executions that no AWS account has', { accountConcurrency: '0' }, /accountConcurrency/],
     ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
