@@ -46,6 +46,7 @@ export class ServiceStack extends Stack {
     const group = new ScheduleGroup(this, 'Scheduling', {
       groupName: scheduleGroupOf(settings),
       queues: this.queues,
+      fixed: state.fixed,
     });
     const made = makeApi(this, {
       name: settings.name,
@@ -78,11 +79,6 @@ export class ServiceStack extends Stack {
 
     if (settings.monitoring) this.monitor(settings, group);
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
-    new CfnOutput(this, 'Fixed', {
-      value: Fn.join(' ', [...state.fixed]),
-      description:
-        'What no deployment may change: CloudFormation refuses it as long as this stack imports it',
-    });
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
     if (publishUrl !== undefined) {
       new CfnOutput(this, 'PublishUrl', {
