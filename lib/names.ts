@@ -31,6 +31,20 @@ export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
 export const scheduleGroupOf = ({ name, scheduleGroup }: Pick<Settings, 'name' | 'scheduleGroup'>): string =>
   scheduleGroup ?? name;
 
+/**
+ * What may not change after the first deployment, by setting. The state stack of a region exports these values and its service
+ * stack imports them, so CloudFormation refuses a change: "After another stack imports an output value, you can't delete the stack
+ * that is exporting the output value or modify the exported output value" (CloudFormation User Guide, "Get exported outputs").
+ */
+export const fixedOf = (settings: Settings): Readonly<Record<string, string>> => ({
+  /** Another first region would make a second table of accounts, and another master secret. */
+  regions: settings.regions[0] ?? '',
+  /** Data may get protection, and not lose it. */
+  ...(settings.retain && { retain: 'true' }),
+  /** A group that is replaced goes with all its schedules. */
+  scheduleGroup: scheduleGroupOf(settings),
+});
+
 const regionOf = (scope: Construct): string => Stack.of(scope).region;
 
 export const tableArn = (scope: Construct, tableName: string, region = regionOf(scope)): string =>

@@ -7,8 +7,8 @@
 export const presets = {
   /** The stage for experiments: cheap, with full logs, in a small AWS account, and gone without a trace when it is destroyed. */
   dev: {
+    name: 'SvcDev',
     retain: false,
-    pointInTimeRecovery: false,
     logLevel: 'DEBUG',
     logRetentionDays: 7,
     deliveryConcurrency: 2,
@@ -19,8 +19,8 @@ export const presets = {
   },
   /** The stage for production. */
   prod: {
+    name: 'Svc',
     retain: true,
-    pointInTimeRecovery: true,
     logLevel: 'INFO',
     logRetentionDays: 90,
     deliveryConcurrency: 300,

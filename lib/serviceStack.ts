@@ -46,6 +46,7 @@ export class ServiceStack extends Stack {
     const group = new ScheduleGroup(this, 'Scheduling', {
       groupName: scheduleGroupOf(settings),
       queues: this.queues,
+      fixed: state.fixed,
     });
     const made = makeApi(this, {
       name: settings.name,

@@ -280,5 +280,10 @@ export function readSettings(app: App): Settings {
   const all = { ...(isStage(stage) ? presets[stage] : {}), ...given };
   const read = together.safeParse(all);
   if (!read.success) throw new SettingsError(faultsIn(all, read.error));
+  if (isStage(stage) && !presets[stage].retain && 'name' in given && !('retain' in given))
+    throw new SettingsError(
+      `The stage ${stage} keeps no data, and ${read.data.name} may be the name of a deployment that does. Leave name out, which ` +
+        `makes it ${presets[stage].name}; or set retain as well: true to keep the data of ${read.data.name}, false to give it up.`,
+    );
   return read.data;
 }

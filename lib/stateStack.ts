@@ -1,5 +1,6 @@
 /** The resources that must survive: the tables, the bodies, the secrets. */
 import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
+import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import {
   BlockPublicAccess,
@@ -9,10 +10,10 @@ import {
   ObjectOwnership,
 } from 'aws-cdk-lib/aws-s3';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import type { Construct } from 'constructs';
+import type { Construct, IConstruct } from 'constructs';
 import { bodyLifetimesDays, tables } from '../lambdas/aws/resources.ts';
 import { accept } from './acknowledge.ts';
-import { namesOf } from './names.ts';
+import { fixedOf, namesOf } from './names.ts';
 import type { Settings } from './settings.ts';
 import { makeTable, type OwnTables } from './state/tables.ts';
 
@@ -25,6 +26,8 @@ interface StateStackProps extends StackProps {
 export class StateStack extends Stack {
   readonly tables: OwnTables;
   readonly bodies: Bucket;
+  /** The exports of what may not change, for the service stack to import. */
+  readonly fixed: readonly string[];
 
   constructor(scope: Construct, id: string, { settings, makesReplicasIn, ...props }: StateStackProps) {
     super(scope, id, props);
@@ -44,9 +47,15 @@ export class StateStack extends Stack {
       this.exportValue(table.tableName);
       this.exportValue(table.tableArn);
     }
-    makeTable(this, 'Usage', tables.usage, { ...kept, tableName: namesOf(settings).usageTable });
     this.bodies = this.makeBucket(settings);
-    if (makesReplicasIn !== undefined) this.makeShared(settings, makesReplicasIn);
+    const named = [
+      ...(makesReplicasIn === undefined ? [] : this.makeShared(settings, makesReplicasIn)),
+      makeTable(this, 'Usage', tables.usage, { ...kept, tableName: namesOf(settings).usageTable }),
+    ];
+    makeFirst(named, [...Object.values(this.tables), this.bodies]);
+    this.fixed = Object.entries(fixedOf(settings)).map(([setting, value]) =>
+      this.exportValue(value, { name: `${this.stackName}:${setting}` }),
+    );
   }
 
   private makeBucket(settings: Settings): Bucket {
@@ -90,15 +99,19 @@ export class StateStack extends Stack {
 
   /**
    * Makes the resources that a deployment has once: the table of accounts and the master secret, with replicas, and the password.
+   *
+   * @returns them, those first that go with a failed first deployment
    */
-  private makeShared(settings: Settings, otherRegions: readonly string[]): void {
+  private makeShared(settings: Settings, otherRegions: readonly string[]): readonly IConstruct[] {
     const { name, retain } = settings;
     const names = namesOf(settings);
     const replicas = otherRegions.map((region) => ({ region }));
-    makeTable(this, 'Accounts', tables.accounts, {
+    const accounts = makeTable(this, 'Accounts', tables.accounts, {
       ...keptAs(settings),
       tableName: names.accountsTable,
       replicas,
+      // Replicas need it, and a table may not get its stream and its first replica at once. A stream that nobody reads is free.
+      dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
     const masterSecret = new Secret(this, 'MasterSecret', {
       secretName: names.masterSecret,
@@ -131,7 +144,20 @@ export class StateStack extends Stack {
         'An operator sets it with one command and no deployment: docs/deploy.md.',
     );
     for (const secret of [masterSecret, managementSecret]) acceptAccountKey(secret);
+    return [masterSecret, managementSecret, accounts];
   }
+}
+
+/**
+ * Makes what has a fixed name one after the other, and before the rest: where a name is taken or a replica cannot be made, a first
+ * deployment fails before it has made a table, which stays behind: see {@link makeTable}.
+ */
+function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]): void {
+  named.forEach((next, at) => {
+    const before = named[at - 1];
+    if (before !== undefined) next.node.addDependency(before);
+  });
+  for (const other of others) other.node.addDependency(...named.slice(-1));
 }
 
 /** cdk-nag finds a secret that nothing renews. */
@@ -176,5 +202,6 @@ const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
   restorable: pointInTimeRecovery,
 });
 
+/** Kept buckets and secrets still go when the operation that makes them fails: they are empty, and a secret has a fixed name. */
 const removalPolicyOf = (retain: boolean): RemovalPolicy =>
-  retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+  retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;

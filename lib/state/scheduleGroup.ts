@@ -1,7 +1,7 @@
 /** The service's group of schedules in EventBridge Scheduler, and the role that its schedules send with. */
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
-import { Aws, Stack } from 'aws-cdk-lib';
+import { Aws, Fn, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { acceptOwnPolicy } from '../acknowledge.ts';
 import type { Queues } from './queues.ts';
@@ -15,11 +15,18 @@ export class ScheduleGroup extends Construct {
   /** The pattern of the ARNs of all schedules of the group. */
   readonly scheduleArns: string;
 
-  /** @param props `groupName` may be `default`: the group that every AWS account has, and that is not made here */
+  /**
+   * @param props `groupName` may be `default`: the group that every AWS account has, and that is not made here. `fixed` are imports
+   *   of what may not change, see `fixedOf`: they have to stand somewhere, and the role is in every region
+   */
   constructor(
     scope: Construct,
     id: string,
-    { groupName, queues }: { readonly groupName: string; readonly queues: Queues },
+    {
+      groupName,
+      queues,
+      fixed,
+    }: { readonly groupName: string; readonly queues: Queues; readonly fixed: readonly string[] },
   ) {
     super(scope, id);
     this.groupName =
@@ -35,6 +42,7 @@ export class ScheduleGroup extends Construct {
       resourceName: `${groupName}/*`,
     });
     this.role = new Role(this, 'Role', {
+      description: Fn.join(' ', ['Sends what is due later. Fixed with the first deployment:', ...fixed]),
       // Without these conditions, a schedule of another group or account could send with this role.
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': groupArn } },

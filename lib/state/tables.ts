@@ -37,7 +37,7 @@ export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): 
   };
 }
 
-interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas'> {
+interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas' | 'dynamoStream'> {
   /** Whether it outlives its stack and is protected from deletion. Replicas are protected alike. */
   readonly retain: boolean;
   /** Whether it can be restored to any second of the last 35 days. */
@@ -70,6 +70,7 @@ export function makeTable(
     encryption: TableEncryptionV2.dynamoOwnedKey(),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },
     deletionProtection: retain,
+    // Not `RetainExceptOnCreate`: DynamoDB deletes no protected table, so the rollback of a first deployment would fail as well.
     removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     ...shared,
   });

@@ -30,12 +30,13 @@ export interface Cdk {
   /** Prepares regions, as an operator does once. */
   bootstrap(inRegions: readonly string[]): Promise<void>;
   /**
-   * Deploys all stacks.
+   * Deploys stacks.
    *
    * @param source the folder of the CDK app; without it, this project's
+   * @param only a pattern of the names of the stacks to deploy; without it, all
    * @returns what the stacks put out, by their names
    */
-  deploy(source?: string): Promise<unknown>;
+  deploy(source?: string, only?: string): Promise<unknown>;
   /** The environment in which programs of the operator find the emulator. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** All that it has written. */
@@ -73,9 +74,10 @@ export function openCdk(options: {
     env,
     bootstrap: (inRegions) =>
       run(cdk, ['bootstrap', ...inRegions.map((region) => `aws://${account}/${region}`), ...shared], env),
-    deploy: async (source) => {
+    deploy: async (source, only) => {
       const outputsFile = join(scratch, 'outputs.json');
-      const deployment = ['deploy', '--all', '--require-approval', 'never', '--outputs-file', outputsFile];
+      const which = only === undefined ? ['--all'] : ['--exclusively', only];
+      const deployment = ['deploy', ...which, '--require-approval', 'never', '--outputs-file', outputsFile];
       const app = source === undefined ? cdk : { ...cdk, cwd: source };
       await run(app, [...deployment, ...shared], env);
       const outputs: unknown = JSON.parse(readFileSync(outputsFile, 'utf8'));

@@ -46,6 +46,8 @@ export interface OneRegion extends Pick<Running, 'awsUrl' | 'scratch' | 'say'> {
     source?: string,
     settings?: Readonly<Record<string, string>>,
   ) => Promise<void>;
+  /** Takes a release back, as docs/deploy.md says: deploys the release before, without its state. */
+  readonly goBack: (name: string, source: string) => Promise<void>;
 }
 
 /** Messages in a queue that is paused. */
@@ -167,6 +169,12 @@ export async function withOneRegion(
           ).messageId,
         deploy: async (...deployment) => {
           await deploy(...deployment);
+        },
+        goBack: async (what, from) => {
+          const before = cdkWith(settingsForEmulator(from));
+          await before.deploy(from, 'Svc-Management');
+          await before.deploy(from, 'Svc-*-Service');
+          say(`${what} is deployed`);
         },
       });
     } finally {

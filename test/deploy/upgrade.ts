@@ -72,7 +72,7 @@ async function main(): Promise<void> {
       before = checkOut(commit, join(scratch, 'previous'));
       return { name, source: before };
     },
-    async ({ cdk, receiver, call, publish, deploy, say }) => {
+    async ({ cdk, receiver, call, publish, deploy, goBack, say }) => {
       // Each fifth message fails at first, so its retry may be made by another release than its first attempt.
       const inbox = receiver.inbox((delivery, response) => {
         response.writeHead(failsAtFirst(delivery) && !isRetried(delivery) ? 500 : 200).end();
@@ -96,7 +96,7 @@ async function main(): Promise<void> {
         const logged = cdk.log().length;
         await deploy('this release, once more,');
         expectNoChanges(cdk.log().slice(logged));
-        await deploy(name, before);
+        await goBack(name, before);
         await goesOn();
       } finally {
         await publisher.stop();

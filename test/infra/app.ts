@@ -23,6 +23,7 @@ export interface RegionTemplates {
 }
 
 export interface Templates {
+  readonly stacks: Stacks;
   readonly regions: readonly RegionTemplates[];
   readonly management: Template;
 }
@@ -82,7 +83,8 @@ export function makeApp(context: Readonly<Record<string, unknown>>, account?: st
 }
 
 function synthesizeUncached(context: Readonly<Record<string, unknown>>): Templates {
-  const { stateStacks, serviceStacks, managementStacks } = makeApp(context).stacks;
+  const { stacks } = makeApp(context);
+  const { stateStacks, serviceStacks, managementStacks } = stacks;
   const [management, ...others] = managementStacks;
   if (management === undefined || others.length > 0) throw new Error('There must be one management stack.');
   const regions = stateStacks.flatMap((state, at) => {
@@ -97,7 +99,7 @@ function synthesizeUncached(context: Readonly<Record<string, unknown>>): Templat
           },
         ];
   });
-  return { regions, management: Template.fromStack(management) };
+  return { stacks, regions, management: Template.fromStack(management) };
 }
 
 /** The first region of a deployment with these settings, for what is the same in each. */

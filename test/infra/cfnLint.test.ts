@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { limitForInstallsMs } from '../support/limits.ts';
 import { findPython, installPackage } from '../support/python.ts';
+import { stateful } from './changes/deployed.ts';
 import { everythingOn, fixedAddresses, synthesize, synthesizeOne } from './app.ts';
 
 const pinned = { name: 'cfn-lint', version: '1.58.0' };
@@ -100,15 +101,26 @@ async function lint(interpreter: string, templates: Readonly<Record<string, Temp
   }
 }
 
+/** A program that writes which properties CloudFormation cannot change without a new resource, by the types in its arguments. */
+const readCreateOnly = `
+import sys
+from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER as schemas
+for type in sys.argv[1:]:
+    schema = schemas.get_resource_schema('us-east-1', type).schema
+    paths = schema.get('createOnlyProperties', []) + schema.get('conditionalCreateOnlyProperties', [])
+    print(type, *sorted({path.split('/')[2] for path in paths}))
+`;
+
 const title = isMissing
   ? 'cfn-lint (skipped: it needs Python 3.10 or newer with its venv module, and there is none)'
   : 'cfn-lint';
 
 describe.skipIf(isMissing)(title, () => {
   let findings: readonly Finding[] = [];
+  let interpreter = '';
   beforeAll(async () => {
     if (python === undefined) throw new Error('There is no Python 3.10 or newer with its venv module.');
-    const interpreter = await installPackage(python, pinned);
+    interpreter = await installPackage(python, pinned);
     findings = await lint(interpreter, templatesToLint());
   }, 2 * limitForInstallsMs);
 
@@ -118,5 +130,10 @@ describe.skipIf(isMissing)(title, () => {
 
   it.each(exceptions)('still finds what is excepted: $rule, $reason', ({ rule, says }) => {
     expect(findings.some(({ Rule, Message }) => Rule.Id === rule && says.test(Message))).toBe(true);
+  });
+
+  it('knows the create-only properties that stand in changes/createOnly.txt; -u renews them', async () => {
+    const { stdout } = await promisify(execFile)(interpreter, ['-c', readCreateOnly, ...stateful]);
+    await expect(stdout).toMatchFileSnapshot('changes/createOnly.txt');
   });
 });

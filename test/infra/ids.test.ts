@@ -1,22 +1,8 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { resources, synthesizeOne } from './app.ts';
+import { stateful } from './changes/deployed.ts';
 
-/**
- * Resources that keep something. If a logical id changes, CloudFormation makes a new resource, and deletes or forgets the old one
- * with all that it holds: an API's is the URL that clients know, a queue's are the messages on their way.
- */
-const stateful = [
-  'AWS::ApiGateway::RestApi',
-  'AWS::DynamoDB::GlobalTable',
-  'AWS::Logs::LogGroup',
-  'AWS::S3::Bucket',
-  // Who confirmed a subscription would have to do it again.
-  'AWS::SNS::Topic',
-  'AWS::SQS::Queue',
-  'AWS::Scheduler::ScheduleGroup',
-  'AWS::SecretsManager::Secret',
-];
 /** Resources that hold nothing, or are made again as they were. */
 const stateless = [
   'AWS::ApiGateway::Account',

@@ -117,8 +117,22 @@ describe('a deployment', () => {
     state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
       TableName: 'Svc-accounts',
       Replicas: [Match.objectLike({ Region: 'eu-central-1' })],
-      StreamSpecification: Match.absent(),
     });
+  });
+
+  it('gets a second region, and gives it up, with one replica more or less: nothing else of the accounts changes', () => {
+    const accountsIn = (state: Template | undefined) => {
+      const found = state === undefined ? [] : [...resources(state, 'AWS::DynamoDB::GlobalTable').values()];
+      const { Replicas, ...others } =
+        found.find(({ Properties }) => Properties['TableName'] === 'Svc-accounts')?.Properties ?? {};
+      return { replicas: z.array(z.object({ Region: z.string() })).parse(Replicas), others };
+    };
+    const one = accountsIn(synthesizeOne().state);
+    const two = accountsIn(regions[0]?.state);
+    // CloudFormation changes a stream of a table with one replica only, and one replica in an update, with nothing else.
+    expect(two.others).toEqual(one.others);
+    expect(one.replicas.map(({ Region }) => Region)).toEqual(['eu-central-1']);
+    expect(two.replicas.map(({ Region }) => Region)).toEqual(['us-east-1', 'eu-central-1']);
   });
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
+import { fixedOf } from '../../lib/names.ts';
 import { presets } from '../../lib/presets.ts';
 import { readSettings, settingNames } from '../../lib/settings.ts';
 import { cdkContext, root } from './app.ts';
@@ -162,6 +163,11 @@ describe('the settings of a deployment', () => {
       },
       /fixedAddresses: .*its own NAT gateway/,
     ],
+    [
+      'a stage that keeps no data, for a name that may be that of a deployment with data',
+      { stage: 'dev', name: 'Svc' },
+      /Svc may be the name of a deployment that does\. Leave name out, which makes it SvcDev; or set retain as well/,
+    ],
     ['a restored table that is none', { restoredTables: 'us-east-1=usage:x' }, /restoredTables\[0\]/],
     ['a port that is none', { deliveryPorts: '443,0' }, /deliveryPorts\[1\]/],
     ['a rate that WAF does not know', { firewallRate: '9' }, /firewallRate/],
@@ -182,6 +188,14 @@ describe('a stage', () => {
       retain: true,
       deliveryConcurrency: 7,
     });
+  });
+
+  it('may have the name of any deployment where it is said whether that keeps its data', () => {
+    expect(read({ stage: 'dev', name: 'Acme', retain: 'true' })).toMatchObject({
+      name: 'Acme',
+      retain: true,
+    });
+    expect(read({ stage: 'dev', name: 'Acme', retain: 'false' })).toMatchObject({ retain: false });
   });
 
   it('has its values in docs/settings.md', () => {
@@ -208,6 +222,11 @@ describe('the list of settings in docs/settings.md', () => {
       return several.map((name, at) => [name.replaceAll('`', ''), defaults[at]?.replaceAll('`', '')]);
     },
   );
+
+  it('says which settings are fixed after the first deployment', () => {
+    const fixed = [...section.matchAll(/^\| `(\w+)` .*\*\*fixed\*\*/gm)].map(([, name]) => name);
+    expect(fixed).toEqual(['name', ...Object.keys(fixedOf(read({})))]);
+  });
 
   it('has every setting, with its default, and no other', () => {
     const defaults = new Map(Object.entries(read({})));

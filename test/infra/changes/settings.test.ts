@@ -1,0 +1,119 @@
+/**
+ * Settings that an operator changes on a deployment. Templates take seconds to make, and hardly two settings touch the same
+ * resource, so many settings are changed at once; what a change would do to a resource that keeps something is the same.
+ */
+import { App } from 'aws-cdk-lib';
+import { describe, expect, it } from 'vitest';
+import { fixedOf } from '../../../lib/names.ts';
+import { readSettings, settingNames } from '../../../lib/settings.ts';
+import { cdkContext, everythingOn, fixedAddresses, synthesize } from '../app.ts';
+import { type Deployed, deployedOf, deploymentOrder, losses, refusals } from './deployed.ts';
+
+type Context = Readonly<Record<string, string>>;
+
+const oneRegion: Context = { regions: 'eu-central-1' };
+/** Every setting that may change, with another value than by default, and in a VPC of the operator. */
+const changed: Context = {
+  ...everythingOn,
+  restoredTables: 'eu-central-1=messages:Svc-messages-restored',
+  logLevel: 'DEBUG',
+  logRetentionDays: '9999',
+  headerPrefixes: 'Svc',
+  allowedDestinations: '10.0.0.0/8',
+  ownHosts: 'proxy.example.com',
+  throttleRate: '1',
+  throttleBurst: '1',
+  deliveryConcurrency: '2',
+  firewall: 'true',
+  firewallRate: '10',
+  securityGroups: 'eu-central-1=sg-0a1b2c3d',
+  deliveryPorts: '443',
+  pricePerMessage: '0',
+  clientPatience: '2',
+  accountConcurrency: '10',
+  gatewayLogRole: 'false',
+  forEmulator: 'true',
+};
+/** The same once more, where a third value makes other resources. */
+const changedAgain: Context = {
+  ...everythingOn,
+  ...fixedAddresses,
+  stage: 'prod',
+  logRetentionDays: '1',
+  domains: 'eu-central-1=other.example.com,management=admin.example.com',
+};
+/** What gives something up, and is there for nothing else. */
+const givenUp: Readonly<Record<string, RegExp>> = {
+  pointInTimeRecovery: /is no longer restorable$/,
+  monitoring: /^AWS::SNS::Topic MonitoringTopic\w+ is gone$/,
+};
+const givingUp: Context = { ...oneRegion, pointInTimeRecovery: 'false', monitoring: 'false' };
+
+const deployed = (context: Context): Deployed => deployedOf(synthesize(context).stacks);
+
+function effects(from: Context, to: Context): { readonly refused: string[]; readonly lost: string[] } {
+  const [before, after] = [deployed(from), deployed(to)];
+  const order = deploymentOrder(after);
+  return { refused: refusals(before, after, order), lost: losses(before, after, order) };
+}
+
+const inBothDirections = (pairs: readonly (readonly [title: string, Context, Context])[]) =>
+  pairs.flatMap(([title, one, other]) => [
+    [`to ${title}`, one, other] as const,
+    [`back from ${title}`, other, one] as const,
+  ]);
+
+describe('a change of settings', () => {
+  it.each(
+    inBothDirections([
+      ['other values of all settings', oneRegion, changed],
+      ['further values', oneRegion, changedAgain],
+      ['further values from others', changed, changedAgain],
+      ['a second region', oneRegion, {}],
+      ['another deployment: the stage dev', oneRegion, { ...oneRegion, stage: 'dev' }],
+      ['another deployment: by its name', oneRegion, { ...oneRegion, name: 'Other' }],
+    ]),
+  )('%s takes nothing away, and CloudFormation lets it pass', (_, from, to) => {
+    expect(effects(from, to)).toEqual({ refused: [], lost: [] });
+  });
+
+  it('that gives something up gives up only that', () => {
+    const { refused, lost } = effects(oneRegion, givingUp);
+    expect(refused).toEqual([]);
+    for (const what of Object.values(givenUp)) expect(lost.some((one) => what.test(one))).toBe(true);
+    expect(lost.filter((one) => !Object.values(givenUp).some((what) => what.test(one)))).toEqual([]);
+    expect(effects(givingUp, oneRegion)).toEqual({ refused: [], lost: [] });
+  });
+
+  it.each([
+    ['the group of schedules', 'scheduleGroup', oneRegion, { ...oneRegion, scheduleGroup: 'Other' }],
+    [
+      'the group of schedules to the account’s',
+      'scheduleGroup',
+      oneRegion,
+      { ...oneRegion, scheduleGroup: 'default' },
+    ],
+    ['the protection of data', 'retain', oneRegion, { ...oneRegion, retain: 'false' }],
+    ['the first region', 'regions', {}, { regions: 'us-east-1,eu-central-1' }],
+  ] as const)(
+    'that takes %s away is refused by CloudFormation, by the name of the setting',
+    (_, setting, from, to) => {
+      const [before, after] = [deployed(from), deployed(to)];
+      const [first = ''] = deploymentOrder(after);
+      expect(refusals(before, after, [first])).toContain(
+        `Cannot update or delete export ${first}:${setting} as it is in use by ${first.replace('State', 'Service')}`,
+      );
+    },
+  );
+
+  it('may protect data later', () => {
+    expect(effects({ ...oneRegion, retain: 'false' }, oneRegion)).toEqual({ refused: [], lost: [] });
+  });
+
+  it('is tried with another value of every setting', () => {
+    const tried = new Set([changed, changedAgain, givingUp].flatMap((context) => Object.keys(context)));
+    const settings = readSettings(new App({ context: cdkContext }));
+    const elsewhere = ['name', ...Object.keys(fixedOf(settings))];
+    expect([...new Set([...tried, ...elsewhere])].sort()).toEqual([...settingNames].sort());
+  });
+});
