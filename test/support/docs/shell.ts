@@ -21,7 +21,7 @@ export const notRun: Readonly<Record<string, string>> = {
   sleep: 'What a document waits for is on AWS.',
 };
 
-/** The answers of `aws`, by its first two arguments; to all else it answers with one word. */
+/** The answers of `aws`, by its first two arguments; to all else it answers with a word that is long enough for any id. */
 const awsAnswers = (password: string): Readonly<Record<string, unknown>> => ({
   'secretsmanager get-secret-value': { username: 'admin', password },
   'dynamodb get-item': { id: { S: 'acct' } },
@@ -60,7 +60,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     ...Object.entries(awsAnswers(password)).map(
       ([words, answer]) => `  '${words}') echo '${JSON.stringify(answer)}' ;;`,
     ),
-    '  *) echo one-word ;;',
+    '  *) echo 4f06cac4-97c0-4df6-a421-dba68e792cf8 ;;',
     'esac',
   ),
   npx: bash(record, '[[ $1 == cdk ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
