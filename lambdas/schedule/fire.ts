@@ -84,8 +84,8 @@ export async function giveUpFire(
   const error = givenUpErrors[why];
   log.error('A fire is given up', { accountId, scheduleId, time, error });
   await sendUndelivered(formatNotice(notice));
+  // The fire is not marked as handled: an operator makes up for it by sending its text again.
   await noteFire(accountId, scheduleId, { time, messageIds: [], error });
-  await finishFire(accountId, scheduleId, time);
   count('GivenUp');
   count('ScheduleMisses');
 }

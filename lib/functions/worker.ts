@@ -30,6 +30,8 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   const mapping = new EventSourceMapping(stack, `${id}Source`, {
     target: worker,
     eventSourceArn: queueArn,
+    // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
+    enabled: true,
     batchSize: timing[source].batchSize,
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,

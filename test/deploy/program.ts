@@ -36,7 +36,7 @@ export async function run(
     detached: true,
     stdio: ['ignore', output, output],
   });
-  running.add(child);
+  endWithRun(child);
   const tooLong = setTimeout(() => {
     killGroup(child);
   }, program.timeoutMs);
@@ -52,9 +52,14 @@ export async function run(
     throw new Error(`${program.package} ${args[0] ?? ''} ended with ${outcome}.${tail}`);
   } finally {
     clearTimeout(tooLong);
-    running.delete(child);
     if (typeof output === 'number') closeSync(output);
   }
+}
+
+/** Has a process that was started detached end when the run is cancelled. */
+export function endWithRun(child: ChildProcess): void {
+  running.add(child);
+  child.once('exit', () => running.delete(child));
 }
 
 /** Ends what runs, and lets nothing more start. */

@@ -1,6 +1,7 @@
 /**
  * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run
- * against what stands there then. Arguments narrow the tests, as vitest takes them: `npm run test:deploy -- retries`.
+ * against what stands there then; then a second emulator, on which the operators' documents are followed. Arguments narrow the tests,
+ * as vitest takes them: `npm run test:deploy -- retries`. `-- runbooks` follows the documents, and nothing else.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +12,15 @@ import { deploy, type Region, regions } from './cdk.ts';
 import { withEmulator } from './withEmulator.ts';
 import { type Api, apiAt, type Front, functionUrlAt, openFront } from './front.ts';
 import { runProgram, run } from './program.ts';
+import { followRunbooks } from './runbooks.ts';
 
-const main = (): Promise<void> =>
+async function main(): Promise<void> {
+  const [only] = process.argv.slice(2);
+  if (only !== 'runbooks') await testDeployment();
+  if (only === undefined || only === 'runbooks') await withEmulator(followRunbooks);
+}
+
+const testDeployment = (): Promise<void> =>
   withEmulator(async ({ port, awsUrl, scratch, say }) => {
     try {
       await deployAndTest(port, awsUrl, scratch, say);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { blocksOf, documents, programsIn } from '../support/docs/blocks.ts';
+import { faultsIn, installAwsCli } from '../support/docs/commands.ts';
 import {
   installPackages,
   runProgram,
@@ -27,10 +28,12 @@ const ofLanguages = (...languages: readonly string[]) =>
   blocks.filter(({ language }) => languages.includes(language));
 
 let packages = '';
+let awsCli: string | undefined;
 let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   packages = await installPackages();
+  awsCli = await installAwsCli();
 }, limitForInstallsMs);
 afterAll(() => receiver.close());
 
@@ -181,11 +184,12 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       );
     }
     try {
-      const { exitCode, output, requests } = await runBlocks(own, { env, port, packages, idOf });
+      const { exitCode, output, requests, commands } = await runBlocks(own, { env, port, packages, idOf });
       expect(exitCode, output).toBe(0);
       const asked = own.reduce((sum, { text }) => sum + [...text.matchAll(/\bcurl /g)].length, 0);
       expect(requests.length, output).toBe(asked);
       expect(requests.filter((one) => !one.startsWith('2'))).toEqual([]);
+      expect(await faultsIn(commands, awsCli)).toEqual([]);
     } finally {
       if (!isServed) await other.close();
     }

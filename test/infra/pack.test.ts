@@ -43,7 +43,7 @@ describe('npm pack', () => {
   });
 
   it('takes sources and documents, and nothing that was built, hidden or left behind', () => {
-    const known = new Set(['.css', '.html', '.json', '.md', '.png', '.svg', '.ts', '.tsx']);
+    const known = new Set(['.css', '.html', '.json', '.md', '.png', '.sh', '.svg', '.ts', '.tsx']);
     const strange = packed.filter(
       (path) => path !== 'LICENSE' && (!known.has(extname(path)) || /(^|\/)\./.test(path)),
     );

@@ -19,7 +19,7 @@ const operationsByService = {
     'BatchGetItem',
     'BatchWriteItem',
   ],
-  sqs: ['SendMessage', 'SendMessageBatch'],
+  sqs: ['SendMessage', 'SendMessageBatch', 'GetQueueAttributes'],
   s3: ['GetObject', 'PutObject', 'DeleteObject'],
   scheduler: ['CreateSchedule', 'DeleteSchedule'],
   secretsmanager: ['GetSecretValue'],

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { managementRoutes, routes } from '../../lambdas/http/routes.ts';
 import type { QueueName } from '../../lambdas/aws/resources.ts';
 import type { Declaration } from './declarations.ts';
-import { synthesizeOne } from './app.ts';
+import { root, synthesizeOne } from './app.ts';
 import { reachOf, sourceQueue } from './reach.ts';
 import { functionsOf, rightsOf } from './roles.ts';
 
@@ -58,5 +60,28 @@ const functions = [service, management].flatMap((template) =>
 describe('the role of each function', () => {
   it.each(functions)('%s: allows what the code of %s can do, and nothing else', (name, handler, template) => {
     expect([...new Set(rightsOf(template, name))]).toEqual(neededBy(name, handler));
+  });
+});
+
+describe('docs/recovery.md tells the rights that an operator needs for', () => {
+  const document = readFileSync(join(root, 'docs/recovery.md'), 'utf8');
+  const [, ...rows] = [...document.matchAll(/^\| (?:rights to|the) .*$/gm)].map(([row]) => row.split('|'));
+  const actionsIn = (cell = ''): string[] => [...cell.matchAll(/`([A-Z]\w+)`/g)].map(([, name = '']) => name);
+  const rowOf = (service: string, place: string): string =>
+    ({ sqs: 'the queues', scheduler: 'the group of schedules' })[service] ?? `\`${place}\``;
+
+  it.each([
+    ['drain', 2],
+    ['recover', 3],
+  ])('%s', (command, column) => {
+    const needed = reachOf(`../recovery/${command}`).map((right) => {
+      const [, service = '', action = '', place = ''] = /^(\w+):(\w+) (\w+)/.exec(right) ?? [];
+      return `${rowOf(service, place)} ${action.replace('SendMessageBatch', 'SendMessage')}`;
+    });
+    const told = rows.flatMap((cells) => {
+      const name = /`\w+`|the queues|the group of schedules/.exec(cells[1] ?? '')?.[0] ?? '';
+      return actionsIn(cells[column]).map((action) => `${name} ${action}`);
+    });
+    expect(told.sort()).toEqual([...new Set(needed)].sort());
   });
 });

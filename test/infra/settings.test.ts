@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { fixedOf } from '../../lib/names.ts';
 import { presets } from '../../lib/presets.ts';
 import { readSettings, settingNames } from '../../lib/settings.ts';
+import { blocksOf, documents } from '../support/docs/blocks.ts';
 import { cdkContext, root } from './app.ts';
 
 const docs = readFileSync(join(root, 'docs/settings.md'), 'utf8');
@@ -12,6 +14,13 @@ const docs = readFileSync(join(root, 'docs/settings.md'), 'utf8');
 const read = (context: Record<string, unknown>) => readSettings(new App({ context }));
 
 describe('the settings of a deployment', () => {
+  const inDocuments = documents.flatMap(blocksOf).filter(({ text }) => /^\s*\{\s*"context"/.test(text));
+
+  it.each(inDocuments)('are those that the documents put into `cdk.json`: $at', ({ text }) => {
+    const { context } = z.object({ context: z.record(z.string(), z.unknown()) }).parse(JSON.parse(text));
+    expect(() => read(context)).not.toThrow();
+  });
+
   it('are complete without any context', () => {
     expect(read({})).toEqual({
       name: 'Svc',

@@ -62,3 +62,15 @@ it('The README leads to every document', () => {
   const linked = new Set(linksIn('README.md').map(({ file }) => file));
   expect(texts.filter((name) => name !== 'README.md' && !linked.has(name))).toEqual([]);
 });
+
+it('The runbooks have each command in a block, because blocks are run by tests', () => {
+  const runbooks = ['docs/deploy.md', 'docs/operate.md', 'docs/recovery.md'].map(read);
+  const blocks = runbooks.flatMap((text) => text.match(/^ *```sh$[^]*?^ *```$/gm) ?? []).join('\n');
+  const inText = runbooks.flatMap(
+    (text) => withoutCode(text).match(/(?<=`)(?:aws|npx|npm run|curl) [^`]+/g) ?? [],
+  );
+  const nowhere = inText.filter(
+    (command) => !command.startsWith('npm run test:') && !blocks.includes(command),
+  );
+  expect(nowhere).toEqual([]);
+});

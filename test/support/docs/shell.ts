@@ -1,7 +1,7 @@
 /**
  * Runs the shell blocks of the documents unchanged: all blocks of a document in one shell, in a folder that resembles the
- * repository. `curl` is the real one, and fails for an unsuccessful status; of commands that need AWS, or take minutes, only the
- * arguments are checked.
+ * repository. `curl` is the real one, and fails for an unsuccessful status; commands that need AWS, or take minutes, are recorded, so
+ * that their arguments can be checked.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -10,6 +10,7 @@ import { delimiter, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { root } from '../bundledStage.ts';
 import type { Block } from './blocks.ts';
+import type { Command } from './commands.ts';
 
 /** Commands that are not run, each with the reason. Each has a stand-in that checks its arguments. */
 export const notRun: Readonly<Record<string, string>> = {
@@ -20,16 +21,27 @@ export const notRun: Readonly<Record<string, string>> = {
   sleep: 'What a document waits for is on AWS.',
 };
 
-/** The answers of `aws`: a secret's text, and the definition of a query. */
-const awsAnswer = (password: string): string =>
-  JSON.stringify({
-    username: 'admin',
-    password,
-    logGroupNames: ['/aws/lambda/one'],
-    queryString: 'fields @message',
-  });
+/** The answers of `aws`, by its first two arguments; to all else it answers with a word that is long enough for any id. */
+const awsAnswers = (password: string): Readonly<Record<string, unknown>> => ({
+  'secretsmanager get-secret-value': { username: 'admin', password },
+  'dynamodb get-item': { id: { S: 'acct' } },
+  'logs describe-query-definitions': { logGroupNames: ['/aws/lambda/one'], queryString: 'fields @message' },
+});
 
 const bash = (...lines: readonly string[]): string => ['#!/usr/bin/env bash', ...lines, ''].join('\n');
+
+/** Records a command with its arguments: see {@link commandsIn}. */
+const record = `printf '%s\\0' "$(basename "$0")" "\${AWS_DEFAULT_REGION:-}" "$@" >> "$DOCS_COMMANDS"; echo >> "$DOCS_COMMANDS"`;
+
+/** Reads what {@link record} has written. */
+const commandsIn = (text: string): readonly Command[] =>
+  text
+    .split('\0\n')
+    .slice(0, -1)
+    .map((line) => {
+      const [program = '', region = '', ...args] = line.split('\0');
+      return { program, region, args };
+    });
 
 /** The stand-ins, by their names; `$1` and so on are their arguments. */
 const standIns = (password: string, packages: string): Readonly<Record<string, string>> => ({
@@ -42,9 +54,18 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     'echo "$status $*" >> "$DOCS_RECORD"',
     '[[ $status == 2* ]] || { echo "curl $*: status $status" >&2; exit 22; }',
   ),
-  aws: bash(`echo '${awsAnswer(password)}'`),
-  npx: bash('[[ $1 == cdk ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
+  aws: bash(
+    record,
+    'case "$1 $2" in',
+    ...Object.entries(awsAnswers(password)).map(
+      ([words, answer]) => `  '${words}') echo '${JSON.stringify(answer)}' ;;`,
+    ),
+    '  *) echo 4f06cac4-97c0-4df6-a421-dba68e792cf8 ;;',
+    'esac',
+  ),
+  npx: bash(record, '[[ $1 == cdk ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
   npm: bash(
+    record,
     'case $1 in',
     '  run) script=$2 ;;',
     '  start | test) script=$1 ;;',
@@ -86,6 +107,7 @@ async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promis
     ManagementUrl: env['SVC_MANAGEMENT_URL'],
     Url: env['SVC_URL'],
     token: env['SVC_TOKEN'],
+    moment: new Date(Date.now() - 1_000).toISOString(),
   };
   const url = env['SVC_URL'] ?? '';
   return text
@@ -106,6 +128,8 @@ export interface ShellRun {
   readonly output: string;
   /** The requests that `curl` made, each with its status. */
   readonly requests: readonly string[];
+  /** The commands that were recorded in place of running them. */
+  readonly commands: readonly Command[];
 }
 
 /** Runs the shell blocks of a document, until one of their commands fails. */
@@ -119,13 +143,15 @@ export async function runBlocks(blocks: readonly Block[], setting: ShellSetting)
 }
 
 async function runIn(home: string, blocks: readonly Block[], setting: ShellSetting): Promise<ShellRun> {
-  const [folder, tools, record] = [join(home, 'svc-queue'), join(home, 'tools'), join(home, 'requests')];
+  const [folder, tools] = [join(home, 'svc-queue'), join(home, 'tools')];
+  const [requestLog, commandLog] = [join(home, 'requests'), join(home, 'commands')];
   await mkdir(join(folder, '.svc'), { recursive: true });
   await mkdir(tools);
-  await writeFile(record, '');
+  await writeFile(requestLog, '');
+  await writeFile(commandLog, '');
   const lines = Object.entries(setting.env).map(([name, value]) => `${name}=${value}\n`);
   await writeFile(join(folder, '.svc/env'), lines.join(''));
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  for (const name of ['node_modules', 'operate']) await symlink(join(root, name), join(folder, name));
   const { env, packages, port } = setting;
   for (const [name, script] of Object.entries(standIns(env['SVC_MANAGEMENT_PASSWORD'] ?? '', packages))) {
     await writeFile(join(tools, name), script, { mode: 0o755 });
@@ -151,7 +177,8 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
       ...env,
       PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
       HOME: home,
-      DOCS_RECORD: record,
+      DOCS_RECORD: requestLog,
+      DOCS_COMMANDS: commandLog,
     },
   });
   const ended = new Promise<number>((resolve) => {
@@ -161,8 +188,9 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
     });
   });
   const [exitCode, output, errors] = await Promise.all([ended, textOf(child.stdout), textOf(child.stderr)]);
-  const requests = (await readFile(record, 'utf8')).split('\n').filter((line) => line !== '');
-  return { exitCode, output: `${output}${errors}`, requests };
+  const requests = (await readFile(requestLog, 'utf8')).split('\n').filter((line) => line !== '');
+  const commands = commandsIn(await readFile(commandLog, 'utf8'));
+  return { exitCode, output: `${output}${errors}`, requests, commands };
 }
 
 /** Ends the processes that a shell has left running. */

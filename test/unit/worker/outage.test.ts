@@ -418,4 +418,23 @@ describe('a schedule’s fire', () => {
     });
     expect(inbox.deliveries).toHaveLength(0);
   });
+
+  it('that was given up is made up for by sending its text to its queue again, once', async () => {
+    const inbox = fixture.receiver.inbox();
+    const { scheduleId, notice } = await scheduled(inbox.url);
+    fleet.refuse((call) => call === 'BatchWriteItemCommand');
+    fixture.standIns.sqs.send('fire', notice);
+    await fleet.advance(3 * hourMs);
+    fleet.refuse(undefined);
+
+    const QueueUrl = fixture.standIns.sqs.queueUrl('undeliveredFires');
+    const { Messages = [] } = await fixture.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
+    );
+    const texts = Messages.flatMap(({ Body = '' }) => (Body.includes(scheduleId) ? [Body] : []));
+    expect(texts).toHaveLength(1);
+    for (const text of [...texts, ...texts]) fixture.standIns.sqs.send('fire', text);
+    await fleet.advance(15 * minuteMs);
+    expect(inbox.deliveries).toHaveLength(1);
+  });
 });

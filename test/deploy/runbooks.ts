@@ -1,0 +1,287 @@
+/**
+ * Follows docs/deploy.md, docs/operate.md and docs/recovery.md on an AWS emulator, from an empty account to one that is empty again:
+ * all their shell blocks run as they stand there, in one shell, and what they say of `cdk.json` is written into it.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import * as z from 'zod';
+import { type Block, blocksOf } from '../support/docs/blocks.ts';
+import { installAwsCli } from '../support/docs/commands.ts';
+import { replicateTable } from './aws.ts';
+import { openCdk } from './cdk.ts';
+import { account } from './emulator.ts';
+import { type Api, apiAt, openFront } from './front.ts';
+import { endWithRun, killGroup } from './program.ts';
+import type { Running } from './withEmulator.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const home = 'eu-central-1';
+const newPassword = 'a password of the test';
+
+/** Commands that are not run, by how they begin, each with the reason. `npm test` checks their arguments. */
+const notRun: Readonly<Record<string, string>> = {
+  'aws logs describe-query-definitions': 'The emulator has no saved queries.',
+  'aws logs start-query': 'It runs a saved query.',
+  'aws logs get-query-results': 'It reads the result of a saved query.',
+  'aws secretsmanager remove-regions-from-replication':
+    'The emulator cannot end the replication of a secret.',
+  'git ': 'It changes the clone.',
+  'npm ci': 'It installs the packages of another release.',
+};
+
+/** Makes a program that leaves out what is not run, and notes that it did. */
+const standIn = (program: string, real: string): string =>
+  [
+    '#!/usr/bin/env bash',
+    `case "${program} $*" in`,
+    ...Object.keys(notRun).map(
+      (start) =>
+        `  '${start}'*) echo '${start}' >> "$NOT_RUN"; echo '{"logGroupNames":[],"queryString":""}'; exit ;;`,
+    ),
+    'esac',
+    `PATH="\${PATH#*${delimiter}}"`,
+    real,
+    '',
+  ].join('\n');
+
+const programs = (aws: string): Readonly<Record<string, string>> => ({
+  // Its requests to SQS go to a host of their own, unless the endpoint is an argument.
+  aws: standIn('aws', `exec ${aws} --endpoint-url "$AWS_ENDPOINT_URL" "$@"`),
+  // `drain --once` ends with status 1 while something is left, as the document says.
+  npm: standIn('npm', '[[ "$*" == *" --once" ]] || exec npm "$@"; npm "$@" || [[ $? == 1 ]]'),
+  git: standIn('git', 'exit 1'),
+  curl: standIn('curl', 'exec curl --fail-with-body --silent --show-error "$@"'),
+});
+
+/** A folder like the reader's clone, with a `cdk.json` of its own. */
+function makeClone(folder: string): void {
+  mkdirSync(folder);
+  const shared = ['bin', 'console', 'lambdas', 'lib', 'local', 'migrate', 'node_modules', 'operate'];
+  for (const name of [...shared, 'package.json', 'tsconfig.json'])
+    symlinkSync(join(root, name), join(folder, name));
+  cpSync(join(root, 'cdk.json'), join(folder, 'cdk.json'));
+  addSettings(folder, { app: 'bash synthesize.sh' });
+  writeFileSync(join(folder, 'synthesize.sh'), synthesize);
+}
+
+/** Synthesizes once for the same settings: that takes as long as all that the emulator does of a deployment. */
+const synthesize = `set -e
+made=$HOME/assemblies/$(cat cdk.json | sha1sum | cut -c1-40)
+[[ -e $made/manifest.json ]] || CDK_OUTDIR=$made node --import tsx bin/svc.ts
+mkdir -p "$CDK_OUTDIR"
+cp -r "$made"/. "$CDK_OUTDIR"
+`;
+
+const configShape = z.looseObject({ context: z.record(z.string(), z.unknown()).default({}) });
+const readConfig = (folder: string) =>
+  configShape.parse(JSON.parse(readFileSync(join(folder, 'cdk.json'), 'utf8')));
+
+/** Does what a document says with a block of JSON: puts its settings into `cdk.json`. */
+function addSettings(folder: string, block: unknown): void {
+  const before = readConfig(folder);
+  const added = configShape.parse(block);
+  const context = { ...before.context, ...added.context };
+  writeFileSync(join(folder, 'cdk.json'), JSON.stringify({ ...before, ...added, context }));
+}
+
+interface Shell {
+  /** Runs commands, and returns what they print. @throws Error when one of them fails */
+  readonly run: (text: string) => Promise<string>;
+  readonly end: () => void;
+}
+
+/** Opens a shell that keeps its variables from block to block, and ends at the first command that fails. */
+function openShell(folder: string, env: Readonly<Record<string, string | undefined>>): Shell {
+  const child = spawn('bash', ['-s'], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  endWithRun(child);
+  const lines = createInterface({ input: child.stdout });
+  const end = '== the block is done ==';
+  child.stdin.write('exec 2>&1; set -euo pipefail\n');
+  return {
+    run: (text) =>
+      new Promise((done, failed) => {
+        const output: string[] = [];
+        const take = (line: string): void => {
+          if (line !== end) output.push(line);
+          else
+            finish(() => {
+              done(output.join('\n'));
+            });
+        };
+        const close = (): void => {
+          finish(() => {
+            failed(new Error(`It failed:\n${text}\n${output.slice(-60).join('\n')}`));
+          });
+        };
+        const finish = (settle: () => void): void => {
+          lines.off('line', take).off('close', close);
+          settle();
+        };
+        lines.on('line', take).on('close', close);
+        child.stdin.write(`{\n${text}\n} < /dev/null\nprintf '\\n%s\\n' '${end}'\n`);
+      }),
+    end: () => {
+      killGroup(child);
+    },
+  };
+}
+
+/** The blocks in the order in which a reader comes to them: a deployment is destroyed last. */
+function blocksInOrder(): readonly Block[] {
+  const deploy = blocksOf('docs/deploy.md');
+  const text = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+  const lastPart = text.slice(0, text.indexOf('\n## Destroy\n')).split('\n').length;
+  const isLast = ({ at }: Block): boolean => Number(at.split(':')[1]) > lastPart;
+  return [
+    ...deploy.filter((block) => !isLast(block)),
+    ...blocksOf('docs/operate.md'),
+    ...blocksOf('docs/recovery.md'),
+    ...deploy.filter(isLast),
+  ];
+}
+
+const stacksShape = z.object({
+  Stacks: z.array(
+    z.object({
+      StackName: z.string(),
+      Outputs: z.array(z.object({ OutputKey: z.string(), OutputValue: z.string() })).default([]),
+    }),
+  ),
+});
+const accountShape = z.object({ id: z.string(), token: z.string() });
+
+export async function followRunbooks({ port, awsUrl, scratch, say }: Running): Promise<void> {
+  const interpreter = await installAwsCli();
+  if (interpreter === undefined) throw new Error('The AWS CLI needs Python 3.10 or newer.');
+  const apis: { messaging?: Api; management?: Api } = {};
+  const messaging = await openFront(port, () => apis.messaging);
+  const managing = await openFront(port, () => apis.management);
+  const [folder, tools, skipped] = [
+    join(scratch, 'svc-queue'),
+    join(scratch, 'tools'),
+    join(scratch, 'not-run'),
+  ];
+  makeClone(folder);
+  mkdirSync(tools);
+  writeFileSync(skipped, '');
+  for (const [name, script] of Object.entries(programs(join(dirname(interpreter), 'aws'))))
+    writeFileSync(join(tools, name), script, { mode: 0o755 });
+  const { env } = openCdk({ scratch, endpoint: awsUrl, context: {} });
+  // Settings of the CLI and the app that only the emulator needs stand in the user's own file: see `run.ts`.
+  writeFileSync(
+    join(scratch, '.cdk.json'),
+    JSON.stringify({
+      requireApproval: 'never',
+      context: {
+        forEmulator: 'true',
+        scheduleGroup: 'default',
+        clientPatience: '10',
+        ownHosts: [messaging, managing].map(({ url }) => new URL(url).host).join(','),
+      },
+    }),
+  );
+  const shell = openShell(folder, {
+    ...env,
+    AWS_REGION: undefined,
+    AWS_DEFAULT_REGION: undefined,
+    CLIENT_PATIENCE: '10',
+    NOT_RUN: skipped,
+    PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
+    // The answer to each question of the CLI.
+    CDK_YES: 'true',
+  });
+
+  const places = new Map([
+    ['account id', account],
+    ['ManagementUrl', managing.url],
+    ['Url', messaging.url],
+    ['at least 16 characters', newPassword],
+    ['release before', 'HEAD'],
+  ]);
+  const filledIn = (text: string): string =>
+    text.replaceAll(/<([A-Za-z][\w -]*)>/g, (_all, place: string) => {
+      const value = place === 'moment' ? new Date(Date.now() - 1_000).toISOString() : places.get(place);
+      if (value === undefined) throw new Error(`There is nothing for <${place}>.`);
+      return value;
+    });
+
+  /** Does what AWS would have done by then, or the reader: a row of texts in blocks, each with its commands. */
+  const before: readonly (readonly [RegExp, string])[] = [
+    [
+      /\$ID\b/,
+      // The document has replaced the master secret by then, and with it the token.
+      `until message=$(curl -X POST "$SVC_URL/v2/publish/https://example.com/" -H "Authorization: Bearer $SVC_TOKEN" -H 'Svc-Delay: 1d' -d 1)
+       do sleep 5; SVC_TOKEN=$(curl -u 'admin:${newPassword}' "$SVC_MANAGEMENT_URL/v2/svc/users/$account" | field token); done
+       ID=$(echo "$message" | field messageId)`,
+    ],
+    [/restore-secret/, 'aws secretsmanager delete-secret --secret-id Svc/master'],
+    [
+      /QueuesUndeliveredFires/,
+      `aws sqs send-message --queue-url "$(resource Service SQS::Queue QueuesUndeliveredFires)" \\
+         --message-body '{"accountId":"none","scheduleId":"none","saveId":"01K00000000000000000000000","time":"2026-03-22T18:59:00Z"}'`,
+    ],
+  ];
+
+  const afterDeployment = async (): Promise<void> => {
+    const answer = await shell.run(`aws cloudformation describe-stacks --region ${home} --output json`);
+    const outputs = new Map(
+      stacksShape
+        .parse(JSON.parse(answer))
+        .Stacks.flatMap(({ StackName, Outputs }) =>
+          Outputs.map((output) => [`${StackName} ${output.OutputKey}`, output.OutputValue] as const),
+        ),
+    );
+    apis.messaging = apiAt(new URL(outputs.get(`Svc-${home}-Service Url`) ?? ''));
+    apis.management = apiAt(new URL(outputs.get('Svc-Management ManagementUrl') ?? ''));
+    const { context } = readConfig(folder);
+    const regions = z.array(z.string()).default([home, 'us-east-1']).parse(context['regions']);
+    for (const region of regions.slice(1)) {
+      const replica = `aws dynamodb describe-table --region ${region} --table-name Svc-accounts || true`;
+      if ((await shell.run(replica)).includes('ResourceNotFoundException'))
+        await replicateTable(awsUrl, 'Svc-accounts', { from: home, to: [region] });
+    }
+  };
+
+  try {
+    await shell.run(`field() { node -p 'JSON.parse(require("fs").readFileSync(0))[process.argv[1]]' "$1"; }`);
+    for (const { at, language, text } of blocksInOrder()) {
+      if (language === 'json') {
+        addSettings(folder, JSON.parse(text));
+        continue;
+      }
+      for (const [, commands] of before.filter(([pattern]) => pattern.test(text))) await shell.run(commands);
+      const output = await shell.run(filledIn(text));
+      say(`${at} is good`);
+      if (/npm run deploy/.test(text)) await afterDeployment();
+      const made = /^\{.*"token".*\}$/m.exec(output);
+      if (made !== null) {
+        const { id, token } = accountShape.parse(JSON.parse(made[0]));
+        places.set('id', id).set('token', token);
+        await shell.run(`account=${id}`);
+      }
+    }
+    const left = await shell.run(
+      `for region in ${home} us-east-1; do
+         aws cloudformation list-stacks --region $region --output text \\
+           --query "StackSummaries[?starts_with(StackName, 'Svc-') && StackStatus!='DELETE_COMPLETE'].StackName"
+         aws dynamodb list-tables --region $region --output text --query 'TableNames'
+         aws s3api list-buckets --output text --query "Buckets[?starts_with(Name, 'svc-$region')].Name"
+         aws secretsmanager list-secrets --region $region --output text --query "SecretList[?starts_with(Name, 'Svc/')].Name"
+       done`,
+    );
+    if (left.trim() !== '') throw new Error(`This is left after all was deleted:\n${left}`);
+    const unused = Object.keys(notRun).filter((start) => !readFileSync(skipped, 'utf8').includes(start));
+    if (unused.length > 0) throw new Error(`No document has these commands any more: ${unused.join(', ')}`);
+    say('the runbooks are good');
+  } finally {
+    shell.end();
+    await Promise.all([messaging.close(), managing.close()]);
+  }
+}

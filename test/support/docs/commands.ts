@@ -1,0 +1,97 @@
+/** Checks the arguments of commands in documents, without running them: each by the parser of its own program. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ending } from '../../../bin/commandLine.ts';
+import { parseDrain, parseMasterSecretCommand, parseRecover } from '../../../operate/options.ts';
+import { root } from '../bundledStage.ts';
+import { limitForInstallsMs } from '../limits.ts';
+import { findPython, installPackage } from '../python.ts';
+
+/** A command as a shell called it. */
+export interface Command {
+  readonly program: string;
+  /** The region that its environment names; empty without one. */
+  readonly region: string;
+  readonly args: readonly string[];
+}
+
+const run = promisify(execFile);
+const python = findPython();
+
+/**
+ * Installs the AWS CLI: its first major version, which PyPI has. The documents keep to what both take.
+ *
+ * @returns the Python that has it; undefined without a Python, save in CI, where one that is missing is a mistake
+ */
+export async function installAwsCli(): Promise<string | undefined> {
+  if (python !== undefined) return installPackage(python, { name: 'awscli', version: '1.46.3' });
+  if (process.env['CI'] === undefined) return undefined;
+  throw new Error('There is no Python 3.10 or newer with its venv module.');
+}
+
+async function faultsOfAws(
+  commands: readonly Command[],
+  interpreter: string | undefined,
+): Promise<readonly string[]> {
+  if (interpreter === undefined || commands.length === 0) return [];
+  const program = join(import.meta.dirname, 'awsCommands.py');
+  const { stdout } = await run(interpreter, [program, JSON.stringify(commands)], {
+    timeout: limitForInstallsMs,
+  });
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
+  drain: parseDrain,
+  recover: (args) => parseRecover(args, Date.now()),
+  'master-secret': parseMasterSecretCommand,
+};
+
+function faultsOfScript(script: string, args: readonly string[]): readonly string[] {
+  try {
+    parsers[script]?.(args);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Ending)) throw error;
+    return [`npm run ${script} -- ${args.join(' ')}: ${error.message}`];
+  }
+}
+
+const helps = new Map<string, Promise<{ readonly stdout: string }>>();
+
+/** Finds flags that are not in the CDK CLI's own help of a command. */
+async function faultsOfCdk(command: string, args: readonly string[]): Promise<readonly string[]> {
+  const cdk = join(root, 'node_modules/aws-cdk/bin/cdk');
+  const help = helps.get(command) ?? run(process.execPath, [cdk, command, '--help'], { cwd: root });
+  helps.set(command, help);
+  const known = new Set((await help).stdout.match(/(?<=[\s,])--?[a-z][a-z-]*/g));
+  return args.filter((arg) => arg.startsWith('-') && !known.has(arg)).map((flag) => `cdk ${command} ${flag}`);
+}
+
+function faultsOf({ program, args }: Command): readonly string[] | Promise<readonly string[]> {
+  const [first = '', second = '', ...others] = args;
+  if (program === 'npx') return faultsOfCdk(second, others);
+  if (program !== 'npm' || first !== 'run') return [];
+  const given = others[0] === '--' ? others.slice(1) : others;
+  return second === 'deploy' ? faultsOfCdk('deploy', given) : faultsOfScript(second, given);
+}
+
+/**
+ * Tells what is wrong with the arguments of commands, a sentence each.
+ *
+ * @param awsCli the result of {@link installAwsCli}
+ */
+export async function faultsIn(
+  commands: readonly Command[],
+  awsCli: string | undefined,
+): Promise<readonly string[]> {
+  const [ofAws, ...others] = await Promise.all([
+    faultsOfAws(
+      commands.filter(({ program }) => program === 'aws'),
+      awsCli,
+    ),
+    ...commands.map(faultsOf),
+  ]);
+  return [...ofAws, ...others.flat()];
+}
