@@ -1,14 +1,15 @@
 import { defineConfig } from 'vitest/config';
 import { limitForInstallsMs, limitForTestsMs } from './test/support/limits.ts';
+import { LongestFirst } from './test/support/longestFirst.ts';
 
 const bundledStage = './test/support/bundledStage.ts';
 const limits = { testTimeout: limitForTestsMs, hookTimeout: limitForTestsMs };
 
 export default defineConfig({
   test: {
-    // Tests wait much more than they compute: even two cores do well with four files at once. The projects follow each
-    // other, because each has its own number of workers.
+    // Tests wait as much as they compute: even two cores do well with four files at once, of whichever project.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     projects: [
       {
@@ -18,7 +19,6 @@ export default defineConfig({
           // A thread starts sooner than a process, and one in which the SDK has become fast is good for many files.
           pool: 'threads',
           isolate: false,
-          maxWorkers: 3,
           setupFiles: ['./test/support/startAfresh.ts'],
           include: ['test/unit/**/*.test.ts'],
           globalSetup: [bundledStage],
@@ -31,10 +31,10 @@ export default defineConfig({
           ...limits,
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
+          // The CDK's own validation takes most of a synthesis, and only warns. cfn-lint and cdk-nag judge the templates here.
+          env: { CDK_VALIDATION: 'false' },
           // The CDK takes seconds to import, and a template to synthesize: a process does both once, for all its files.
           isolate: false,
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -46,18 +46,15 @@ export default defineConfig({
           // What a process has imported and warmed up serves the next file too; each has an account of its own all the same.
           isolate: false,
           setupFiles: ['./test/support/ownAccount.ts'],
-          sequence: { groupOrder: 2 },
         },
       },
       {
         test: {
           ...limits,
-          // One run with a stage of its own, which is killed. It is beside `infra`, because both would leave a core idle.
+          // One run with a stage of its own, which is killed.
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
           testTimeout: limitForInstallsMs,
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -70,7 +67,6 @@ export default defineConfig({
           // One browser for all files of a process.
           isolate: false,
           setupFiles: ['./test/support/ownAccount.ts'],
-          sequence: { groupOrder: 2 },
         },
       },
     ],

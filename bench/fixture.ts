@@ -39,7 +39,7 @@ export interface Fixture {
 }
 
 export async function startFixture(): Promise<Fixture> {
-  const inProcess = await startInProcess();
+  const inProcess = await startInProcess({ overHttp: true });
   const { standIns } = inProcess;
   // These modules read the environment, which has just been set.
   const { dynamodb } = await import('../lambdas/aws/dynamodb.ts');

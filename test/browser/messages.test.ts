@@ -84,9 +84,9 @@ describe('The list of messages', () => {
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
   });
 
-  it('stays usable with ten thousand messages, and finds the oldest', async () => {
+  it('stays usable with more messages than it shows at once, and finds the oldest', async () => {
     const { token } = await makeAccount({ max_requests_per_second: 10_000 });
-    const number = 10_000;
+    const number = sizeOf({ ordinary: 2_000, thorough: 10_000 });
     // Beyond the most that a page shows at once; to the last one in the thorough form.
     const looked = sizeOf({ ordinary: 1_200, thorough: number });
     const item = (index: number) => ({

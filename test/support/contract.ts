@@ -35,11 +35,23 @@ function closed(schema: unknown): unknown {
   return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
 }
 
+/** Closes a schema, and lets it refer to `$defs`. */
+const localSchema = (schema: unknown) =>
+  jsonSchema.parse(
+    JSON.parse(JSON.stringify(closed(schema)).replaceAll('#/components/schemas/', '#/$defs/')),
+  );
+
+/** The schemas of each document, which are many: they are made local once. */
+const definitions = new Map(
+  [document, managementDocument].map((within) => [
+    within,
+    z.record(z.string(), jsonSchema).parse(localSchema(within.components.schemas)),
+  ]),
+);
+
 /** Makes a checker of values from a schema of a document. */
 export function checkerOf(schema: unknown, within: Document = document): z.core.$ZodType {
-  const whole = closed({ ...jsonSchema.parse(schema), $defs: within.components.schemas });
-  const local = JSON.stringify(whole).replaceAll('#/components/schemas/', '#/$defs/');
-  return fromJSONSchema(jsonSchema.parse(JSON.parse(local)));
+  return fromJSONSchema({ ...localSchema(schema), $defs: definitions.get(within) });
 }
 
 const example = z.object({ value: z.unknown() });

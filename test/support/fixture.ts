@@ -10,7 +10,7 @@ import type { Account } from '../../lambdas/account/account.ts';
 import type { PublishAnswer } from '../../lambdas/publish/publications.ts';
 import { formatJob, type AttemptJob, type Job } from '../../lambdas/job/job.ts';
 import { Death, declareFault, makeUnder, type Fate } from './faults.ts';
-import { startInProcess } from './inProcess.ts';
+import { startInProcess, type InProcessOptions } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
 
 /**
@@ -103,8 +103,8 @@ async function importLambdas() {
   };
 }
 
-export async function openFixture() {
-  const inProcess = await startInProcess();
+export async function openFixture(options?: InProcessOptions) {
+  const inProcess = await startInProcess(options);
   const receiver = await startReceiver();
   const lambdas = await importLambdas();
   const { dynamodb, sqs, settings } = lambdas;
@@ -138,14 +138,14 @@ export async function openFixture() {
     });
   }
 
-  const options = { step: 'initialize', name: 'mortal' } as const;
+  const first = { step: 'initialize', name: 'mortal' } as const;
   dynamodb.middlewareStack.add(
     (next, context) => (args) => mortal(context.commandName ?? '', () => next(args)),
-    options,
+    first,
   );
   sqs.middlewareStack.add(
     (next, context) => (args) => mortal(context.commandName ?? '', () => next(args)),
-    options,
+    first,
   );
 
   /** The lost answer, to one of the SDK's own tries: the call was made, and the SDK makes it again. */
@@ -273,7 +273,7 @@ export async function openFixture() {
     },
     /**
      * Loses the answer to one call of an operation, the first being 1, until the next reset: the SDK asks again. The test fails if
-     * there are fewer calls.
+     * there are fewer calls, or if clients hand over their calls.
      */
     loseAnswer: (operation: string, call: number): void => {
       lost = { operation, call, comes: declareFault(`the answer to call ${call} of ${operation} is lost`) };

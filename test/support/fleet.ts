@@ -3,6 +3,7 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
 import { queues } from '../../lambdas/aws/resources.ts';
+import { handingOver } from '../../local/aws/handOver.ts';
 import { startEventSource } from '../../local/lambda/eventSource.ts';
 import type { StandIns } from '../../local/stage/standIns.ts';
 import { takeOverClock } from '../../local/stage/testClock.ts';
@@ -97,6 +98,8 @@ export async function startFleet(standIns: StandIns) {
   function start(name: Fed): Promise<Process> {
     const started = starting.then(async () => {
       vi.resetModules();
+      const { addToClients } = await import('../../lambdas/aws/additions.ts');
+      addToClients(handingOver(standIns.handOvers));
       const { handler } = (await import(`../../lambdas/handlers/${queues[name].handler}.ts`)) as Pick<
         Process,
         'handler'

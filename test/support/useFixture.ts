@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
+import type { InProcessOptions } from './inProcess.ts';
 import { openFixture, type Fixture } from './fixture.ts';
 
 /**
@@ -7,10 +8,10 @@ import { openFixture, type Fixture } from './fixture.ts';
  *
  * @param onOpen gets the fixture before the first test. Modules of `lambdas/` that it imports must not be imported before
  */
-export function useFixture(onOpen: (fixture: Fixture) => Promise<void>): void {
+export function useFixture(onOpen: (fixture: Fixture) => Promise<void>, options?: InProcessOptions): void {
   let fixture: Fixture | undefined;
   beforeAll(async () => {
-    fixture = await openFixture();
+    fixture = await openFixture(options);
     await onOpen(fixture);
   });
   beforeEach(() => {

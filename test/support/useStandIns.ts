@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import type { StandIns } from '../../local/stage/standIns.ts';
-import { startInProcess } from './inProcess.ts';
+import { startInProcess, type InProcessOptions } from './inProcess.ts';
 
 /** Starts the stand-ins for AWS around a file's tests, which may set the clock: it is right again after each. */
-export function useStandIns(): () => StandIns {
+export function useStandIns(options?: InProcessOptions): () => StandIns {
   let inProcess: Awaited<ReturnType<typeof startInProcess>> | undefined;
   beforeAll(async () => {
-    inProcess = await startInProcess();
+    inProcess = await startInProcess(options);
   });
   afterEach(() => {
     vi.useRealTimers();

@@ -16,10 +16,13 @@ import type { Fixture } from '../support/fixture.ts';
 switchMetricsOn();
 let fixture: Fixture;
 let metricFixture: MetricFixture;
-useFixture(async (opened) => {
-  fixture = opened;
-  metricFixture = await openMetricFixture(fixture);
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    metricFixture = await openMetricFixture(fixture);
+  },
+  { overHttp: true },
+);
 beforeEach(async () => {
   // The SDK pauses between its tries for a part of a second that chance decides.
   vi.spyOn(Math, 'random').mockReturnValue(0);

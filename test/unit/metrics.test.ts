@@ -26,13 +26,16 @@ const importLambdas = async () => {
   ]);
   return { ...messages, ...schedules, loadSchedule: stored.loadSchedule };
 };
-useFixture(async (opened) => {
-  fixture = opened;
-  metricFixture = await openMetricFixture(fixture);
-  runs = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
-  lambdas = await importLambdas();
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    metricFixture = await openMetricFixture(fixture);
+    runs = await openRunFixture(fixture);
+    acts = await openRunActs(fixture);
+    lambdas = await importLambdas();
+  },
+  { overHttp: true },
+);
 beforeEach(async () => {
   await fixture.drain();
   await metricFixture.forget();

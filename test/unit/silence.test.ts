@@ -87,7 +87,7 @@ const urls = new Map<string, string>();
 /** The fixtures of each fault. They begin one after the other, and all wait at the same time. */
 const fixtures = new Map<Fault, { readonly forGood: Fixture; readonly once: Fixture }>();
 beforeAll(async () => {
-  inProcess = await startInProcess();
+  inProcess = await startInProcess({ overHttp: true });
   for (const [variable] of endpoints) urls.set(variable, process.env[variable] ?? '');
   for (const fault of faults)
     fixtures.set(fault, { forGood: await start(fault), once: await start(fault, 1) });

@@ -36,25 +36,28 @@ let metricFixture: MetricFixture;
 /** The inputs of what was sent since the test began: by SQS, and by Scheduler. */
 let sent: unknown[] = [];
 let scheduled: unknown[] = [];
-useFixture(async (opened) => {
-  fixture = opened;
-  metricFixture = await openMetricFixture(fixture);
-  fixture.sqs.middlewareStack.add(
-    (next, context) => (args) => {
-      if (context.commandName === 'SendMessageCommand') sent.push(args.input);
-      return next(args);
-    },
-    { step: 'initialize', name: 'sent' },
-  );
-  const { client } = await (await import('../../lambdas/aws/scheduler.ts')).scheduler();
-  client.middlewareStack.add(
-    (next, context) => (args) => {
-      if (context.commandName === 'CreateScheduleCommand') scheduled.push(args.input);
-      return next(args);
-    },
-    { step: 'initialize', name: 'scheduled' },
-  );
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    metricFixture = await openMetricFixture(fixture);
+    fixture.sqs.middlewareStack.add(
+      (next, context) => (args) => {
+        if (context.commandName === 'SendMessageCommand') sent.push(args.input);
+        return next(args);
+      },
+      { step: 'initialize', name: 'sent' },
+    );
+    const { client } = await (await import('../../lambdas/aws/scheduler.ts')).scheduler();
+    client.middlewareStack.add(
+      (next, context) => (args) => {
+        if (context.commandName === 'CreateScheduleCommand') scheduled.push(args.input);
+        return next(args);
+      },
+      { step: 'initialize', name: 'scheduled' },
+    );
+  },
+  { overHttp: true },
+);
 beforeEach(async () => {
   await fixture.drain();
   sent = [];

@@ -7,11 +7,14 @@ import type { Fixture } from '../../support/fixture.ts';
 let fixture: Fixture;
 let stores: typeof storesModule;
 let table: string;
-useFixture(async (opened) => {
-  fixture = opened;
-  stores = await import('../../../lambdas/aws/dynamodb.ts');
-  table = (await import('../../../lambdas/aws/settings.ts')).settings.accountsTable;
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    stores = await import('../../../lambdas/aws/dynamodb.ts');
+    table = (await import('../../../lambdas/aws/settings.ts')).settings.accountsTable;
+  },
+  { overHttp: true },
+);
 
 /** Fails a try, before it is made or after. */
 type Failing = (made: () => Promise<unknown>) => Promise<never>;

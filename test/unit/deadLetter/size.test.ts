@@ -25,20 +25,23 @@ let fixture: Fixture;
 let services: Awaited<ReturnType<typeof importServices>>;
 /** Rows that DynamoDB has handed out. */
 let rowsRead = 0;
-useFixture(async (opened) => {
-  fixture = opened;
-  services = await importServices();
-  fixture.dynamodb.middlewareStack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      if ('Items' in result.output && Array.isArray(result.output.Items)) {
-        rowsRead += result.output.Items.length;
-      }
-      return result;
-    },
-    { step: 'initialize', name: 'rowsRead' },
-  );
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    services = await importServices();
+    fixture.dynamodb.middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        if ('Items' in result.output && Array.isArray(result.output.Items)) {
+          rowsRead += result.output.Items.length;
+        }
+        return result;
+      },
+      { step: 'initialize', name: 'rowsRead' },
+    );
+  },
+  { overHttp: true },
+);
 beforeEach(() => {
   rowsRead = 0;
 });

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { answerOf } from '../../support/metricFixture.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-useStandIns();
+useStandIns({ overHttp: true });
 
 const importHttp = async () => {
   const [handlers, routes] = await Promise.all([

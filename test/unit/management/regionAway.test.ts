@@ -15,7 +15,7 @@ process.env['CLIENT_PATIENCE'] = '1';
 
 const hangMs = 60_000;
 const away = 'us-east-1';
-const standIns = useStandIns();
+const standIns = useStandIns({ overHttp: true });
 
 type Absence = 'refuses' | 'stays silent';
 const absences: readonly Absence[] = ['refuses', 'stays silent'];

@@ -25,15 +25,18 @@ async function importServices() {
   return { ...acceptance, ...joining, ...stores };
 }
 
-useFixture(async (opened) => {
-  fixture = opened;
-  metricFixture = await openMetricFixture(fixture);
-  services = await importServices();
-  const messageId = await fixture.send(fixture.receiver.origin, { delay: '1h', timeout: '20s' });
-  const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
-  if (history === undefined) throw new Error('The message is not there.');
-  pattern = history.message;
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    metricFixture = await openMetricFixture(fixture);
+    services = await importServices();
+    const messageId = await fixture.send(fixture.receiver.origin, { delay: '1h', timeout: '20s' });
+    const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
+    if (history === undefined) throw new Error('The message is not there.');
+    pattern = history.message;
+  },
+  { overHttp: true },
+);
 beforeEach(async () => {
   await fixture.drain();
   await metricFixture.forget();

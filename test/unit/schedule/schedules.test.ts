@@ -51,14 +51,17 @@ async function importLambdas() {
   };
 }
 
-useFixture(async (opened) => {
-  fixture = opened;
-  lambdas = await importLambdas();
-  lambdas.scheduler.client.middlewareStack.add(
-    (next, context) => (args) => fixture.mortal(context.commandName ?? '', () => next(args)),
-    { step: 'initialize', name: 'mortal' },
-  );
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    lambdas = await importLambdas();
+    lambdas.scheduler.client.middlewareStack.add(
+      (next, context) => (args) => fixture.mortal(context.commandName ?? '', () => next(args)),
+      { step: 'initialize', name: 'mortal' },
+    );
+  },
+  { overHttp: true },
+);
 
 const groupName = (): string => fixture.settings.scheduleGroup;
 

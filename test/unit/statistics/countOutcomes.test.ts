@@ -28,10 +28,13 @@ async function importLambdas() {
   return { ...outcomes, ...all, ...store, ...dynamodb, ...usage };
 }
 
-useFixture(async (opened) => {
-  fixture = opened;
-  lambdas = await importLambdas();
-});
+useFixture(
+  async (opened) => {
+    fixture = opened;
+    lambdas = await importLambdas();
+  },
+  { overHttp: true },
+);
 
 afterEach(() => {
   vi.useRealTimers();

@@ -148,7 +148,6 @@ async function callsUntilEnd(job: Parameters<Fixture['deliver']>[0]): Promise<nu
   const counting = {
     step: 'initialize',
     name: 'counting',
-    priority: 'low',
     override: true,
   } as const;
   fixture.dynamodb.middlewareStack.add(
