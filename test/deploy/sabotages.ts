@@ -113,9 +113,9 @@ export const sabotages: readonly Sabotage[] = [
     strike: changedVariables('DlqApi', { DLQ_TABLE: 'nowhere' }),
   },
   {
-    what: 'a function sends to another queue',
+    what: 'the worker has another table',
     check: 'retry',
-    strike: changedVariables('DeliverShort', { SHORT_QUEUE_URL: 'http://127.0.0.1/nowhere' }),
+    strike: changedVariables('DeliverShort', { MESSAGES_TABLE: 'nowhere' }),
   },
   {
     what: 'the schedule group is gone',

@@ -110,7 +110,11 @@ async function main(): Promise<void> {
   await withEmulator(async ({ port, awsUrl, scratch, say }) => {
     const front = await openFront(port, hostedAt);
     const cdk = openCdk({ scratch, endpoint: awsUrl, context: settings });
-    Object.assign(process.env, cdk.env);
+    // This program calls AWS as the operator does.
+    for (const [name, value] of Object.entries(cdk.env)) {
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
+      else process.env[name] = value;
+    }
     try {
       await cdk.bootstrap(regions);
       const verifier = { cdk, front: front.url, say };
@@ -166,7 +170,7 @@ async function proveSabotages(verifier: Verifier, endpoint: string, only: readon
     const run = ['--region', home, '--only', check, '--wait', '25'];
     const broken = await verify(verifier, run);
     expectThat(
-      broken.status === 1 && checksThat('short', broken).join() === check,
+      broken.status === 1 && checksThat('short', broken).includes(check),
       `${check} shows that ${what}`,
       broken,
     );

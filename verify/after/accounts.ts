@@ -1,5 +1,6 @@
 /** The account of a run, and its taking away. */
 import * as z from 'zod';
+import { expectThat } from '../check.ts';
 import { anything, type Client } from './api.ts';
 
 /** Tells the accounts of this command from those of customers. */
@@ -8,6 +9,7 @@ const customer = 'npm run verify';
 const account = z.object({
   id: z.string(),
   token: z.string(),
+  region: z.string(),
   customer_id: z.string().nullish(),
   state: z.string().optional(),
 });
@@ -21,24 +23,23 @@ export const makeAccount = (management: Client, region: string): Promise<Account
     body: JSON.stringify({ customer_id: customer, type: 'paid', region }),
   });
 
-/** The most accounts of a page. */
-const pageSize = 100;
-
 /** Finds the accounts that earlier runs left behind in a region, because they were killed. */
 export async function leftAccounts(management: Client, region: string): Promise<readonly Account[]> {
   const left: Account[] = [];
-  let after: string | undefined;
-  for (;;) {
-    const query = new URLSearchParams({
-      region,
-      count: String(pageSize),
-      ...(after !== undefined && { after }),
-    });
-    const page = await management.read(z.array(account), 'GET', `/v2/svc/users?${query.toString()}`);
-    left.push(...page.filter(({ customer_id, state }) => customer_id === customer && state !== 'deleted'));
-    after = page.at(-1)?.id;
-    if (page.length < pageSize) return left;
+  let page: string | undefined = '';
+  while (page !== undefined) {
+    const answer = await management.send('GET', `/v2/svc/users${page}`);
+    expectThat(answer.status === 200, `The list of accounts was answered ${answer.status}: ${answer.text}`);
+    left.push(
+      ...z
+        .array(account)
+        .parse(JSON.parse(answer.text))
+        .filter((one) => one.customer_id === customer && one.region === region && one.state !== 'deleted'),
+    );
+    // <?after=…>; rel="next"
+    page = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
   }
+  return left;
 }
 
 const schedules = z.array(z.object({ scheduleId: z.string() }));

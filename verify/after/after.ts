@@ -84,34 +84,44 @@ async function verifyRegion(region: string, asked: Asked, found: Found): Promise
   const url = found.apis.find((api) => api.region === region)?.url ?? '';
   const management = clientOf(sender(found.managementUrl, never), found.authorization);
   const tidyUp = async (): Promise<void> => {
+    const hadReceiver = await removeReceiver(cloudFormation, name);
     const left = await leftAccounts(management, region);
     for (const account of left)
       await removeAccount(management, clientOf(sender(url, never), bearer(account.token)), account);
-    const hadReceiver = await removeReceiver(cloudFormation, name);
     if (left.length > 0 || hadReceiver)
       say(`${region}: the account and the receiver of a run are taken away`);
   };
-  // A run that was killed has left what it made.
-  const tidied = await runCheck(preparing(tidyUp), { region, ...asked });
-  if (tidied.result === 'short') return [tidied];
+  const tidily = (): Promise<Outcome> => runCheck(step('tidy-up', tidyUp), { region, ...asked });
+  // A run that was killed has left what it made. What cannot be taken away now is tried again at the end.
+  await tidily();
+  let tidied: Outcome | undefined;
+  let outcomes: readonly Outcome[];
   try {
-    return await checkRegion(region, asked, found, management);
+    outcomes = await checkRegion(region, asked, found, management);
   } finally {
-    await tidyUp();
+    tidied = await tidily();
+    if (tidied.result === 'short') say(`${region}: not all could be taken away: ${tidied.seen}`);
   }
+  return tidied.result === 'short' ? [...outcomes, tidied] : outcomes;
 }
 
-/** What comes before the checks falls short like a check: nothing can be checked without it. */
-const preparing = (
-  step: () => Promise<unknown>,
-): Check<{ readonly region: string; readonly isEmulator: boolean }> => ({
-  name: 'prepare',
-  shows: 'an account and a receiver can be made',
-  remedy:
-    'The first region makes and lists the accounts of all: look at the log of its function Accounts. The receiver is the stack <name>-Verify: look at its events in CloudFormation.',
+type Place = Pick<After, 'region' | 'isEmulator'>;
+
+/** What to do when a step before or after the checks fails. */
+const remedies = {
+  prepare:
+    'The management API makes and lists the accounts of all regions: look at the log of its function Accounts. The receiver is the stack <name>-Verify: look at its events in CloudFormation.',
+  'tidy-up': 'Mend what falls short, and run this again: it takes away what is left.',
+};
+
+/** A step that falls short like a check. */
+const step = (name: keyof typeof remedies, run: () => Promise<unknown>): Check<Place> => ({
+  name,
+  shows: 'what the checks need can be made, and taken away',
+  remedy: remedies[name],
   run: async () => {
-    await step();
-    return 'made';
+    await run();
+    return 'done';
   },
 });
 
@@ -125,12 +135,12 @@ async function checkRegion(
   const clients = clientsIn(region);
   const startedAt = Date.now();
   let receiverUrl = '';
-  let account: Account = { id: '', token: '' };
+  let account: Account = { id: '', token: '', region };
   const make = async (): Promise<void> => {
     receiverUrl = await makeReceiver(clients.cloudFormation, settings.name, signal);
     account = await makeAccount(management, region);
   };
-  const prepared = await runCheck(preparing(make), { region, isEmulator });
+  const prepared = await runCheck(step('prepare', make), { region, isEmulator });
   signal.throwIfAborted();
   if (prepared.result === 'short') return [prepared];
   say(`${region}: the receiver and the account are made`);

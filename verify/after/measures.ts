@@ -133,7 +133,7 @@ async function countUsage(after: After): Promise<string> {
       return now.every((sum) => sum >= messages) ? now : undefined;
     },
     () => `CloudWatch does not show what ${messages} messages used.`,
-    { ...patience, waitMs: patience.waitMs + metricsMs },
+    { ...patience, everyMs: 15_000, waitMs: patience.waitMs + metricsMs },
   );
   const each = (sum: number): string => (sum / Math.max(1, messages)).toFixed(1);
   return `${messages} messages, callbacks and steps among them; of each: ${counted

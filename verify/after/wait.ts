@@ -7,10 +7,9 @@ export interface Patience {
   readonly waitMs: number;
   /** Ends every wait. */
   readonly signal: AbortSignal;
+  /** Milliseconds between two looks; absent for a second. */
+  readonly everyMs?: number;
 }
-
-/** Milliseconds between two looks. */
-const everyMs = 1_000;
 
 /**
  * Looks until something is there.
@@ -22,7 +21,7 @@ const everyMs = 1_000;
 export async function until<T>(
   look: () => Promise<T | undefined>,
   otherwise: () => string,
-  { waitMs, signal }: Patience,
+  { waitMs, signal, everyMs = 1_000 }: Patience,
 ): Promise<T> {
   const end = Date.now() + waitMs;
   for (;;) {

@@ -54,7 +54,7 @@ async function checkUnreadable({ clients, patience, resources, settings }: After
         : undefined;
     },
     () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
-    { ...patience, waitMs: patience.waitMs + metricMs },
+    { ...patience, everyMs: 15_000, waitMs: patience.waitMs + metricMs },
   );
   return settings.monitoring
     ? 'a job that nobody can read was counted; its alarm sends a mail within five minutes'
@@ -74,7 +74,7 @@ async function driftOf({ clients: { cloudFormation: client }, patience }: After,
       return status.DetectionStatus === 'DETECTION_IN_PROGRESS' ? undefined : status;
     },
     () => `CloudFormation did not finish comparing ${StackName}.`,
-    { ...patience, waitMs: patience.waitMs + driftMs },
+    { ...patience, everyMs: 5_000, waitMs: patience.waitMs + driftMs },
   );
   const drifted: string[] = [];
   for await (const { StackResourceDrifts = [] } of paginateDescribeStackResourceDrifts(
