@@ -101,7 +101,7 @@ export const sabotages: readonly Sabotage[] = [
       return refuseAll(target.endpoint, target.region, role);
     },
   },
-  { what: 'the mapping of a queue is disabled', check: 'callback', strike: disabledMapping('DeliverShort') },
+  { what: 'the mapping of a queue is disabled', check: 'callback', strike: disabledMapping('DeliverLong') },
   {
     what: 'a function has the wrong master secret',
     check: 'regions',
@@ -113,7 +113,7 @@ export const sabotages: readonly Sabotage[] = [
     strike: changedVariables('DlqApi', { DLQ_TABLE: 'nowhere' }),
   },
   {
-    what: 'the worker has another table',
+    what: 'a worker has another table',
     check: 'retry',
     strike: changedVariables('DeliverShort', { MESSAGES_TABLE: 'nowhere' }),
   },

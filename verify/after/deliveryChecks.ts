@@ -9,6 +9,9 @@ import { until } from './wait.ts';
 
 const json = { 'content-type': 'application/json' };
 
+/** Messages whose destination has to answer soon go through a queue of their own, as those of `latency` do; the others through the long one. */
+const soon = { 'svc-timeout': '20s' };
+
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 const keys = z.object({ current: z.string() });
@@ -74,7 +77,7 @@ async function checkRetry({ api: { client }, inbox }: After): Promise<string> {
   const one = inbox('fail-first');
   await client.read(published, 'POST', `/v2/publish/${one.url}`, {
     body: 'again',
-    headers: { 'svc-retries': '1', 'svc-retry-delay': '1000' },
+    headers: { 'svc-retries': '1', 'svc-retry-delay': '1000', ...soon },
   });
   const retried = (await one.received(2)).map((received) => received.retried).join();
   expectThat(retried === '0,1', `The attempts were ${retried}.`);
@@ -196,7 +199,7 @@ const binary = Buffer.from([...Array(256).keys()]);
 const large = (): Buffer => Buffer.from(randomBytes(75 * 1_024).toString('base64'));
 
 const lookAtDelivery =
-  'Look for the message in GET /v2/logs and for the alarms of docs/operate.md: is the event source mapping of the function DeliverShort enabled, and may the function do what it has to?';
+  'Look for the message in GET /v2/logs and for the alarms of docs/operate.md: are the event source mappings of the functions DeliverShort and DeliverLong enabled, and may these do what they have to?';
 
 export const deliveryChecks: readonly Check<After>[] = [
   {
@@ -215,7 +218,7 @@ export const deliveryChecks: readonly Check<After>[] = [
   {
     name: 'signature',
     shows: 'a delivery is signed with the key that the account sees',
-    remedy: 'The functions Keys and DeliverShort have to read one master secret: npx cdk drift.',
+    remedy: 'The functions Keys and DeliverLong have to read one master secret: npx cdk drift.',
     run: checkSignature,
   },
   {
@@ -232,7 +235,7 @@ export const deliveryChecks: readonly Check<After>[] = [
     name: 'large-body',
     shows: 'a body of 100 KB goes through the bucket',
     remedy:
-      'Look at the bucket of Svc-<region>-State, and whether the functions Publish and DeliverShort may use it.',
+      'Look at the bucket of Svc-<region>-State, and whether the functions Publish, DeliverShort and DeliverLong may use it.',
     run: async (after) => {
       const body = large();
       await checkBody(after, body, 'text/plain');
@@ -254,13 +257,13 @@ export const deliveryChecks: readonly Check<After>[] = [
   {
     name: 'dead-letter',
     shows: 'what fails becomes a dead letter, and can be sent again',
-    remedy: 'Look at the log of the functions DlqApi and DeliverShort.',
+    remedy: 'Look at the log of the functions DlqApi and DeliverLong.',
     run: checkDeadLetter,
   },
   {
     name: 'queue',
     shows: 'messages of a queue come in order',
-    remedy: 'Look at the log of the function DeliverShort and at the table lanes.',
+    remedy: 'Look at the log of the function DeliverLong and at the table lanes.',
     run: checkQueue,
   },
   {
@@ -273,7 +276,7 @@ export const deliveryChecks: readonly Check<After>[] = [
     name: 'workflow',
     shows: 'a run of three steps goes on and ends',
     remedy:
-      'Look at GET /v2/workflows/logs, and at the log of the functions Publish, Workflows and DeliverShort.',
+      'Look at GET /v2/workflows/logs, and at the log of the functions Publish, Workflows and DeliverLong.',
     run: checkWorkflow,
   },
 ];
