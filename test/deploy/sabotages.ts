@@ -1,6 +1,7 @@
 /** Ways in which a deployment comes to be broken, each with the check of `npm run verify` that has to show it. */
 import {
   APIGatewayClient,
+  CreateDeploymentCommand,
   DeleteGatewayResponseCommand,
   DeleteResourceCommand,
   paginateGetResources,
@@ -90,7 +91,19 @@ const disabledMapping =
     return () => set(true);
   };
 
-const apiOf = (target: Target): string => idOf(target, 'AWS::ApiGateway::RestApi', 'Api');
+/** The stage of the API, which serves what was deployed to it last. */
+const stageName = 'api';
+
+/** Changes the API, and deploys that to its stage. Nothing mends it. */
+const changedApi =
+  (change: (client: APIGatewayClient, restApiId: string) => Promise<void>): Sabotage['strike'] =>
+  async (target) => {
+    const client = new APIGatewayClient({ ...clientOptions('quick'), ...placeOf(target) });
+    const restApiId = idOf(target, 'AWS::ApiGateway::RestApi', 'Api');
+    await change(client, restApiId);
+    await client.send(new CreateDeploymentCommand({ restApiId, stageName }));
+    return undefined;
+  };
 
 export const sabotages: readonly Sabotage[] = [
   {
@@ -178,25 +191,24 @@ export const sabotages: readonly Sabotage[] = [
   {
     what: 'a gateway response is gone',
     check: 'answers',
-    strike: async (target) => {
-      const client = new APIGatewayClient({ ...clientOptions('quick'), ...placeOf(target) });
-      for (const responseType of ['MISSING_AUTHENTICATION_TOKEN', 'DEFAULT_4XX'] as const)
-        await client.send(new DeleteGatewayResponseCommand({ restApiId: apiOf(target), responseType }));
-      return undefined;
-    },
+    strike: changedApi(async (client, restApiId) => {
+      for (const responseType of [
+        'MISSING_AUTHENTICATION_TOKEN',
+        'RESOURCE_NOT_FOUND',
+        'DEFAULT_4XX',
+      ] as const)
+        await client.send(new DeleteGatewayResponseCommand({ restApiId, responseType }));
+    }),
   },
   {
     what: 'a route is gone',
     check: 'workflow',
-    strike: async (target) => {
-      const client = new APIGatewayClient({ ...clientOptions('quick'), ...placeOf(target) });
-      const restApiId = apiOf(target);
+    strike: changedApi(async (client, restApiId) => {
       for await (const { items = [] } of paginateGetResources({ client }, { restApiId })) {
         for (const { id, path } of items)
           if (path === '/v2/batch')
             await client.send(new DeleteResourceCommand({ restApiId, resourceId: id }));
       }
-      return undefined;
-    },
+    }),
   },
 ];
