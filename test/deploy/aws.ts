@@ -84,3 +84,40 @@ export async function functionLogs(endpoint: string, region: string, lines: numb
     )
     .join('\n');
 }
+
+/** Calls IAM, which takes forms and answers in XML. @returns the answer */
+async function callIam(
+  endpoint: string,
+  region: string,
+  form: Readonly<Record<string, string>>,
+): Promise<string> {
+  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+  const scope = `${credentials.AWS_ACCESS_KEY_ID}/${day}/${region}/iam/aws4_request`;
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      Authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`,
+    },
+    body: new URLSearchParams({ Version: '2010-05-08', ...form }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`IAM answered ${response.status.toString()}: ${text}`);
+  return text;
+}
+
+const nothing = JSON.stringify({
+  Version: '2012-10-17',
+  Statement: [{ Effect: 'Deny', Action: '*', Resource: '*' }],
+});
+
+/** Refuses everything to a role. @returns what takes that back */
+export async function refuseAll(
+  endpoint: string,
+  region: string,
+  RoleName: string,
+): Promise<() => Promise<unknown>> {
+  const policy = { RoleName, PolicyName: 'refuse-all' };
+  await callIam(endpoint, region, { Action: 'PutRolePolicy', PolicyDocument: nothing, ...policy });
+  return () => callIam(endpoint, region, { Action: 'DeleteRolePolicy', ...policy });
+}

@@ -14,6 +14,8 @@ export interface Api {
   readonly host: string;
   /** The stage of an API, behind a slash; nothing for a function URL. */
   readonly base: string;
+  /** The beginning of the request's path that is not passed on. */
+  readonly prefix?: string;
 }
 
 /**
@@ -25,26 +27,29 @@ export interface Api {
  * - The emulator decodes the path before its gateway sees it, and functions get it decoded; on AWS they get it as
  *   the client wrote it. Encoded once more on the way, it arrives as it does there.
  *
- * @param api asked for each request, so that a front can listen before its API is there; none: all of AWS
+ * @param api asked for each request and its path, so that a front can listen before its API is there; none: all of AWS
  */
-export async function openFront(emulatorPort: number, api?: () => Api | undefined): Promise<Front> {
+export async function openFront(
+  emulatorPort: number,
+  api?: (path: string) => Api | undefined,
+): Promise<Front> {
   const {
     server,
     port,
     url: frontUrl,
   } = await listen((incoming, answer) => {
-    const behind = api?.();
+    const url = incoming.url ?? '/';
+    const behind = api?.(url);
     if (api !== undefined && behind === undefined) {
       answer.writeHead(503).end();
       return;
     }
-    const url = incoming.url ?? '/';
     const headers = dropHeader(incoming.rawHeaders, 'x-forwarded-proto');
     const outgoing = request({
       host: '127.0.0.1',
       port: emulatorPort,
       method: incoming.method,
-      path: behind === undefined ? url : `${behind.base}${encodePath(url)}`,
+      path: behind === undefined ? url : `${behind.base}${encodePath(url.slice(behind.prefix?.length ?? 0))}`,
       setHost: false,
       headers: [
         ...(behind === undefined ? headers : [...dropHeader(headers, 'host'), 'Host', behind.host]),
@@ -99,3 +104,13 @@ export const functionUrlAt = ({ hostname }: URL): Api => ({
   host: hostname.replace(/on\.aws$/, 'localhost'),
   base: '',
 });
+
+/** The API or function URL that a path names by its first segment, its host on AWS: `/<host>/…`. */
+export function hostedAt(path: string): Api | undefined {
+  const [prefix, host] = /^\/([a-z0-9-]+\.(?:execute-api|lambda-url)\.[a-z0-9.-]+)/.exec(path) ?? [];
+  if (prefix === undefined) return undefined;
+  const url = new URL(`https://${host ?? ''}`);
+  return url.hostname.endsWith('.on.aws')
+    ? { ...functionUrlAt(url), prefix }
+    : { ...apiAt(url), base: '', prefix };
+}

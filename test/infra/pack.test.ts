@@ -39,6 +39,7 @@ describe('npm pack', () => {
       'operate',
       'package.json',
       'tsconfig.json',
+      'verify',
     ]);
   });
 

@@ -95,7 +95,7 @@ it('only the local stage gives credentials, nothing that is deployed', () => {
 });
 
 it('every client of AWS takes the options of clientOptions.ts, without which it waits for ever', () => {
-  const folders = ['bin', 'lambdas', 'local', 'lib', 'bench', 'test/deploy'];
+  const folders = ['bin', 'lambdas', 'local', 'lib', 'bench', 'operate', 'verify', 'test/deploy'];
   const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

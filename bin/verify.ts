@@ -1,0 +1,67 @@
+/** `npm run verify`: proves a deployment by using it; with `--before`, reads what would keep one from succeeding. */
+import { OperateError } from '../operate/operateError.ts';
+import { runCommand } from '../operate/runCommand.ts';
+import { verifyAfter } from '../verify/after/after.ts';
+import { afterChecks } from '../verify/after/checks.ts';
+import { beforeChecks } from '../verify/before/checks.ts';
+import { openAccount } from '../verify/before/account.ts';
+import { verifyBefore } from '../verify/before/before.ts';
+import { isGood } from '../verify/check.ts';
+import { type Deployment, readDeployment } from '../verify/deployment.ts';
+import { parseVerify } from '../verify/options.ts';
+import { jsonOf, tableOf } from '../verify/table.ts';
+import { argumentsOf } from './commandLine.ts';
+
+const names = (checks: readonly { readonly name: string }[]): readonly string[] =>
+  checks.map(({ name }) => name);
+
+/** Ends a run at the first Ctrl-C, which then takes away what it made; and the process at the second. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(1);
+      console.error(
+        'Ending: what this run made is taken away. The next run does so, too, after a second Ctrl-C.',
+      );
+      controller.abort(new OperateError('The run was ended before its end.'));
+    });
+  }
+  return controller.signal;
+}
+
+/** @throws OperateError for a region that the deployment does not have */
+function regionsOf(asked: readonly string[], { settings }: Deployment): readonly string[] {
+  const unknown = asked.filter((region) => !settings.regions.includes(region));
+  if (unknown.length > 0)
+    throw new OperateError(
+      `The settings have no region ${unknown.join(', ')}; they have ${settings.regions.join(', ')}.`,
+    );
+  return asked.length > 0 ? asked : settings.regions;
+}
+
+const options = argumentsOf((args) =>
+  parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) }),
+);
+await runCommand(async () => {
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+  const { context, isBefore, isJson, only, waitSeconds } = options;
+  const deployment = readDeployment(context);
+  const asked = {
+    deployment,
+    regions: regionsOf(options.regions, deployment),
+    only,
+    isEmulator: process.env['AWS_ENDPOINT_URL'] !== undefined,
+  };
+  const outcomes = isBefore
+    ? await verifyBefore({ ...asked, open: openAccount })
+    : await verifyAfter({
+        ...asked,
+        waitMs: waitSeconds * 1_000,
+        front: process.env['SVC_VERIFY_FRONT'],
+        signal: interruption(),
+        say: console.error,
+      });
+  console.log(isJson ? jsonOf(outcomes) : tableOf(outcomes));
+  return isGood(outcomes) ? 0 : 1;
+}, console.error);

@@ -1,0 +1,214 @@
+/** Ways in which a deployment comes to be broken, each with the check of `npm run verify` that has to show it. */
+import {
+  APIGatewayClient,
+  CreateDeploymentCommand,
+  DeleteGatewayResponseCommand,
+  DeleteResourceCommand,
+  paginateGetResources,
+} from '@aws-sdk/client-api-gateway';
+import {
+  DeleteFunctionUrlConfigCommand,
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+  UpdateEventSourceMappingCommand,
+  UpdateFunctionConfigurationCommand,
+  waitUntilFunctionUpdatedV2,
+} from '@aws-sdk/client-lambda';
+import { PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
+import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import type { StackResource } from '../../verify/after/deployed.ts';
+import { refuseAll } from './aws.ts';
+import { credentials } from './emulator.ts';
+
+export interface Sabotage {
+  readonly what: string;
+  /** The check that shows it. */
+  readonly check: string;
+  /** Breaks the deployment. @returns what mends it; undefined where the emulator is done with afterwards */
+  readonly strike: (target: Target) => Promise<(() => Promise<unknown>) | undefined>;
+}
+
+export interface Target {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly resources: readonly StackResource[];
+}
+
+/** Any key is the emulator's root user. */
+const rootUser = {
+  accessKeyId: credentials.AWS_ACCESS_KEY_ID,
+  secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
+};
+
+const placeOf = ({ endpoint, region }: Target) => ({ endpoint, region, credentials: rootUser });
+
+/** Finds a resource by the beginning of its logical id, before the eight digits that the CDK adds. */
+function idOf({ resources }: Target, type: string, name: string): string {
+  const form = new RegExp(`^${name}([0-9A-F]{8})?$`);
+  const found = resources.filter((resource) => resource.type === type && form.test(resource.logicalId));
+  const [only, ...others] = found;
+  if (only === undefined || others.length > 0)
+    throw new Error(`The stacks have ${found.length} resources ${name} of ${type}.`);
+  return only.physicalId;
+}
+
+const functionOf = (target: Target, name: string): string => idOf(target, 'AWS::Lambda::Function', name);
+
+/** Changes variables of a function. */
+const changedVariables =
+  (name: string, change: Readonly<Record<string, string>>): Sabotage['strike'] =>
+  async (target) => {
+    const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
+    const FunctionName = functionOf(target, name);
+    const { Environment } = await client.send(new GetFunctionConfigurationCommand({ FunctionName }));
+    const set = async (Variables: Readonly<Record<string, string>>): Promise<void> => {
+      await client.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables } }));
+      await waitUntilFunctionUpdatedV2({ client, maxWaitTime: 60 }, { FunctionName });
+    };
+    const variables = Environment?.Variables ?? {};
+    await set({ ...variables, ...change });
+    return () => set(variables);
+  };
+
+/** Disables the event source mapping of a function. */
+const disabledMapping =
+  (name: string): Sabotage['strike'] =>
+  async (target) => {
+    const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
+    const FunctionName = functionOf(target, name);
+    const { EventSourceMappings = [] } = await client.send(
+      new ListEventSourceMappingsCommand({ FunctionName }),
+    );
+    const set = (Enabled: boolean): Promise<unknown> =>
+      Promise.all(
+        EventSourceMappings.map(({ UUID }) =>
+          client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled })),
+        ),
+      );
+    await set(false);
+    return () => set(true);
+  };
+
+/** The stage of the API, which serves what was deployed to it last. */
+const stageName = 'api';
+
+/** Changes the API, and deploys that to its stage. Nothing mends it. */
+const changedApi =
+  (change: (client: APIGatewayClient, restApiId: string) => Promise<void>): Sabotage['strike'] =>
+  async (target) => {
+    const client = new APIGatewayClient({ ...clientOptions('quick'), ...placeOf(target) });
+    const restApiId = idOf(target, 'AWS::ApiGateway::RestApi', 'Api');
+    await change(client, restApiId);
+    await client.send(new CreateDeploymentCommand({ restApiId, stageName }));
+    return undefined;
+  };
+
+export const sabotages: readonly Sabotage[] = [
+  {
+    what: 'a function has lost its rights',
+    check: 'group',
+    strike: (target) => {
+      const role = idOf(target, 'AWS::IAM::Role', 'UrlGroupsRole');
+      return refuseAll(target.endpoint, target.region, role);
+    },
+  },
+  { what: 'the mapping of a queue is disabled', check: 'callback', strike: disabledMapping('DeliverLong') },
+  {
+    what: 'a function has the wrong master secret',
+    check: 'regions',
+    strike: changedVariables('Keys', { MASTER_SECRET_ID: 'Svc/management' }),
+  },
+  {
+    what: 'a function has another table',
+    check: 'dead-letter',
+    strike: changedVariables('DlqApi', { DLQ_TABLE: 'nowhere' }),
+  },
+  {
+    what: 'a worker has another table',
+    check: 'retry',
+    strike: changedVariables('DeliverShort', { MESSAGES_TABLE: 'nowhere' }),
+  },
+  {
+    what: 'the schedule group is gone',
+    check: 'far-delay',
+    strike: changedVariables('Publish', { SCHEDULE_GROUP: 'gone' }),
+  },
+  {
+    what: 'the table of lanes is gone',
+    check: 'queue',
+    strike: changedVariables('Publish', { LANES_TABLE: 'gone' }),
+  },
+  {
+    what: 'the bucket refuses its functions',
+    check: 'large-body',
+    strike: async (target) => {
+      const Bucket = idOf(target, 'AWS::S3::Bucket', 'Bodies');
+      const client = new S3Client({ ...clientOptions('bodies'), ...placeOf(target), forcePathStyle: true });
+      const policyOf = (Action: string): string =>
+        JSON.stringify({
+          Version: '2012-10-17',
+          Statement: [
+            {
+              Effect: 'Deny',
+              Principal: '*',
+              Action,
+              Resource: `arn:aws:s3:::${Bucket}/*`,
+            },
+          ],
+        });
+      await client.send(new PutBucketPolicyCommand({ Bucket, Policy: policyOf('s3:*') }));
+      return () => client.send(new PutBucketPolicyCommand({ Bucket, Policy: policyOf('s3:PutObjectAcl') }));
+    },
+  },
+  {
+    what: 'a queue was changed by hand',
+    check: 'drift',
+    strike: async (target) => {
+      const QueueUrl = idOf(target, 'AWS::SQS::Queue', 'QueuesLong');
+      const client = new SQSClient({
+        ...clientOptions('quick'),
+        ...placeOf(target),
+        useQueueUrlAsEndpoint: false,
+      });
+      const set = (VisibilityTimeout: string): Promise<unknown> =>
+        client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
+      await set('30');
+      return () => set('910');
+    },
+  },
+  {
+    what: 'the publish URL is gone',
+    check: 'publish-url',
+    strike: async (target) => {
+      const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
+      const FunctionName = functionOf(target, 'Publish');
+      await client.send(new DeleteFunctionUrlConfigCommand({ FunctionName }));
+      return undefined;
+    },
+  },
+  {
+    what: 'a gateway response is gone',
+    check: 'answers',
+    strike: changedApi(async (client, restApiId) => {
+      for (const responseType of [
+        'MISSING_AUTHENTICATION_TOKEN',
+        'RESOURCE_NOT_FOUND',
+        'DEFAULT_4XX',
+      ] as const)
+        await client.send(new DeleteGatewayResponseCommand({ restApiId, responseType }));
+    }),
+  },
+  {
+    what: 'a route is gone',
+    check: 'workflow',
+    strike: changedApi(async (client, restApiId) => {
+      for await (const { items = [] } of paginateGetResources({ client }, { restApiId })) {
+        for (const { id, path } of items)
+          if (path === '/v2/batch')
+            await client.send(new DeleteResourceCommand({ restApiId, resourceId: id }));
+      }
+    }),
+  },
+];

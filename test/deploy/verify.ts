@@ -1,0 +1,187 @@
+/**
+ * `npm run test:verify`: deploys both regions to an AWS emulator, and runs `npm run verify` against them as an operator would: before
+ * the deployment and after it, interrupted and killed, and after each of a dozen sabotages, which it has to show. With arguments only
+ * these sabotages are made, by the names of their checks.
+ */
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { CloudFormationClient, ListStacksCommand } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { clientsIn } from '../../verify/clients.ts';
+import { resourcesOf } from '../../verify/after/deployed.ts';
+import { limitForHangsMs } from '../support/limits.ts';
+import { replicateTable } from './aws.ts';
+import { type Cdk, openCdk, regions } from './cdk.ts';
+import { hostedAt, openFront } from './front.ts';
+import { runProgram } from './program.ts';
+import { sabotages } from './sabotages.ts';
+import { settings } from './verifySettings.ts';
+import { withEmulator } from './withEmulator.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const [home, other] = regions;
+
+/** The checks that no emulator can make, and that are skipped by name. */
+const onlyOnAws = ['binary-body', 'query-bytes', 'unreadable', 'usage'];
+
+const report = z.object({
+  good: z.boolean(),
+  outcomes: z.array(
+    z.object({ check: z.string(), region: z.string(), result: z.string(), seen: z.string() }),
+  ),
+});
+type Report = z.output<typeof report>;
+
+interface Ended {
+  readonly status: number | null;
+  readonly stderr: string;
+  /** Undefined where it printed none. */
+  readonly report: Report | undefined;
+}
+
+interface Verifier {
+  readonly cdk: Cdk;
+  readonly front: string;
+  readonly say: (text: string) => void;
+}
+
+/**
+ * Runs `npm run verify`.
+ *
+ * @param signal ends it so, once it has made what it needs
+ */
+function verify(
+  { cdk, front, say }: Verifier,
+  args: readonly string[],
+  signal?: 'SIGINT' | 'SIGKILL',
+): Promise<Ended> {
+  const context = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return new Promise((done, failed) => {
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', 'bin/verify.ts', '--json', ...context, ...args],
+      {
+        cwd: root,
+        env: { ...process.env, ...cdk.env, CLIENT_PATIENCE: '10', SVC_VERIFY_FRONT: front },
+        timeout: 3 * limitForHangsMs,
+      },
+    );
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (data: Buffer) => {
+      stdout += data.toString();
+    });
+    child.stderr.on('data', (data: Buffer) => {
+      stderr += data.toString();
+      if (signal !== undefined && stderr.includes('the receiver and the account are made'))
+        child.kill(signal);
+    });
+    child.once('error', failed);
+    child.once('close', (status) => {
+      say(`verify ${args.join(' ')} ended with ${String(status)}`);
+      done({ status, stderr, report: stdout === '' ? undefined : report.parse(JSON.parse(stdout)) });
+    });
+  });
+}
+
+function expectThat(holds: boolean, sentence: string, ended: Ended): void {
+  if (!holds)
+    throw new Error(
+      `It does not hold: ${sentence}\n${ended.stderr}\n${JSON.stringify(ended.report, undefined, 1)}`,
+    );
+}
+
+/** The names of the checks that ended in some way, each once. */
+const checksThat = (result: string, { report: found }: Ended): readonly string[] => [
+  ...new Set(found?.outcomes.filter((one) => one.result === result).map(({ check }) => check)),
+];
+
+/** Whether anything is left of a run. */
+async function isTidy(endpoint: string, region: string): Promise<boolean> {
+  const client = new CloudFormationClient({ ...clientOptions('quick'), endpoint, region });
+  const { StackSummaries = [] } = await client.send(new ListStacksCommand({}));
+  return StackSummaries.every(
+    ({ StackName, StackStatus }) => StackName !== 'Svc-Verify' || StackStatus === 'DELETE_COMPLETE',
+  );
+}
+
+async function main(): Promise<void> {
+  const only = process.argv.slice(2);
+  await withEmulator(async ({ port, awsUrl, scratch, say }) => {
+    const front = await openFront(port, hostedAt);
+    const cdk = openCdk({ scratch, endpoint: awsUrl, context: settings });
+    // This program calls AWS as the operator does.
+    for (const [name, value] of Object.entries(cdk.env)) {
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
+      else process.env[name] = value;
+    }
+    try {
+      await cdk.bootstrap(regions);
+      const verifier = { cdk, front: front.url, say };
+      if (only.length === 0) {
+        const before = await verify(verifier, ['--before']);
+        expectThat(before.status === 0, 'an empty account is good for the deployment', before);
+      }
+      await cdk.deploy();
+      await replicateTable(awsUrl, 'Svc-accounts', { from: home, to: [other] });
+      say('deployed');
+      if (only.length === 0) await proveGood(verifier, awsUrl);
+      await proveSabotages(verifier, awsUrl, only);
+    } finally {
+      await front.close();
+    }
+  });
+}
+
+async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
+  const again = await verify(verifier, ['--before']);
+  expectThat(again.status === 0, 'what is deployed is not in its own way', again);
+
+  const interrupted = await verify(verifier, ['--region', home], 'SIGINT');
+  expectThat(interrupted.status === 2 && interrupted.report === undefined, 'Ctrl-C ends it', interrupted);
+  expectThat(await isTidy(endpoint, home), 'and it has taken away what it made', interrupted);
+
+  const killed = await verify(verifier, ['--region', home], 'SIGKILL');
+  expectThat(!(await isTidy(endpoint, home)), 'killed, it takes nothing away', killed);
+
+  const good = await verify(verifier, []);
+  expectThat(good.status === 0, 'the deployment is good', good);
+  expectThat(
+    good.stderr.includes(`${home}: the account and the receiver of a run are taken away`),
+    'what was left behind is taken away by the next run',
+    good,
+  );
+  expectThat(
+    checksThat('skipped', good).toSorted().join() === onlyOnAws.join(),
+    `only ${onlyOnAws.join(', ')} are skipped`,
+    good,
+  );
+  for (const region of regions)
+    expectThat(await isTidy(endpoint, region), `nothing is left of it in ${region}`, good);
+}
+
+async function proveSabotages(verifier: Verifier, endpoint: string, only: readonly string[]): Promise<void> {
+  const { cloudFormation } = clientsIn(home);
+  const stacks = [`Svc-${home}-State`, `Svc-${home}-Service`];
+  const resources = (await Promise.all(stacks.map((stack) => resourcesOf(cloudFormation, stack)))).flat();
+  for (const { what, check, strike } of sabotages) {
+    if (only.length > 0 && !only.includes(check)) continue;
+    const mend = await strike({ endpoint, region: home, resources });
+    const run = ['--region', home, '--only', check, '--wait', '25'];
+    const broken = await verify(verifier, run);
+    expectThat(
+      broken.status === 1 && checksThat('short', broken).includes(check),
+      `${check} shows that ${what}`,
+      broken,
+    );
+    verifier.say(`${what}: ${String(broken.report?.outcomes[0]?.seen)}`);
+    if (mend === undefined) continue;
+    await mend();
+    const mended = await verify(verifier, run);
+    expectThat(mended.status === 0, `${check} shows that it is mended`, mended);
+  }
+}
+
+// The SDK would remark on this Node's version.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+await runProgram(main);

@@ -1,0 +1,12 @@
+/** The settings of the deployment that `npm run test:verify` proves; see `run.ts` for those that only an emulator needs. */
+export const settings: Readonly<Record<string, string>> = {
+  retain: 'false',
+  scheduleGroup: 'default',
+  clientPatience: '10',
+  allowedDestinations: '127.0.0.0/8',
+  forEmulator: 'true',
+  publishUrl: 'true',
+  // The emulator allows as many executions as its machine bears, some hundreds.
+  deliveryConcurrency: '50',
+  accountConcurrency: '150',
+};

@@ -1,0 +1,137 @@
+/** The checks of `npm run verify` that need no AWS, against the local stage, with the code of its receiver. */
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { makeApp } from '../infra/app.ts';
+import { close, listen } from '../../local/http.ts';
+import { makeAccount } from '../support/accounts.ts';
+import { limitForHangsMs } from '../support/limits.ts';
+import { service } from '../support/publish.ts';
+import { leftAccounts, makeAccount as makeOwn, removeAccount } from '../../verify/after/accounts.ts';
+import { basic, bearer, clientOf, sender } from '../../verify/after/api.ts';
+import { apiChecks } from '../../verify/after/apiChecks.ts';
+import type { After } from '../../verify/after/context.ts';
+import { deliveryChecks } from '../../verify/after/deliveryChecks.ts';
+import { latency } from '../../verify/after/measures.ts';
+import { openInboxes, readLine } from '../../verify/after/inbox.ts';
+import { handler, type Received } from '../../verify/after/receiver.ts';
+import { runCheck } from '../../verify/check.ts';
+import { clientsIn } from '../../verify/clients.ts';
+
+const region = service.region;
+const never = new AbortController().signal;
+
+/** Runs the receiver's code behind a port, as Lambda does behind a URL. */
+async function startVerifyReceiver() {
+  const got: Received[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => {
+    const received = readLine(line);
+    if (received !== undefined) got.push(received);
+  });
+  const { server, url } = await listen((incoming, outgoing) => {
+    void buffer(incoming).then(async (body) => {
+      const [rawPath = '', ...query] = (incoming.url ?? '').split('?');
+      const headers = Object.fromEntries(
+        Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
+      );
+      const http = {
+        method: incoming.method ?? '',
+        path: rawPath,
+        protocol: '',
+        sourceIp: '',
+        userAgent: '',
+      };
+      const answer = await handler({
+        version: '2.0',
+        routeKey: '$default',
+        rawPath,
+        rawQueryString: query.join('?'),
+        headers,
+        body: body.toString('base64'),
+        isBase64Encoded: true,
+        requestContext: {
+          accountId: 'anonymous',
+          apiId: '',
+          domainName: '',
+          domainPrefix: '',
+          http,
+          requestId: '',
+          routeKey: '',
+          stage: '',
+          time: '',
+          timeEpoch: 0,
+        },
+      });
+      outgoing.writeHead(answer.statusCode, answer.headers).end(answer.body);
+    });
+  });
+  return {
+    url,
+    got,
+    close: async (): Promise<void> => {
+      log.mockRestore();
+      await close(server);
+    },
+  };
+}
+
+describe.runIf(service.target === 'local')('verify', () => {
+  let receiver: Awaited<ReturnType<typeof startVerifyReceiver>>;
+  let after: After;
+  beforeAll(async () => {
+    receiver = await startVerifyReceiver();
+    const account = await makeAccount();
+    const send = sender(service.url, never);
+    const client = clientOf(send, bearer(account.token));
+    const { settings } = makeApp({ regions: region });
+    const patience = { waitMs: Number(process.env['DBG']) || limitForHangsMs, signal: never };
+    after = {
+      region,
+      isEmulator: false,
+      settings,
+      patience,
+      clients: clientsIn(region),
+      startedAt: Date.now(),
+      account,
+      stacks: [],
+      resources: [],
+      api: { url: service.url, send, client },
+      publishUrl: undefined,
+      management: { send: sender(service.management.url, never) },
+      others: [],
+      inbox: openInboxes({ read: () => Promise.resolve([...receiver.got]), url: receiver.url, patience }),
+    };
+  });
+  afterAll(() => receiver.close());
+
+  it.each([latency, ...apiChecks, ...deliveryChecks].map((check) => [check.name, check] as const))(
+    '%s is good',
+    async (name, check) => {
+      const { result, seen } = await runCheck(check, after);
+      expect([result, seen]).toEqual([name === 'publish-url' ? 'skipped' : 'good', seen]);
+    },
+  );
+
+  it('takes away its accounts and what they have, also those of runs that were killed', async () => {
+    const { url, user, password } = service.management;
+    const management = clientOf(sender(url, never), basic(user, password));
+    const account = await makeOwn(management, region);
+    const client = clientOf(sender(service.url, never), bearer(account.token));
+    const destination = 'https://example.com/hook';
+    for (const [path, headers] of [
+      [`schedules/${destination}`, { 'svc-cron': '0 0 1 1 *' }],
+      [`publish/${destination}`, { 'svc-delay': '1h' }],
+      [`enqueue/line/${destination}`, { 'svc-delay': '1h' }],
+    ] as const)
+      expect((await client.send('POST', `/v2/${path}`, { headers, body: 'x' })).status).toBeLessThan(300);
+    await client.send('POST', '/v2/topics/orders/endpoints', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ endpoints: [{ url: destination }] }),
+    });
+
+    const [left, ...others] = await leftAccounts(management, region);
+    expect(others).toEqual([]);
+    expect(left?.id).toBe(account.id);
+    await removeAccount(management, client, account);
+    expect(await leftAccounts(management, region)).toEqual([]);
+  });
+});

@@ -1,0 +1,324 @@
+/** What the checks of a deployment say when it is not as it has to be: against recorded answers and deliveries. */
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { App } from 'aws-cdk-lib';
+import { readSettings } from '../../../lib/settings.ts';
+import { type Answer, clientOf, type Send } from '../../../verify/after/api.ts';
+import { afterChecks } from '../../../verify/after/checks.ts';
+import type { After } from '../../../verify/after/context.ts';
+import { reachable } from '../../../verify/after/deployed.ts';
+import { percentile, usageQueries } from '../../../verify/after/measures.ts';
+import type { Received } from '../../../verify/after/receiver.ts';
+import { until } from '../../../verify/after/wait.ts';
+import { runCheck, Shortfall } from '../../../verify/check.ts';
+import { clientsIn } from '../../../verify/clients.ts';
+
+const region = 'eu-central-1';
+const signal = new AbortController().signal;
+const patience = { waitMs: 0, signal };
+
+const answerOf = (status: number, text = '', headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status,
+  text,
+  headers: new Headers(headers),
+});
+
+const refusal = '{"error":"No.","code":"no"}';
+
+/** Answers by the beginning of a request's method and path; everything else is a message that was published. */
+const sending =
+  (answers: Readonly<Record<string, Answer>>): Send =>
+  (method, path) => {
+    const known = Object.keys(answers).find((start) => `${method} ${path}`.startsWith(start));
+    const answer = known === undefined ? undefined : answers[known];
+    return Promise.resolve(answer ?? answerOf(200, '{"messageId":"msg_1"}'));
+  };
+
+const delivery = (of: Partial<Received>): Received => ({
+  inbox: 'i1',
+  at: 0,
+  method: 'POST',
+  path: '',
+  query: '',
+  messageId: 'msg_1',
+  retried: 0,
+  contentType: 'text/plain',
+  signature: '',
+  bytes: 0,
+  sha256: createHash('sha256').digest('hex'),
+  text: '',
+  ...of,
+});
+
+function contextOf(
+  answers: Readonly<Record<string, Answer>>,
+  deliveries: readonly Partial<Received>[] = [],
+  other: Readonly<Record<string, Answer>> = {},
+): After {
+  const send = sending(answers);
+  const client = clientOf(send, 'Bearer token');
+  return {
+    region,
+    isEmulator: false,
+    settings: readSettings(new App()),
+    patience,
+    clients: clientsIn(region),
+    startedAt: 0,
+    api: { url: 'https://api', send, client },
+    publishUrl: client,
+    management: { send },
+    account: { id: 'account', token: 'token' },
+    others: [{ region: 'us-east-1', send: sending(other) }],
+    inbox: () => ({
+      url: 'https://receiver/i1/ok',
+      received: (count) =>
+        deliveries.length < count
+          ? Promise.reject(new Shortfall(`The receiver got ${deliveries.length} of ${count} requests.`))
+          : Promise.resolve(deliveries.map(delivery)),
+    }),
+    stacks: [],
+    resources: [],
+  };
+}
+
+const unauthorized = answerOf(401, refusal, { 'x-amzn-Remapped-WWW-Authenticate': 'Bearer' });
+const asTheyHaveToBe = {
+  'GET /v2/messages': unauthorized,
+  'GET /v2/nowhere': answerOf(404, refusal),
+  'PUT /v2/queues': answerOf(405, refusal, { allow: 'GET, POST' }),
+  'GET /v2/svc/users': answerOf(401, refusal, { 'WWW-Authenticate': 'Basic realm="management"' }),
+};
+const published = { 'POST /v2/publish': answerOf(201, '{"messageId":"msg_1"}') };
+
+const short: readonly {
+  readonly check: string;
+  readonly sentence: RegExp;
+  readonly context: After;
+}[] = [
+  {
+    check: 'latency',
+    sentence: /The receiver got 0 of 40 requests/,
+    context: contextOf(published),
+  },
+  {
+    check: 'answers',
+    sentence: /A request without a token was answered 403 .* with the challenge ""/,
+    context: contextOf({ ...asTheyHaveToBe, 'GET /v2/messages': answerOf(403, '{"message":"Forbidden"}') }),
+  },
+  {
+    check: 'answers',
+    sentence: /A path that does not exist was answered 403 \{"message":"Missing Authentication Token"\}/,
+    context: contextOf({
+      ...asTheyHaveToBe,
+      'GET /v2/nowhere': answerOf(403, '{"message":"Missing Authentication Token"}'),
+    }),
+  },
+  {
+    check: 'answers',
+    sentence: /A method that a path does not have was answered 404 .* Allow: null/,
+    context: contextOf({ ...asTheyHaveToBe, 'PUT /v2/queues': answerOf(404, refusal) }),
+  },
+  {
+    check: 'answers',
+    sentence: /The management API answered a wrong password with 200/,
+    context: contextOf({ ...asTheyHaveToBe, 'GET /v2/svc/users': answerOf(200, '[]') }),
+  },
+  {
+    check: 'regions',
+    sentence: /GET \/v2\/health was answered 500/,
+    context: contextOf({ 'GET /v2/health': answerOf(500) }),
+  },
+  {
+    check: 'regions',
+    sentence: /The token of an account of eu-central-1 was answered 401/,
+    context: contextOf({ 'GET /v2/health': answerOf(200), 'GET /v2/keys': unauthorized }),
+  },
+  {
+    check: 'regions',
+    sentence: /us-east-1 answered the token of an account of eu-central-1 with 200/,
+    context: contextOf({}, [], { 'GET /v2/keys': answerOf(200, '{}') }),
+  },
+  {
+    check: 'too-large',
+    sentence: /7 MB were answered 500/,
+    context: contextOf({ 'POST /v2/publish': answerOf(500, refusal) }),
+  },
+  {
+    check: 'publish-url',
+    sentence: /POST \/v2\/publish\/https:\/\/receiver\/i1\/ok was answered 403: Forbidden/,
+    context: contextOf({ 'POST /v2/publish': answerOf(403, 'Forbidden') }),
+  },
+  {
+    check: 'path-bytes',
+    sentence: /\/\/a%2Fb arrived as \/a\/b/,
+    context: contextOf(published, [{ path: '/a/b' }]),
+  },
+  {
+    check: 'query-bytes',
+    sentence: /x=1&x=2\+3 arrived as x=1&x=2%203/,
+    context: contextOf(published, [{ query: 'x=1&x=2%203' }]),
+  },
+  {
+    check: 'signature',
+    sentence: /was not signed/,
+    context: contextOf({ ...published, 'GET /v2/keys': answerOf(200, '{"current":"key"}') }, [{}]),
+  },
+  {
+    check: 'binary-body',
+    sentence:
+      /Of 256 bytes of application\/octet-stream, 384 of application\/octet-stream arrived, and not the same/,
+    context: contextOf(published, [{ bytes: 384, contentType: 'application/octet-stream' }]),
+  },
+  {
+    check: 'large-body',
+    sentence: /POST .* was answered 500: no bucket/,
+    context: contextOf({ 'POST /v2/publish': answerOf(500, 'no bucket') }),
+  },
+  {
+    check: 'retry',
+    sentence: /The receiver got 1 of 2 requests/,
+    context: contextOf(published, [{}]),
+  },
+  {
+    check: 'retry',
+    sentence: /The attempts were 0,0/,
+    context: contextOf(published, [{}, {}]),
+  },
+  {
+    check: 'callback',
+    sentence: /The callback told of msg_2 with 200/,
+    context: contextOf(published, [{ text: '{"status":200,"sourceMessageId":"msg_2"}' }]),
+  },
+  {
+    check: 'dead-letter',
+    sentence: /did not become a dead letter\. That was after 0 s/,
+    context: contextOf({ ...published, 'GET /v2/dlq': answerOf(200, '{"messages":[]}') }),
+  },
+  {
+    check: 'queue',
+    sentence: /The order of the queue was first,third,second,fourth/,
+    context: contextOf(
+      published,
+      ['first', 'third', 'second', 'fourth'].map((text) => ({ text })),
+    ),
+  },
+  {
+    check: 'group',
+    sentence: /The receiver got 0 of 1 requests/,
+    context: contextOf(published),
+  },
+  {
+    check: 'workflow',
+    sentence: /The run got 4 deliveries and is RUN_STARTED/,
+    context: contextOf(
+      { 'GET /v2/workflows/logs': answerOf(200, '{"runs":[{"workflowState":"RUN_STARTED"}]}') },
+      [{}, {}, {}, {}],
+    ),
+  },
+  {
+    check: 'schedule',
+    sentence: /POST \/v2\/schedules\/.* was answered 503/,
+    context: contextOf({ 'POST /v2/schedules': answerOf(503) }),
+  },
+  {
+    check: 'far-delay',
+    sentence: /was answered with another form than usual: \[\]/,
+    context: contextOf({ 'POST /v2/publish': answerOf(200, '[]') }),
+  },
+  {
+    check: 'unreadable',
+    sentence: /The stack has no queue of short jobs/,
+    context: contextOf({}),
+  },
+  {
+    check: 'usage',
+    sentence: /GET \/v2\/logs.* was answered 500/,
+    context: contextOf({ 'GET /v2/logs': answerOf(500) }),
+  },
+];
+
+it.each(short)('$check falls short with $sentence', async ({ check: name, sentence, context }) => {
+  const check = afterChecks.find((one) => one.name === name);
+  if (check === undefined) throw new Error(`There is no check ${name}.`);
+  const outcome = await runCheck(check, context);
+  expect(outcome).toMatchObject({ check: name, region, result: 'short', remedy: check.remedy });
+  expect(outcome.seen).toMatch(sentence);
+});
+
+it('Every check has such a sentence here, but that of drift, which the emulator shows', () => {
+  expect(new Set([...short.map(({ check }) => check), 'drift'])).toEqual(
+    new Set(afterChecks.map(({ name }) => name)),
+  );
+  expect(new Set(afterChecks.map(({ name }) => name)).size).toBe(afterChecks.length);
+});
+
+it('What is not deployed is skipped, with the reason', async () => {
+  const check = afterChecks.find(({ name }) => name === 'publish-url');
+  const outcome = check && (await runCheck(check, { ...contextOf({}), publishUrl: undefined }));
+  expect(outcome).toMatchObject({ result: 'skipped', seen: 'the setting publishUrl is off' });
+});
+
+it('An emulator has its APIs below their hosts’ names', () => {
+  const url = 'https://abc.execute-api.eu-central-1.amazonaws.com/api';
+  expect(reachable(url, undefined)).toBe(url);
+  expect(reachable(`${url}/`, 'http://127.0.0.1:1')).toBe(
+    'http://127.0.0.1:1/abc.execute-api.eu-central-1.amazonaws.com/api',
+  );
+});
+
+it.each([
+  [[5], 50, 5],
+  [[4, 1, 3, 2], 50, 2],
+  [Array.from({ length: 100 }, (_, index) => index + 1), 99, 99],
+])('Of %j, %i %% are at most %i', (times, percent, expected) => {
+  expect(percentile(times, percent)).toBe(expected);
+});
+
+it('Usage is asked for each function, table and queue, with ids as CloudWatch takes them', () => {
+  const queries = usageQueries([
+    { logicalId: 'A', type: 'AWS::Lambda::Function', physicalId: 'Svc-A' },
+    { logicalId: 'B', type: 'AWS::DynamoDB::GlobalTable', physicalId: 'Svc-B' },
+    { logicalId: 'C', type: 'AWS::SQS::Queue', physicalId: 'https://sqs.eu-central-1.amazonaws.com/1/Svc-C' },
+    { logicalId: 'D', type: 'AWS::IAM::Role', physicalId: 'Svc-D' },
+  ]);
+  const shown = queries.map(({ Id, MetricStat }) => [
+    Id,
+    MetricStat?.Metric?.MetricName,
+    MetricStat?.Metric?.Dimensions?.[0]?.Value,
+  ]);
+  expect(shown).toEqual([
+    ['k0_0', 'Invocations', 'Svc-A'],
+    ['k1_0', 'ConsumedReadCapacityUnits', 'Svc-B'],
+    ['k2_0', 'ConsumedWriteCapacityUnits', 'Svc-B'],
+    ['k3_0', 'NumberOfMessagesSent', 'Svc-C'],
+  ]);
+});
+
+describe('waiting', () => {
+  it('ends when it is there, or when it does not come', async () => {
+    let looks = 0;
+    const look = () => Promise.resolve((looks += 1) === 2 ? 'there' : undefined);
+    expect(await until(look, () => 'no', { waitMs: 60_000, signal })).toBe('there');
+    await expect(
+      until(
+        () => Promise.resolve(undefined),
+        () => 'It is not there.',
+        patience,
+      ),
+    ).rejects.toThrow('It is not there. That was after 0 s.');
+  });
+
+  it('ends when the run is ended', async () => {
+    const ending = new AbortController();
+    const waiting = until(
+      () => Promise.resolve(undefined),
+      () => 'no',
+      {
+        waitMs: 60_000,
+        signal: ending.signal,
+      },
+    );
+    ending.abort();
+    await expect(waiting).rejects.toThrow('aborted');
+  });
+});

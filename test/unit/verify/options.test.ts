@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { parseVerify } from '../../../verify/options.ts';
+
+const known = { before: ['names', 'stacks'], after: ['delivery', 'queue'] };
+const parse = (...args: readonly string[]) => parseVerify(args, known);
+
+describe('the options of verify', () => {
+  it('have defaults for all', () => {
+    expect(parse()).toEqual({
+      isBefore: false,
+      regions: [],
+      only: [],
+      isJson: false,
+      context: {},
+      waitSeconds: 60,
+    });
+  });
+
+  it('may be given several times, or with commas', () => {
+    const args = ['--region', 'us-east-1', '--region', 'eu-central-1', '--only', 'delivery,queue', '--json'];
+    expect(parse(...args, '-c', 'name=SvcDev', '-c', 'ownHosts=a=b')).toEqual({
+      isBefore: false,
+      regions: ['us-east-1', 'eu-central-1'],
+      only: ['delivery', 'queue'],
+      isJson: true,
+      context: { name: 'SvcDev', ownHosts: 'a=b' },
+      waitSeconds: 60,
+    });
+    expect(parse('--before', '--only', 'names')).toMatchObject({ isBefore: true, only: ['names'] });
+  });
+
+  it.each([
+    [['--region', 'Europe'], /--region <region>' argument 'Europe' is invalid. Allowed is a region/],
+    [['--only', 'names'], /There is no check names. The checks are delivery, queue\./],
+    [['-c', 'name'], /Allowed is name=value/],
+    [['--wait', '0'], /Allowed is a whole number/],
+    [['now'], /too many arguments/i],
+  ])('refuse %j, by name', (args, message) => {
+    expect(() => parse(...args)).toThrow(message);
+  });
+
+  it('are shown when asked for, with examples and the names of the checks', () => {
+    expect(() => parse('--help')).toThrow(/^Usage: npm run verify/);
+    expect(() => parse('--help')).toThrow(/Examples:[^]*-- --before[^]*Checks after: delivery, queue\./);
+  });
+});

@@ -1,0 +1,65 @@
+/** The account of a run, and its taking away. */
+import * as z from 'zod';
+import { expectThat } from '../check.ts';
+import { anything, type Client } from './api.ts';
+
+/** Tells the accounts of this command from those of customers. */
+const customer = 'npm run verify';
+
+const account = z.object({
+  id: z.string(),
+  token: z.string(),
+  region: z.string(),
+  customer_id: z.string().nullish(),
+  state: z.string().optional(),
+});
+export type Account = z.output<typeof account>;
+
+const json = { 'content-type': 'application/json' };
+
+export const makeAccount = (management: Client, region: string): Promise<Account> =>
+  management.read(account, 'POST', '/v2/svc/users', {
+    headers: json,
+    body: JSON.stringify({ customer_id: customer, type: 'paid', region }),
+  });
+
+/** Finds the accounts that earlier runs left behind in a region, because they were killed. */
+export async function leftAccounts(management: Client, region: string): Promise<readonly Account[]> {
+  const left: Account[] = [];
+  let page: string | undefined = '';
+  while (page !== undefined) {
+    const answer = await management.send('GET', `/v2/svc/users${page}`);
+    expectThat(answer.status === 200, `The list of accounts was answered ${answer.status}: ${answer.text}`);
+    left.push(
+      ...z
+        .array(account)
+        .parse(JSON.parse(answer.text))
+        .filter((one) => one.customer_id === customer && one.region === region && one.state !== 'deleted'),
+    );
+    // <?after=…>; rel="next"
+    page = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  return left;
+}
+
+const schedules = z.array(z.object({ scheduleId: z.string() }));
+const named = z.array(z.object({ name: z.string() }));
+const waiting = z.object({ messages: z.array(z.object({ messageId: z.string() })) });
+
+/** Takes away what an account has in its region, and then the account: a deleted account's schedules would stay in Scheduler. */
+export async function removeAccount(management: Client, client: Client, { id }: Account): Promise<void> {
+  const remove = (path: string): Promise<unknown> => client.read(anything, 'DELETE', path);
+  const all = [
+    ...(await client.read(schedules, 'GET', '/v2/schedules')).map(
+      ({ scheduleId }) => `schedules/${scheduleId}`,
+    ),
+    ...(await client.read(named, 'GET', '/v2/topics')).map(({ name }) => `topics/${name}`),
+    ...(await client.read(waiting, 'GET', '/v2/messages')).messages.map(
+      ({ messageId }) => `messages/${messageId}`,
+    ),
+    ...(await client.read(named, 'GET', '/v2/queues')).map(({ name }) => `queues/${name}`),
+  ];
+  // A message may have been delivered meanwhile, so not all of them can be withdrawn.
+  for (const path of all) await remove(`/v2/${path}`).catch(() => undefined);
+  await management.read(anything, 'DELETE', `/v2/svc/users/${id}`);
+}

@@ -1,0 +1,189 @@
+/** `npm run verify`: uses a deployment as its clients do, and takes away all that it made for that. */
+import { type Check, type Outcome, runCheck } from '../check.ts';
+import { clientsIn } from '../clients.ts';
+import type { Deployment } from '../deployment.ts';
+import { type Account, leftAccounts, makeAccount, removeAccount } from './accounts.ts';
+import { basic, bearer, type Client, clientOf, sender } from './api.ts';
+import type { After } from './context.ts';
+import { outputsOf, reachable, readLogin, resourcesOf } from './deployed.ts';
+import { openInboxes, readLog } from './inbox.ts';
+import { latency, usage } from './measures.ts';
+import { alongside } from './checks.ts';
+import { makeReceiver, removeReceiver } from './receiverLife.ts';
+import { receiverNames } from './receiverStack.ts';
+
+export interface Asked {
+  readonly deployment: Deployment;
+  readonly regions: readonly string[];
+  /** The names of the checks to make; all when empty. */
+  readonly only: readonly string[];
+  readonly waitMs: number;
+  readonly isEmulator: boolean;
+  /** See {@link reachable}. */
+  readonly front: string | undefined;
+  /** Ends the run; what it made is taken away all the same. */
+  readonly signal: AbortSignal;
+  /** Tells of each step. */
+  readonly say: (sentence: string) => void;
+}
+
+/** Checks the regions side by side. */
+export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
+  const found = await findDeployment(asked);
+  const outcomes = await Promise.allSettled(
+    asked.regions.map((region) => verifyRegion(region, asked, found)),
+  );
+  return outcomes.flatMap((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  });
+}
+
+interface Found {
+  readonly managementUrl: string;
+  readonly authorization: string;
+  /** Of each region of the deployment. */
+  readonly apis: readonly {
+    readonly region: string;
+    readonly url: string;
+    readonly publishUrl: string | undefined;
+  }[];
+}
+
+const serviceStack = (name: string, region: string): string => `${name}-${region}-Service`;
+const managementStack = (name: string): string => `${name}-Management`;
+
+async function findDeployment({ deployment: { settings }, front }: Asked): Promise<Found> {
+  const { name, regions } = settings;
+  const home = clientsIn(regions[0] ?? '');
+  const { ManagementUrl = '', ManagementSecret = '' } = await outputsOf(
+    home.cloudFormation,
+    managementStack(name),
+  );
+  const { username, password } = await readLogin(home.secrets, ManagementSecret);
+  const apis = regions.map(async (region) => {
+    const stack = serviceStack(name, region);
+    const { Url = '', PublishUrl } = await outputsOf(clientsIn(region).cloudFormation, stack);
+    const publishUrl = PublishUrl === undefined ? undefined : reachable(PublishUrl, front);
+    return { region, url: reachable(Url, front), publishUrl };
+  });
+  return {
+    managementUrl: reachable(ManagementUrl, front),
+    authorization: basic(username, password),
+    apis: await Promise.all(apis),
+  };
+}
+
+/** Nothing ends the taking away. */
+const never = new AbortController().signal;
+
+async function verifyRegion(region: string, asked: Asked, found: Found): Promise<readonly Outcome[]> {
+  const { deployment, say } = asked;
+  const { name } = deployment.settings;
+  const { cloudFormation } = clientsIn(region);
+  const url = found.apis.find((api) => api.region === region)?.url ?? '';
+  const management = clientOf(sender(found.managementUrl, never), found.authorization);
+  const tidyUp = async (): Promise<void> => {
+    const hadReceiver = await removeReceiver(cloudFormation, name);
+    const left = await leftAccounts(management, region);
+    for (const account of left)
+      await removeAccount(management, clientOf(sender(url, never), bearer(account.token)), account);
+    if (left.length > 0 || hadReceiver)
+      say(`${region}: the account and the receiver of a run are taken away`);
+  };
+  const tidily = (): Promise<Outcome> => runCheck(step('tidy-up', tidyUp), { region, ...asked });
+  // A run that was killed has left what it made. What cannot be taken away now is tried again at the end.
+  await tidily();
+  let tidied: Outcome | undefined;
+  let outcomes: readonly Outcome[];
+  try {
+    outcomes = await checkRegion(region, asked, found, management);
+  } finally {
+    tidied = await tidily();
+    if (tidied.result === 'short') say(`${region}: not all could be taken away: ${tidied.seen}`);
+  }
+  return tidied.result === 'short' ? [...outcomes, tidied] : outcomes;
+}
+
+type Place = Pick<After, 'region' | 'isEmulator'>;
+
+/** What to do when a step before or after the checks fails. */
+const remedies = {
+  prepare:
+    'The management API makes and lists the accounts of all regions: look at the log of its function Accounts. The receiver is the stack <name>-Verify: look at its events in CloudFormation.',
+  'tidy-up': 'Mend what falls short, and run this again: it takes away what is left.',
+};
+
+/** A step that falls short like a check. */
+const step = (name: keyof typeof remedies, run: () => Promise<unknown>): Check<Place> => ({
+  name,
+  shows: 'what the checks need can be made, and taken away',
+  remedy: remedies[name],
+  run: async () => {
+    await run();
+    return 'done';
+  },
+});
+
+async function checkRegion(
+  region: string,
+  { deployment, only, waitMs, isEmulator, front, signal, say }: Asked,
+  { managementUrl, apis }: Found,
+  management: Client,
+): Promise<readonly Outcome[]> {
+  const { settings } = deployment;
+  const clients = clientsIn(region);
+  const startedAt = Date.now();
+  let receiverUrl = '';
+  let account: Account = { id: '', token: '', region };
+  const make = async (): Promise<void> => {
+    receiverUrl = await makeReceiver(clients.cloudFormation, settings.name, signal);
+    account = await makeAccount(management, region);
+  };
+  const prepared = await runCheck(step('prepare', make), { region, isEmulator });
+  signal.throwIfAborted();
+  if (prepared.result === 'short') return [prepared];
+  say(`${region}: the receiver and the account are made`);
+  const own = apis.find((api) => api.region === region);
+  const send = sender(own?.url ?? '', signal);
+  const isHome = region === settings.regions[0];
+  const stacks = deployment.stacks.filter((stack) => stack.region === region).map((stack) => stack.name);
+  const patience = { waitMs, signal };
+  const after: After = {
+    region,
+    isEmulator,
+    settings,
+    patience,
+    clients,
+    startedAt,
+    account,
+    stacks,
+    api: { url: own?.url ?? '', send, client: clientOf(send, bearer(account.token)) },
+    publishUrl:
+      own?.publishUrl === undefined
+        ? undefined
+        : clientOf(sender(own.publishUrl, signal), bearer(account.token)),
+    management: isHome ? { send: sender(managementUrl, signal) } : undefined,
+    others: apis
+      .filter((api) => api.region !== region)
+      .map((api) => ({ region: api.region, send: sender(api.url, signal) })),
+    inbox: openInboxes({
+      read: () => readLog(clients.logs, receiverNames(settings.name).logGroup, startedAt),
+      url: reachable(receiverUrl, front),
+      patience,
+    }),
+    resources: (await Promise.all(stacks.map((stack) => resourcesOf(clients.cloudFormation, stack)))).flat(),
+  };
+  const isAsked = ({ name }: Check<After>): boolean => only.length === 0 || only.includes(name);
+  const runAll = async (checks: readonly Check<After>[]): Promise<readonly Outcome[]> => {
+    const made = checks.filter(isAsked).map(async (check) => {
+      const outcome = await runCheck(check, after);
+      say(`${region}: ${check.name} is ${outcome.result}`);
+      return outcome;
+    });
+    return Promise.all(made);
+  };
+  const outcomes = [...(await runAll([latency])), ...(await runAll(alongside)), ...(await runAll([usage]))];
+  signal.throwIfAborted();
+  return outcomes;
+}

@@ -1,0 +1,67 @@
+/** Requests to the deployed APIs, as a client makes them. */
+import * as z from 'zod';
+import { Shortfall } from '../check.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+interface Request {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** Without it, none is sent. */
+  readonly authorization?: string;
+}
+
+/** The longest time for an answer: a function behind the API ends after 28 s, and a proxy may take some. */
+const longestMs = 60_000;
+
+/** Sends a request below a base URL, and returns whatever is answered. */
+export type Send = (method: string, path: string, request?: Request) => Promise<Answer>;
+
+export const sender =
+  (base: string, signal: AbortSignal): Send =>
+  async (method, path, { headers = {}, body, authorization } = {}) => {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { ...headers, ...(authorization !== undefined && { authorization }) },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(longestMs)]),
+      redirect: 'manual',
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+
+/** Sends a request with credentials, and reads its JSON. */
+export interface Client {
+  readonly send: Send;
+  /** @throws Shortfall for any answer but a 2XX of this shape */
+  readonly read: <T>(shape: z.ZodType<T>, method: string, path: string, request?: Request) => Promise<T>;
+}
+
+export function clientOf(send: Send, authorization: string): Client {
+  const authorized: Send = (method, path, request) => send(method, path, { authorization, ...request });
+  return {
+    send: authorized,
+    read: async (shape, method, path, request) => {
+      const { status, text } = await authorized(method, path, request);
+      const what = `${method} ${path.slice(0, 80)}`;
+      if (status < 200 || status > 299)
+        throw new Shortfall(`${what} was answered ${status}: ${text.slice(0, 300)}`);
+      const read = shape.safeParse(text === '' ? undefined : JSON.parse(text));
+      if (!read.success)
+        throw new Shortfall(`${what} was answered with another form than usual: ${text.slice(0, 300)}`);
+      return read.data;
+    },
+  };
+}
+
+export const basic = (user: string, password: string): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+export const bearer = (token: string): string => `Bearer ${token}`;
+
+/** The answer to what makes nothing new but changes or deletes. */
+export const anything = z.unknown();
+export const published = z.object({ messageId: z.string() });

@@ -1,0 +1,110 @@
+/** What the APIs answer. */
+import { randomBytes } from 'node:crypto';
+import { type Check, expectThat, Skipped } from '../check.ts';
+import { type Answer, basic, bearer, published } from './api.ts';
+import type { After } from './context.ts';
+
+const shown = ({ status, text }: Answer): string => `${status} ${text.slice(0, 200)}`;
+
+/** API Gateway renames this header of a function's answer; the gateway's own answers keep it. */
+const challengeOf = ({ headers }: Answer): string =>
+  headers.get('www-authenticate') ?? headers.get('x-amzn-remapped-www-authenticate') ?? '';
+
+const isRefusal = ({ text }: Answer): boolean => /^\{"error":"/.test(text);
+
+async function checkAnswers({ api, management }: After): Promise<string> {
+  const missing = await api.send('GET', '/v2/messages');
+  expectThat(
+    missing.status === 401 && isRefusal(missing) && challengeOf(missing).startsWith('Bearer'),
+    `A request without a token was answered ${shown(missing)} with the challenge "${challengeOf(missing)}".`,
+  );
+  const nowhere = await api.send('GET', '/v2/nowhere');
+  expectThat(
+    nowhere.status === 404 && isRefusal(nowhere),
+    `A path that does not exist was answered ${shown(nowhere)}.`,
+  );
+  // With a body that is not JSON, the gateway answers without Allow.
+  const wrongMethod = await api.send('PUT', '/v2/queues');
+  expectThat(
+    wrongMethod.status === 405 && (wrongMethod.headers.get('allow') ?? '').includes('GET'),
+    `A method that a path does not have was answered ${shown(wrongMethod)}, with the header Allow: ${String(wrongMethod.headers.get('allow'))}.`,
+  );
+  if (management === undefined) return '401, 404 and 405 as they have to be';
+  const wrongPassword = await management.send('GET', '/v2/svc/users', {
+    authorization: basic('admin', randomBytes(12).toString('hex')),
+  });
+  expectThat(
+    wrongPassword.status === 401 && challengeOf(wrongPassword).startsWith('Basic'),
+    `The management API answered a wrong password with ${shown(wrongPassword)} and the challenge "${challengeOf(wrongPassword)}".`,
+  );
+  return '401 of both APIs, 404 and 405 as they have to be';
+}
+
+async function checkRegions({ api, others, account, region }: After): Promise<string> {
+  const health = await api.send('GET', '/v2/health');
+  expectThat(health.status === 200, `GET /v2/health was answered ${shown(health)}.`);
+  const authorization = bearer(account.token);
+  const home = await api.send('GET', '/v2/keys', { authorization });
+  expectThat(home.status === 200, `The token of an account of ${region} was answered ${shown(home)}.`);
+  for (const other of others) {
+    const refused = await other.send('GET', '/v2/keys', { authorization });
+    expectThat(
+      refused.status === 401 && refused.text.includes(region),
+      `${other.region} answered the token of an account of ${region} with ${shown(refused)}, and not with 401 and the name of its region.`,
+    );
+  }
+  return others.length === 0
+    ? 'it answers'
+    : `it answers; ${others.map((other) => other.region).join(', ')} sends its accounts here`;
+}
+
+/** More than API Gateway passes on to a function, and less than it takes itself. */
+const tooLarge = 7 * 1_024 * 1_024;
+
+async function checkTooLarge({ api: { client }, inbox }: After): Promise<string> {
+  const answer = await client.send('POST', `/v2/publish/${inbox('ok').url}`, {
+    body: 'x'.repeat(tooLarge),
+    headers: { 'content-type': 'text/plain' },
+  });
+  expectThat(answer.status === 413 && isRefusal(answer), `7 MB were answered ${shown(answer)}.`);
+  return '7 MB were refused with 413';
+}
+
+async function checkPublishUrl({ publishUrl, inbox }: After): Promise<string> {
+  if (publishUrl === undefined) throw new Skipped('the setting publishUrl is off');
+  const inOne = inbox('ok');
+  await publishUrl.read(published, 'POST', `/v2/publish/${inOne.url}`, { body: 'by the publish URL' });
+  const [received] = await inOne.received(1);
+  expectThat(received?.text === 'by the publish URL', `The body arrived as "${String(received?.text)}".`);
+  return 'a message came through it';
+}
+
+export const apiChecks: readonly Check<After>[] = [
+  {
+    name: 'answers',
+    shows: 'refusals have their status, an error as JSON, and WWW-Authenticate or Allow',
+    remedy:
+      'npx cdk drift shows a changed API; npx cdk deploy --all --revert-drift repairs it. A changed API needs a new deployment of its stage.',
+    run: checkAnswers,
+  },
+  {
+    name: 'regions',
+    shows: 'the region serves its own accounts, and the others refuse them',
+    remedy:
+      'Compare the secret <name>/master of all regions: it is one secret with replicas. The table <name>-accounts has to have a replica in each region.',
+    run: checkRegions,
+  },
+  {
+    name: 'too-large',
+    shows: 'a message of 7 MB is refused with 413',
+    remedy: 'Look at the gateway responses of the API: npx cdk drift.',
+    run: checkTooLarge,
+  },
+  {
+    name: 'publish-url',
+    shows: 'the publish URL takes a message',
+    remedy:
+      'Look at the URL of the function Publish and at its two permissions for everybody: docs/publish-url.md.',
+    run: checkPublishUrl,
+  },
+];

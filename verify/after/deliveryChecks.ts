@@ -1,0 +1,282 @@
+/** What arrives, and when. */
+import { createHash, randomBytes } from 'node:crypto';
+import jws from 'jws';
+import * as z from 'zod';
+import { type Check, expectThat } from '../check.ts';
+import { anything, published } from './api.ts';
+import type { After } from './context.ts';
+import { until } from './wait.ts';
+
+const json = { 'content-type': 'application/json' };
+
+/** Messages whose destination has to answer soon go through a queue of their own, as those of `latency` do; the others through the long one. */
+const soon = { 'svc-timeout': '20s' };
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+const keys = z.object({ current: z.string() });
+const claims = z.object({ sub: z.string() });
+
+/** Bytes that a gateway might decode, collapse or encode anew. */
+const strangePath = '//a%2Fb';
+const strangeQuery = 'x=1&x=2+3';
+
+/** Publishes to a URL with such bytes, encoded as a whole. */
+async function deliverStrange({ api: { client }, inbox }: After) {
+  const strange = inbox('ok');
+  const destination = `${strange.url}${strangePath}?${strangeQuery}`;
+  await client.read(published, 'POST', `/v2/publish/${encodeURIComponent(destination)}`, { body: 'bytes' });
+  const [received] = await strange.received(1);
+  return { destination, received };
+}
+
+async function checkPath(after: After): Promise<string> {
+  const { received } = await deliverStrange(after);
+  expectThat(received?.path === strangePath, `${strangePath} arrived as ${String(received?.path)}.`);
+  return `${strangePath} arrived byte for byte`;
+}
+
+async function checkQuery(after: After): Promise<string> {
+  const { received } = await deliverStrange(after);
+  expectThat(received?.query === strangeQuery, `${strangeQuery} arrived as ${String(received?.query)}.`);
+  return `${strangeQuery} arrived byte for byte`;
+}
+
+async function checkSignature(after: After): Promise<string> {
+  const { destination, received } = await deliverStrange(after);
+  const { current } = await after.api.client.read(keys, 'GET', '/v2/keys');
+  const signature = received?.signature ?? '';
+  expectThat(
+    signature !== '' && jws.verify(signature, 'HS256', current),
+    'The delivery was not signed with the account’s key.',
+  );
+  const payload: unknown = jws.decode(signature)?.payload;
+  const { sub } = claims.parse(payload);
+  expectThat(sub === destination, `The signature is for ${sub}.`);
+  return 'a delivery was signed for its URL with the account’s key';
+}
+
+async function checkBody(
+  { api: { client }, inbox }: After,
+  body: Buffer,
+  contentType: string,
+): Promise<void> {
+  const one = inbox('ok');
+  await client.read(published, 'POST', `/v2/publish/${one.url}`, {
+    body: new Uint8Array(body),
+    headers: { 'content-type': contentType },
+  });
+  const [received] = await one.received(1);
+  expectThat(
+    received?.sha256 === sha256(body) && received.contentType === contentType,
+    `Of ${body.length} bytes of ${contentType}, ${String(received?.bytes)} of ${String(received?.contentType)} arrived, and not the same.`,
+  );
+}
+
+async function checkRetry({ api: { client }, inbox }: After): Promise<string> {
+  const one = inbox('fail-first');
+  await client.read(published, 'POST', `/v2/publish/${one.url}`, {
+    body: 'again',
+    headers: { 'svc-retries': '1', 'svc-retry-delay': '1000', ...soon },
+  });
+  const retried = (await one.received(2)).map((received) => received.retried).join();
+  expectThat(retried === '0,1', `The attempts were ${retried}.`);
+  return 'a failed delivery was tried again';
+}
+
+const callbackBody = z.object({ status: z.number(), sourceMessageId: z.string() });
+
+async function checkCallback({ api: { client }, inbox }: After): Promise<string> {
+  const callbacks = inbox('ok');
+  const { messageId } = await client.read(published, 'POST', `/v2/publish/${inbox('ok').url}`, {
+    body: 'work',
+    headers: { 'svc-callback': callbacks.url },
+  });
+  const [received] = await callbacks.received(1);
+  const { status, sourceMessageId } = callbackBody.parse(JSON.parse(received?.text ?? '{}'));
+  expectThat(
+    status === 200 && sourceMessageId === messageId,
+    `The callback told of ${sourceMessageId} with ${status}.`,
+  );
+  return 'the outcome was called back';
+}
+
+const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
+
+async function checkDeadLetter({ api: { client }, inbox, patience }: After): Promise<string> {
+  const one = inbox('fail');
+  const { messageId } = await client.read(published, 'POST', `/v2/publish/${one.url}`, {
+    body: 'in vain',
+    headers: { 'svc-retries': '0' },
+  });
+  const dlqId = await until(
+    async () => (await client.read(deadLetters, 'GET', `/v2/dlq?messageId=${messageId}`)).messages[0]?.dlqId,
+    () => 'A message that failed did not become a dead letter.',
+    patience,
+  );
+  await client.read(anything, 'POST', `/v2/dlq/retry/${dlqId}`);
+  const [first, second] = await one.received(2);
+  expectThat(
+    first?.messageId === messageId && second?.sha256 === first.sha256,
+    'The dead letter was sent again with another body.',
+  );
+  return 'a dead letter was sent again';
+}
+
+const queued = ['first', 'second', 'third', 'fourth'];
+
+async function checkQueue({ api: { client }, inbox }: After): Promise<string> {
+  const one = inbox('ok');
+  const queue = `verify-${randomBytes(4).toString('hex')}`;
+  await client.read(anything, 'POST', '/v2/queues', {
+    headers: json,
+    body: JSON.stringify({ queueName: queue, parallelism: 1 }),
+  });
+  for (const body of queued)
+    await client.read(published, 'POST', `/v2/enqueue/${queue}/${one.url}`, { body });
+  const order = (await one.received(queued.length)).map(({ text }) => text).join();
+  expectThat(order === queued.join(), `The order of the queue was ${order}.`);
+  return `${queued.length} messages of a queue came in order`;
+}
+
+async function checkGroup({ api: { client }, inbox }: After): Promise<string> {
+  const [one, other] = [inbox('ok'), inbox('ok')];
+  const group = `verify-${randomBytes(4).toString('hex')}`;
+  await client.read(anything, 'POST', `/v2/topics/${group}/endpoints`, {
+    headers: json,
+    body: JSON.stringify({ endpoints: [{ url: one.url }, { url: other.url }] }),
+  });
+  await client.read(anything, 'POST', `/v2/publish/${group}`, { body: 'for all' });
+  await Promise.all([one.received(1), other.received(1)]);
+  return 'both endpoints of a URL group got a message';
+}
+
+const logged = z.object({ runs: z.array(z.object({ workflowState: z.string() })) });
+
+/** The start of a run and three steps, each delivered with all before it. */
+const runDeliveries = 4;
+
+async function checkWorkflow({ api, account, inbox, patience }: After): Promise<string> {
+  const { client } = api;
+  const flow = inbox('flow');
+  const runId = `wfr_verify-${randomBytes(6).toString('hex')}`;
+  const start = {
+    destination: flow.url,
+    headers: {
+      'Svc-Workflow-Init': 'true',
+      'Svc-Workflow-RunId': runId,
+      'Svc-Workflow-Url': flow.url,
+      'Svc-Workflow-Sdk-Version': '1',
+      'Svc-Feature-Set': 'InitialBody,WF_TriggerOnConfig',
+      'Svc-Forward-Svc-Workflow-Sdk-Version': '1',
+      'Svc-Forward-Verify-Api': api.url,
+      'Svc-Forward-Verify-Token': account.token,
+      'Svc-Forward-Verify-Url': flow.url,
+      'Svc-Retries': '1',
+      'Content-Type': 'application/json',
+    },
+    body: '{"order":1}',
+  };
+  await client.read(anything, 'POST', '/v2/batch', { headers: json, body: JSON.stringify([start]) });
+  const deliveries = await flow.received(runDeliveries);
+  let state = '';
+  await until(
+    async () => {
+      const { runs } = await client.read(logged, 'GET', `/v2/workflows/logs?workflowRunId=${runId}`);
+      state = runs[0]?.workflowState ?? 'not in the log';
+      return state === 'RUN_SUCCESS' ? true : undefined;
+    },
+    () => `The run got ${deliveries.length} deliveries and is ${state}.`,
+    patience,
+  );
+  return 'a run of three steps ended well';
+}
+
+/** Bytes that are no text of UTF-8. */
+const binary = Buffer.from([...Array(256).keys()]);
+
+/** More than a row of a table takes, so that it goes through S3; text that nothing compresses. */
+const large = (): Buffer => Buffer.from(randomBytes(75 * 1_024).toString('base64'));
+
+const lookAtDelivery =
+  'Look for the message in GET /v2/logs and for the alarms of docs/operate.md: are the event source mappings of the functions DeliverShort and DeliverLong enabled, and may these do what they have to?';
+
+export const deliveryChecks: readonly Check<After>[] = [
+  {
+    name: 'path-bytes',
+    shows: 'the path of a destination arrives byte for byte',
+    remedy: lookAtDelivery,
+    run: checkPath,
+  },
+  {
+    name: 'query-bytes',
+    shows: 'the query of a destination arrives byte for byte',
+    remedy: lookAtDelivery,
+    notOnEmulator: 'the emulator encodes the query anew that a function URL gets',
+    run: checkQuery,
+  },
+  {
+    name: 'signature',
+    shows: 'a delivery is signed with the key that the account sees',
+    remedy: 'The functions Keys and DeliverLong have to read one master secret: npx cdk drift.',
+    run: checkSignature,
+  },
+  {
+    name: 'binary-body',
+    shows: 'a body that is no text arrives byte for byte',
+    remedy: 'The API needs the binary media type */*: npx cdk drift shows whether it has it.',
+    notOnEmulator: 'the emulator takes every body for text',
+    run: async (after) => {
+      await checkBody(after, binary, 'application/octet-stream');
+      return `${binary.length} bytes arrived as they were`;
+    },
+  },
+  {
+    name: 'large-body',
+    shows: 'a body of 100 KB goes through the bucket',
+    remedy:
+      'Look at the bucket of Svc-<region>-State, and whether the functions Publish, DeliverShort and DeliverLong may use it.',
+    run: async (after) => {
+      const body = large();
+      await checkBody(after, body, 'text/plain');
+      return `${body.length} bytes arrived as they were`;
+    },
+  },
+  {
+    name: 'retry',
+    shows: 'a delivery that failed is made again',
+    remedy: lookAtDelivery,
+    run: checkRetry,
+  },
+  {
+    name: 'callback',
+    shows: 'an outcome is called back',
+    remedy: lookAtDelivery,
+    run: checkCallback,
+  },
+  {
+    name: 'dead-letter',
+    shows: 'what fails becomes a dead letter, and can be sent again',
+    remedy: 'Look at the log of the functions DlqApi and DeliverLong.',
+    run: checkDeadLetter,
+  },
+  {
+    name: 'queue',
+    shows: 'messages of a queue come in order',
+    remedy: 'Look at the log of the function DeliverLong and at the table lanes.',
+    run: checkQueue,
+  },
+  {
+    name: 'group',
+    shows: 'each endpoint of a URL group gets a message',
+    remedy: 'Look at the log of the functions UrlGroups and Publish.',
+    run: checkGroup,
+  },
+  {
+    name: 'workflow',
+    shows: 'a run of three steps goes on and ends',
+    remedy:
+      'Look at GET /v2/workflows/logs, and at the log of the functions Publish, Workflows and DeliverLong.',
+    run: checkWorkflow,
+  },
+];

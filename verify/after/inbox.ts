@@ -1,0 +1,90 @@
+/** What the receiver got, read from its log. */
+import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import * as z from 'zod';
+import type { Received } from './receiver.ts';
+import { type Patience, until } from './wait.ts';
+
+const line = z.object({
+  received: z.object({
+    inbox: z.string(),
+    at: z.number(),
+    method: z.string(),
+    path: z.string(),
+    query: z.string(),
+    messageId: z.string(),
+    retried: z.number(),
+    contentType: z.string(),
+    signature: z.string(),
+    bytes: z.number(),
+    sha256: z.string(),
+    text: z.string(),
+  }),
+});
+
+/** Reads a line of the log; undefined for one that is Lambda's own. */
+export function readLine(text: string): Received | undefined {
+  const start = text.indexOf('{"received":');
+  if (start < 0) return undefined;
+  return line.parse(JSON.parse(text.slice(start))).received;
+}
+
+export interface Inbox {
+  /** A destination; what stands behind it arrives as `path`. */
+  readonly url: string;
+  /** Waits until so many requests have come, and returns all in the order of their coming. */
+  readonly received: (count: number, patience?: Partial<Patience>) => Promise<readonly Received[]>;
+}
+
+/** The kinds of answers that the receiver gives. */
+export type Answers = 'ok' | 'fail' | 'fail-first' | 'flow';
+
+interface Source {
+  /** Reads all that the receiver got in this run. */
+  readonly read: () => Promise<readonly Received[]>;
+  /** Where the receiver is, without a slash at the end. */
+  readonly url: string;
+  readonly patience: Patience;
+}
+
+/** Reads all that the receiver got since a moment, in Unix milliseconds, in the order of its coming. */
+export async function readLog(
+  client: CloudWatchLogsClient,
+  logGroupName: string,
+  startTime: number,
+): Promise<readonly Received[]> {
+  const all: Received[] = [];
+  const input = { logGroupName, startTime, filterPattern: '"received"' };
+  for await (const { events = [] } of paginateFilterLogEvents({ client }, input)) {
+    for (const { message = '' } of events) {
+      const received = readLine(message);
+      if (received !== undefined) all.push(received);
+    }
+  }
+  return all.toSorted((one, other) => one.at - other.at);
+}
+
+/** Opens inboxes, each with a name of its own. They read the log together: CloudWatch answers few such calls a second. */
+export function openInboxes(source: Source) {
+  let reading: Promise<readonly Received[]> | undefined;
+  const read = (): Promise<readonly Received[]> =>
+    (reading ??= source.read().finally(() => {
+      reading = undefined;
+    }));
+  let names = 0;
+  return (answers: Answers): Inbox => {
+    const name = `i${(names += 1)}`;
+    let last: readonly Received[] = [];
+    return {
+      url: `${source.url}/${name}/${answers}`,
+      received: (count, patience = {}) =>
+        until(
+          async () => {
+            last = (await read()).filter(({ inbox }) => inbox === name);
+            return last.length >= count ? last : undefined;
+          },
+          () => `The receiver got ${last.length} of ${count} requests.`,
+          { ...source.patience, ...patience },
+        ),
+    };
+  };
+}

@@ -1,0 +1,166 @@
+/** How long publishing and delivering take, and what the run consumed. */
+import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import * as z from 'zod';
+import { type Check, expectThat } from '../check.ts';
+import { published } from './api.ts';
+import type { After } from './context.ts';
+import type { StackResource } from './deployed.ts';
+import { until } from './wait.ts';
+
+/** Messages that are timed, one after the other: the first may meet processes that have to start. */
+const timed = 40;
+
+/** The value below which so many percent of the times are. */
+export function percentile(times: readonly number[], percent: number): number {
+  const sorted = times.toSorted((one, other) => one - other);
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? NaN;
+}
+
+const timesOf = ([first = NaN, ...others]: readonly number[]): string =>
+  `first ${Math.round(first)}, then p50 ${Math.round(percentile(others, 50))}, p99 ${Math.round(percentile(others, 99))} ms`;
+
+const created = z.object({ logs: z.array(z.object({ messageId: z.string(), time: z.number() })) });
+
+/** Times publishing as this machine sees it, and delivering from the message's making to its arrival, by clocks of AWS. */
+async function measureLatency({ api: { client }, inbox }: After): Promise<string> {
+  const one = inbox('ok');
+  const publishing: number[] = [];
+  for (let number = 0; number < timed; number += 1) {
+    const start = performance.now();
+    await client.read(published, 'POST', `/v2/publish/${one.url}`, {
+      body: String(number),
+      headers: { 'svc-timeout': '20s' },
+    });
+    publishing.push(performance.now() - start);
+  }
+  const received = await one.received(timed);
+  const { logs } = await client.read(created, 'GET', '/v2/logs?state=CREATED&count=1000');
+  const madeAt = new Map(logs.map(({ messageId, time }) => [messageId, time]));
+  const first = new Map(received.toReversed().map(({ messageId, at }) => [messageId, at]));
+  const delivering = [...first]
+    .map(([messageId, at]) => ({ made: madeAt.get(messageId) ?? NaN, at }))
+    .filter(({ made }) => !Number.isNaN(made))
+    .toSorted((a, b) => a.made - b.made)
+    .map(({ made, at }) => at - made);
+  expectThat(
+    delivering.length === timed,
+    `Of ${timed} messages ${received.length} came, and the log has ${delivering.length}.`,
+  );
+  return `publishing from here: ${timesOf(publishing)}; delivering: ${timesOf(delivering)}`;
+}
+
+/** What is counted of each kind of resource. */
+const counted: readonly {
+  readonly what: string;
+  readonly type: string;
+  readonly namespace: string;
+  readonly metric: string;
+  readonly dimension: string;
+}[] = [
+  {
+    what: 'invocations',
+    type: 'AWS::Lambda::Function',
+    namespace: 'AWS/Lambda',
+    metric: 'Invocations',
+    dimension: 'FunctionName',
+  },
+  {
+    what: 'read units',
+    type: 'AWS::DynamoDB::GlobalTable',
+    namespace: 'AWS/DynamoDB',
+    metric: 'ConsumedReadCapacityUnits',
+    dimension: 'TableName',
+  },
+  {
+    what: 'write units',
+    type: 'AWS::DynamoDB::GlobalTable',
+    namespace: 'AWS/DynamoDB',
+    metric: 'ConsumedWriteCapacityUnits',
+    dimension: 'TableName',
+  },
+  {
+    what: 'messages sent to SQS',
+    type: 'AWS::SQS::Queue',
+    namespace: 'AWS/SQS',
+    metric: 'NumberOfMessagesSent',
+    dimension: 'QueueName',
+  },
+];
+
+/** A queue is known by its URL, and to CloudWatch by its name. */
+const nameOf = ({ physicalId }: StackResource): string => physicalId.split('/').at(-1) ?? physicalId;
+
+/** The questions to CloudWatch, one for each resource and metric. */
+export const usageQueries = (resources: readonly StackResource[]): MetricDataQuery[] =>
+  counted.flatMap(({ type, namespace, metric, dimension }, kind) =>
+    resources
+      .filter((resource) => resource.type === type)
+      .map((resource, index) => ({
+        Id: `k${kind}_${index}`,
+        MetricStat: {
+          Metric: {
+            Namespace: namespace,
+            MetricName: metric,
+            Dimensions: [{ Name: dimension, Value: nameOf(resource) }],
+          },
+          Period: 60,
+          Stat: 'Sum',
+        },
+      })),
+  );
+
+const stats = z.object({ logs: z.array(z.unknown()) });
+
+/** CloudWatch has the metrics of AWS's services some minutes later. */
+const metricsMs = 300_000;
+
+async function countUsage(after: After): Promise<string> {
+  const { api, clients, patience, resources, startedAt } = after;
+  const { logs } = await api.client.read(stats, 'GET', '/v2/logs?state=CREATED&count=1000');
+  const messages = logs.length;
+  const MetricDataQueries = usageQueries(resources);
+  const read = async (): Promise<readonly number[]> => {
+    const { MetricDataResults = [] } = await clients.cloudWatch.send(
+      new GetMetricDataCommand({ MetricDataQueries, StartTime: new Date(startedAt), EndTime: new Date() }),
+    );
+    return counted.map((_, kind) =>
+      MetricDataResults.filter(({ Id = '' }) => Id.startsWith(`k${kind}_`))
+        .flatMap(({ Values = [] }) => Values)
+        .reduce((sum, value) => sum + value, 0),
+    );
+  };
+  const sums = await until(
+    async () => {
+      const now = await read();
+      // Each message is written once and sent once at least, but for the few that are withdrawn before they are due.
+      return now.every((sum) => sum >= 0.9 * messages) ? now : undefined;
+    },
+    () => `CloudWatch does not show what ${messages} messages used.`,
+    { ...patience, everyMs: 15_000, waitMs: patience.waitMs + metricsMs },
+  );
+  const each = (sum: number): string => (sum / Math.max(1, messages)).toFixed(1);
+  return `${messages} messages, callbacks and steps among them; of each: ${counted
+    .map(({ what }, kind) => `${each(sums[kind] ?? 0)} ${what}`)
+    .join(
+      ', ',
+    )} (docs/cost.md, a plain message one by one: 2 invocations, 2 read units, 3.2 write units, 1 sent)`;
+}
+
+/** Runs alone, before the others. */
+export const latency: Check<After> = {
+  name: 'latency',
+  shows: 'messages are delivered; measures how long publishing and delivering take',
+  remedy:
+    'Look for the messages in GET /v2/logs. Are the event source mappings enabled, may the functions do what they have to, are all tables and queues there? npx cdk drift shows what was changed.',
+  run: measureLatency,
+};
+
+/** Runs alone, after the others. */
+export const usage: Check<After> = {
+  name: 'usage',
+  shows: 'counts what the run used, by the metrics of AWS',
+  remedy:
+    'Look at the metrics in CloudWatch; they may come later than five minutes. Compare with docs/cost.md.',
+  notOnEmulator: 'the emulator has no metrics of its services',
+  run: countUsage,
+};

@@ -1,0 +1,116 @@
+/**
+ * The code of the receiver that `npm run verify` deploys: a function with a URL that writes down each request in its log, and answers
+ * as the path asks: `/<inbox>/<answer>/…`. It runs with nothing but Node.js, so it imports nothing else.
+ */
+import { createHash } from 'node:crypto';
+import type { LambdaFunctionURLEvent } from 'aws-lambda';
+
+/** A request as it stands in the log. */
+export interface Received {
+  readonly inbox: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly method: string;
+  /** The path behind the inbox and the answer, byte for byte. */
+  readonly path: string;
+  readonly query: string;
+  readonly messageId: string;
+  readonly retried: number;
+  readonly contentType: string;
+  readonly signature: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** The body, where it is a short text. */
+  readonly text: string;
+}
+
+/** The end of a body that is shown as text. */
+const longestText = 4_000;
+
+/** Steps of a run before it ends. */
+const steps = 3;
+
+interface Request {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly retried: number;
+  readonly body: string;
+}
+
+interface Answer {
+  readonly statusCode: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+const answers: Readonly<Record<string, (request: Request) => Answer | Promise<Answer>>> = {
+  ok: () => ({ statusCode: 200, body: 'taken' }),
+  fail: () => ({ statusCode: 500, body: 'refused' }),
+  'fail-first': ({ retried }) => ({ statusCode: retried === 0 ? 500 : 200 }),
+  flow: goOn,
+};
+
+/**
+ * Does the next step of a run, as a workflow client does: it submits the step's result, or ends the run after the last. The body
+ * lists the run's entries so far, its start among them.
+ */
+async function goOn({ headers, body }: Request): Promise<Answer> {
+  const { 'verify-api': api = '', 'verify-token': token = '', 'verify-url': url = '' } = headers;
+  const runId = headers['svc-workflow-runid'] ?? '';
+  const entries: unknown = JSON.parse(body);
+  const stepId = Array.isArray(entries) ? entries.length : 0;
+  const submission = {
+    destination: url,
+    headers: {
+      'Svc-Workflow-Init': 'false',
+      'Svc-Workflow-RunId': runId,
+      'Svc-Workflow-Url': url,
+      'Svc-Workflow-Sdk-Version': '1',
+      'Svc-Feature-Set': 'InitialBody,WF_TriggerOnConfig',
+      'Svc-Forward-Svc-Workflow-Sdk-Version': '1',
+      'Content-Type': 'application/json',
+    },
+    body: JSON.stringify({
+      stepId,
+      stepName: `step ${stepId}`,
+      stepType: 'Run',
+      out: String(stepId),
+      concurrent: 1,
+    }),
+  };
+  const isOver = stepId > steps;
+  const response = await fetch(
+    isOver ? `${api}/v2/workflows/runs/${runId}?cancel=false` : `${api}/v2/batch`,
+    {
+      method: isOver ? 'DELETE' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(isOver ? 'done' : [submission]),
+    },
+  );
+  const answer = await response.text();
+  return { statusCode: response.ok ? 200 : 500, headers: { 'Svc-Workflow-Sdk-Version': '1' }, body: answer };
+}
+
+export async function handler(event: LambdaFunctionURLEvent): Promise<Answer> {
+  const at = Date.now();
+  const { rawPath, rawQueryString, headers, requestContext, body = '', isBase64Encoded } = event;
+  const [, inbox = '', kind = '', rest = ''] = /^\/([^/]*)\/([^/]*)(.*)$/s.exec(rawPath) ?? [];
+  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  const retried = Number(headers['svc-retried'] ?? 0);
+  const received: Received = {
+    inbox,
+    at,
+    method: requestContext.http.method,
+    path: rest,
+    query: rawQueryString,
+    messageId: headers['svc-message-id'] ?? '',
+    retried,
+    contentType: headers['content-type'] ?? '',
+    signature: headers['svc-signature'] ?? '',
+    bytes: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    text: bytes.length > longestText ? '' : bytes.toString(),
+  };
+  // oxlint-disable-next-line no-console -- The log is what `npm run verify` reads.
+  console.log(JSON.stringify({ received }));
+  return (await answers[kind]?.({ headers, retried, body: bytes.toString() })) ?? { statusCode: 404 };
+}

@@ -1,0 +1,85 @@
+/** What EventBridge Scheduler has, and when it fires. */
+import { GetScheduleCommand, paginateListSchedules } from '@aws-sdk/client-scheduler';
+import { type Check, expectThat } from '../check.ts';
+import { scheduleGroupOf } from '../../lib/names.ts';
+import { anything, published } from './api.ts';
+import type { After } from './context.ts';
+import { until } from './wait.ts';
+
+/** Scheduler keeps an attempt that is due later than a message timer of SQS reaches, under a name that begins with the message's id. */
+async function schedulesOf({ clients: { scheduler }, settings }: After, messageId: string) {
+  const names: string[] = [];
+  const input = { GroupName: scheduleGroupOf(settings), NamePrefix: messageId };
+  for await (const { Schedules = [] } of paginateListSchedules({ client: scheduler }, input))
+    names.push(...Schedules.flatMap(({ Name }) => Name ?? []));
+  return names;
+}
+
+/** The longest message timer is 15 minutes. */
+const far = '16m';
+
+async function checkFarDelay(after: After): Promise<string> {
+  const {
+    api: { client },
+    clients: { scheduler },
+    inbox,
+    settings,
+    patience,
+  } = after;
+  const { messageId } = await client.read(published, 'POST', `/v2/publish/${inbox('ok').url}`, {
+    body: 'later',
+    headers: { 'svc-delay': far },
+  });
+  const Name = await until(
+    async () => (await schedulesOf(after, messageId))[0],
+    () => `Scheduler has nothing for a message that is due in ${far}.`,
+    patience,
+  );
+  const GroupName = scheduleGroupOf(settings);
+  const { ScheduleExpression = '' } = await scheduler.send(new GetScheduleCommand({ Name, GroupName }));
+  expectThat(ScheduleExpression.startsWith('at('), `Scheduler has it at ${ScheduleExpression}.`);
+  await client.read(anything, 'DELETE', `/v2/messages/${messageId}`);
+  await until(
+    async () => ((await schedulesOf(after, messageId)).length === 0 ? true : undefined),
+    () => 'Scheduler still has the message that was cancelled.',
+    patience,
+  );
+  return `Scheduler had it ${ScheduleExpression}, and it was cancelled`;
+}
+
+/** Scheduler begins with a new schedule within a minute, and fires within the minute after each time. */
+const twoFiresMs = 240_000;
+
+async function checkSchedule({ api: { client }, inbox, patience }: After): Promise<string> {
+  const one = inbox('ok');
+  const scheduleId = `verify-${Date.now()}`;
+  await client.read(anything, 'POST', `/v2/schedules/${one.url}`, {
+    body: 'every minute',
+    headers: { 'svc-cron': '* * * * *', 'svc-schedule-id': scheduleId },
+  });
+  const [first, second] = await one.received(2, { waitMs: patience.waitMs + twoFiresMs });
+  await client.read(anything, 'DELETE', `/v2/schedules/${scheduleId}`);
+  expectThat(
+    first !== undefined && second !== undefined && first.messageId !== second.messageId,
+    'One fire came twice, and the next did not come.',
+  );
+  return `two fires came, ${Math.round((second.at - first.at) / 1_000)} s apart`;
+}
+
+const remedy =
+  'Look at the schedule group and at its role, which only Scheduler may assume for this group; then at the queue of undelivered fires and the function Fire: docs/operate.md, "UndeliveredFires" and "SchedulerTarget".';
+
+export const timeChecks: readonly Check<After>[] = [
+  {
+    name: 'far-delay',
+    shows: 'a message that is due in 16 minutes waits in EventBridge Scheduler, and can be cancelled',
+    remedy,
+    run: checkFarDelay,
+  },
+  {
+    name: 'schedule',
+    shows: 'a schedule of each minute fires twice',
+    remedy,
+    run: checkSchedule,
+  },
+];

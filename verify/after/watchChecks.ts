@@ -1,0 +1,134 @@
+/** What watches over a deployment: its metrics, and the comparison with its templates. */
+import {
+  DescribeStackDriftDetectionStatusCommand,
+  DetectStackDriftCommand,
+  paginateDescribeStackResourceDrifts,
+} from '@aws-sdk/client-cloudformation';
+import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { metricsService } from '../../lambdas/aws/resources.ts';
+import { type Check, expectThat, Shortfall } from '../check.ts';
+import type { After } from './context.ts';
+import { until } from './wait.ts';
+
+/** The logical id of the queue of short jobs. */
+const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
+
+/** CloudWatch reads metrics out of logs within a few minutes. */
+const metricMs = 240_000;
+
+async function checkUnreadable({ clients, patience, resources, settings }: After): Promise<string> {
+  const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
+  if (queue === undefined) throw new Shortfall('The stack has no queue of short jobs.');
+  const sentAt = Date.now();
+  await clients.sqs.send(
+    new SendMessageCommand({
+      QueueUrl: queue.physicalId,
+      MessageBody: 'npm run verify',
+      MessageGroupId: 'verify',
+    }),
+  );
+  const query = {
+    Id: 'unreadable',
+    MetricStat: {
+      Metric: {
+        Namespace: settings.name,
+        MetricName: 'WorkUnreadable',
+        Dimensions: [{ Name: 'service', Value: metricsService }],
+      },
+      Period: 60,
+      Stat: 'Sum',
+    },
+  };
+  await until(
+    async () => {
+      const { MetricDataResults = [] } = await clients.cloudWatch.send(
+        new GetMetricDataCommand({
+          MetricDataQueries: [query],
+          StartTime: new Date(sentAt - 60_000),
+          EndTime: new Date(),
+        }),
+      );
+      return MetricDataResults.some(({ Values = [] }) => Values.some((value) => value > 0))
+        ? true
+        : undefined;
+    },
+    () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
+    { ...patience, everyMs: 15_000, waitMs: patience.waitMs + metricMs },
+  );
+  return settings.monitoring
+    ? 'a job that nobody can read was counted; its alarm sends a mail within five minutes'
+    : 'a job that nobody can read was counted';
+}
+
+/** CloudFormation compares the 400 resources of a stack for minutes. */
+const driftMs = 600_000;
+
+async function driftOf({ clients: { cloudFormation: client }, patience }: After, StackName: string) {
+  const { StackDriftDetectionId } = await client.send(new DetectStackDriftCommand({ StackName }));
+  const { DetectionStatusReason } = await until(
+    async () => {
+      const status = await client.send(
+        new DescribeStackDriftDetectionStatusCommand({ StackDriftDetectionId }),
+      );
+      return status.DetectionStatus === 'DETECTION_IN_PROGRESS' ? undefined : status;
+    },
+    () => `CloudFormation did not finish comparing ${StackName}.`,
+    { ...patience, everyMs: 5_000, waitMs: patience.waitMs + driftMs },
+  );
+  const drifted: string[] = [];
+  for await (const { StackResourceDrifts = [] } of paginateDescribeStackResourceDrifts(
+    { client },
+    { StackName, StackResourceDriftStatusFilters: ['MODIFIED', 'DELETED'] },
+  )) {
+    for (const {
+      LogicalResourceId,
+      StackResourceDriftStatus,
+      PropertyDifferences = [],
+    } of StackResourceDrifts)
+      drifted.push(
+        [
+          LogicalResourceId,
+          StackResourceDriftStatus,
+          ...PropertyDifferences.map(({ PropertyPath }) => PropertyPath),
+        ].join(' '),
+      );
+  }
+  return { drifted, reason: DetectionStatusReason };
+}
+
+async function checkDrift(after: After): Promise<string> {
+  const all = await Promise.all(
+    after.stacks.map(async (stack) => ({ stack, ...(await driftOf(after, stack)) })),
+  );
+  const changed = all.filter(({ drifted }) => drifted.length > 0);
+  expectThat(
+    changed.length === 0,
+    `Changed since the deployment: ${changed.map(({ stack, drifted }) => `${stack}: ${drifted.join(', ')}`).join('; ')}.`,
+  );
+  const unsure = all.flatMap(({ stack, reason }) =>
+    reason === undefined || reason === '' ? [] : [`${stack}: ${reason}`],
+  );
+  return unsure.length === 0
+    ? `${all.length} stacks are as they were deployed`
+    : `nothing is changed of what CloudFormation compared; ${unsure.join('; ')}`;
+}
+
+export const watchChecks: readonly Check<After>[] = [
+  {
+    name: 'unreadable',
+    shows:
+      'CloudWatch reads the metrics out of the logs: a job that nobody can read is counted, and its alarm goes on',
+    remedy:
+      'Look at the log of the function DeliverShort: has it a line with _aws and WorkUnreadable? Does the alarm’s topic have a confirmed address?',
+    notOnEmulator: 'the emulator makes no metrics of log lines',
+    run: checkUnreadable,
+  },
+  {
+    name: 'drift',
+    shows: 'nobody has changed what was deployed',
+    remedy:
+      'npx cdk drift shows it in full; npx cdk deploy --all --revert-drift brings the deployment back to its templates.',
+    run: checkDrift,
+  },
+];

@@ -1,0 +1,35 @@
+/** `npm run verify -- --before`: reads an AWS account, and says what would keep a deployment from succeeding. */
+import { type Outcome, runCheck } from '../check.ts';
+import type { Deployment } from '../deployment.ts';
+import type { AwsAccount } from './account.ts';
+import { type Before, beforeChecks } from './checks.ts';
+
+interface Asked {
+  readonly deployment: Deployment;
+  readonly regions: readonly string[];
+  /** The names of the checks to make; all when empty. */
+  readonly only: readonly string[];
+  readonly isEmulator: boolean;
+  readonly open: (region: string) => AwsAccount;
+}
+
+/** Checks the regions side by side, and in each the credentials first: without them nothing else can be read. */
+export async function verifyBefore({ regions, ...asked }: Asked): Promise<readonly Outcome[]> {
+  return (await Promise.all(regions.map((region) => verifyRegion(region, asked)))).flat();
+}
+
+async function verifyRegion(
+  region: string,
+  { deployment, only, isEmulator, open }: Omit<Asked, 'regions'>,
+): Promise<readonly Outcome[]> {
+  const stacks = deployment.stacks.filter((stack) => stack.region === region);
+  const before: Before = { ...deployment, region, stacks, isEmulator, aws: open(region) };
+  const [credentials, ...others] = beforeChecks;
+  const outcomes: Outcome[] = [];
+  for (const check of credentials === undefined ? [] : [credentials, ...others]) {
+    if (check !== credentials && only.length > 0 && !only.includes(check.name)) continue;
+    outcomes.push(await runCheck(check, before));
+    if (check === credentials && outcomes[0]?.result === 'short') break;
+  }
+  return outcomes;
+}

@@ -1,0 +1,91 @@
+/** The names that the templates give to resources, each of which an AWS account has once in a region. */
+import { GetDomainNameCommand } from '@aws-sdk/client-api-gateway';
+import { DescribeAlarmsCommand, GetDashboardCommand } from '@aws-sdk/client-cloudwatch';
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { GetScheduleGroupCommand } from '@aws-sdk/client-scheduler';
+import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
+import { GetTopicAttributesCommand } from '@aws-sdk/client-sns';
+import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
+import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
+import type { Readers } from '../clients.ts';
+import type { StackTemplate } from '../deployment.ts';
+
+/** A resource with a name of its own. */
+export interface Named {
+  readonly type: string;
+  readonly name: string;
+  readonly logicalId: string;
+}
+
+interface NamedType {
+  /** The property that has the name. */
+  readonly property: string;
+  /** Reads a resource by its name; it throws, or returns false, where there is none. */
+  readonly read: (readers: Readers, name: string) => Promise<unknown>;
+}
+
+/** The types whose names are unique, so that CloudFormation refuses to make a second one. */
+export const namedTypes: Readonly<Record<string, NamedType>> = {
+  'AWS::ApiGateway::DomainName': {
+    property: 'DomainName',
+    read: ({ apiGateway }, domainName) => apiGateway.send(new GetDomainNameCommand({ domainName })),
+  },
+  'AWS::CloudWatch::Alarm': {
+    property: 'AlarmName',
+    read: async ({ cloudWatch }, name) => {
+      const { MetricAlarms = [] } = await cloudWatch.send(new DescribeAlarmsCommand({ AlarmNames: [name] }));
+      return MetricAlarms.length > 0;
+    },
+  },
+  'AWS::CloudWatch::Dashboard': {
+    property: 'DashboardName',
+    read: ({ cloudWatch }, DashboardName) => cloudWatch.send(new GetDashboardCommand({ DashboardName })),
+  },
+  'AWS::DynamoDB::GlobalTable': {
+    property: 'TableName',
+    read: ({ dynamodb }, TableName) => dynamodb.send(new DescribeTableCommand({ TableName })),
+  },
+  'AWS::SNS::Topic': {
+    property: 'TopicName',
+    read: async ({ sns, sts }, name) => {
+      const { Account = '', Arn = '' } = await sts.send(new GetCallerIdentityCommand({}));
+      const partition = Arn.split(':')[1] ?? 'aws';
+      const region = await sns.config.region();
+      const TopicArn = `arn:${partition}:sns:${region}:${Account}:${name}`;
+      return sns.send(new GetTopicAttributesCommand({ TopicArn }));
+    },
+  },
+  'AWS::SQS::Queue': {
+    property: 'QueueName',
+    read: ({ sqs }, QueueName) => sqs.send(new GetQueueUrlCommand({ QueueName })),
+  },
+  'AWS::Scheduler::ScheduleGroup': {
+    property: 'Name',
+    read: ({ scheduler }, Name) => scheduler.send(new GetScheduleGroupCommand({ Name })),
+  },
+  'AWS::SecretsManager::Secret': {
+    property: 'Name',
+    // A secret that waits for its deletion keeps its name, and is described.
+    read: ({ secrets }, SecretId) => secrets.send(new DescribeSecretCommand({ SecretId })),
+  },
+};
+
+/** Errors that say that there is no such resource. */
+const absent = /NotFound|NonExistentQueue|QueueDoesNotExist/;
+
+/** Whether the AWS account has a resource of a type and name. */
+export async function isTaken(readers: Readers, { type, name }: Named): Promise<boolean> {
+  try {
+    return (await namedTypes[type]?.read(readers, name)) !== false;
+  } catch (error) {
+    if (error instanceof Error && absent.test(error.name)) return false;
+    throw error;
+  }
+}
+
+/** The names in a stack's template. */
+export const namesIn = ({ resources }: StackTemplate): readonly Named[] =>
+  Object.entries(resources).flatMap(([logicalId, { Type, Properties }]) => {
+    const name = Properties[namedTypes[Type]?.property ?? ''];
+    return typeof name === 'string' ? [{ type: Type, name, logicalId }] : [];
+  });

@@ -1,0 +1,63 @@
+/** A check is one record of a table: what it is called, what it shows, and what to do when it falls short. */
+
+export interface Check<C> {
+  /** The word by which `--only` picks it. */
+  readonly name: string;
+  /** What is so when it is good. */
+  readonly shows: string;
+  /** What to do when it is not. */
+  readonly remedy: string;
+  /** Why an emulator of AWS cannot show it; absent where it can. */
+  readonly notOnEmulator?: string;
+  /**
+   * @returns what was seen
+   * @throws Shortfall with what is not as it has to be, and Skipped where there is nothing to check; any other error counts as the first
+   */
+  readonly run: (context: C) => Promise<string>;
+}
+
+/** What was seen is not what has to be. Its message is a sentence for the operator. */
+export class Shortfall extends Error {}
+
+/** There is nothing to check. Its message is the reason. */
+export class Skipped extends Error {}
+
+/** @throws Shortfall unless it holds */
+export function expectThat(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new Shortfall(otherwise);
+}
+
+export interface Outcome {
+  readonly check: string;
+  readonly region: string;
+  readonly result: 'good' | 'short' | 'skipped';
+  /** What was seen, or why it was skipped. */
+  readonly seen: string;
+  /** What to do, where it falls short. */
+  readonly remedy?: string;
+}
+
+/** Whether the command ends well: something was checked, and nothing falls short. */
+export const isGood = (outcomes: readonly Outcome[]): boolean =>
+  outcomes.some(({ result }) => result === 'good') && outcomes.every(({ result }) => result !== 'short');
+
+const sentenceOf = (error: unknown): string =>
+  error instanceof Error
+    ? `${error instanceof Shortfall || error.name === 'Error' ? '' : `${error.name}: `}${error.message}`
+    : String(error);
+
+/** Runs a check, whatever comes of it. */
+export async function runCheck<C extends { readonly region: string; readonly isEmulator: boolean }>(
+  { name, remedy, notOnEmulator, run }: Check<C>,
+  context: C,
+): Promise<Outcome> {
+  const { region } = context;
+  if (context.isEmulator && notOnEmulator !== undefined)
+    return { check: name, region, result: 'skipped', seen: notOnEmulator };
+  try {
+    return { check: name, region, result: 'good', seen: await run(context) };
+  } catch (error) {
+    if (error instanceof Skipped) return { check: name, region, result: 'skipped', seen: error.message };
+    return { check: name, region, result: 'short', seen: sentenceOf(error), remedy };
+  }
+}

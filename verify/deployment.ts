@@ -1,0 +1,72 @@
+/** The deployment that the settings ask for: its settings, and its templates as `cdk synth` makes them. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Code } from 'aws-cdk-lib/aws-lambda';
+import * as z from 'zod';
+import { OperateError } from '../operate/operateError.ts';
+import { readSettings, type Settings, SettingsError } from '../lib/settings.ts';
+import { makeStacks } from '../lib/stacks.ts';
+
+const cdkJson = z.object({ context: z.record(z.string(), z.unknown()).default({}) });
+
+const resource = z.object({
+  Type: z.string(),
+  Properties: z.record(z.string(), z.unknown()).default({}),
+});
+const template = z.object({ Resources: z.record(z.string(), resource) });
+
+export interface StackTemplate {
+  readonly name: string;
+  readonly region: string;
+  /** By their logical ids. */
+  readonly resources: Readonly<Record<string, z.output<typeof resource>>>;
+  /** JSON, as the CLI sends it. */
+  readonly text: string;
+}
+
+export interface Deployment {
+  readonly settings: Settings;
+  readonly stacks: readonly StackTemplate[];
+  /** Names what `cdk bootstrap` made. */
+  readonly qualifier: string;
+}
+
+/**
+ * Synthesizes the app in this process, with a comment in place of each function's bundle.
+ *
+ * @param context settings over those of `cdk.json`
+ * @throws OperateError for wrong settings
+ */
+export function readDeployment(context: Readonly<Record<string, string>>): Deployment {
+  const file = join(resolve(import.meta.dirname, '..'), 'cdk.json');
+  const inFile = cdkJson.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const app = new App({ context: { ...inFile.context, ...context }, analyticsReporting: false });
+  const settings = settingsOf(app);
+  const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
+  makeStacks(app, { settings, account: undefined, codeOf });
+  const stacks = app.synth().stacks.map((stack): StackTemplate => {
+    const json: unknown = stack.template;
+    return {
+      name: stack.stackName,
+      region: stack.environment.region,
+      resources: template.parse(json).Resources,
+      text: JSON.stringify(json),
+    };
+  });
+  const qualifier = z.string().default('hnb659fds');
+  return {
+    settings,
+    stacks,
+    qualifier: qualifier.parse(app.node.tryGetContext('@aws-cdk/core:bootstrapQualifier')),
+  };
+}
+
+function settingsOf(app: App): Settings {
+  try {
+    return readSettings(app);
+  } catch (error) {
+    if (error instanceof SettingsError) throw new OperateError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,86 @@
+/** The options of `npm run verify`. */
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { command, Ending, parse, region, wholeNumber } from '../bin/commandLine.ts';
+
+export interface VerifyOptions {
+  readonly isBefore: boolean;
+  /** The regions to check; all of the deployment when empty. */
+  readonly regions: readonly string[];
+  /** The names of the checks to make; all when empty. */
+  readonly only: readonly string[];
+  readonly isJson: boolean;
+  /** Settings beside those of `cdk.json`. */
+  readonly context: Readonly<Record<string, string>>;
+  /** Seconds to wait for what comes at once when all is well. */
+  readonly waitSeconds: number;
+}
+
+const examples = `
+Examples:
+  npm run verify -- --before                    what would keep a deployment from succeeding; changes nothing
+  npm run verify                                the deployment at work, in about five minutes
+  npm run verify -- --region us-east-1 --only delivery,queue
+  npm run verify -- -c name=SvcDev --json       for CI, with the settings of that deployment`;
+
+const collect = (text: string, all: readonly string[]): readonly string[] => [...all, text];
+
+function setting(text: string, all: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined) throw new InvalidArgumentError('Allowed is name=value, as cdk deploy takes it.');
+  return { ...all, [name]: value };
+}
+
+/**
+ * @param known the names of the checks before and after a deployment
+ * @throws Ending
+ */
+export function parseVerify(
+  args: readonly string[],
+  known: { readonly before: readonly string[]; readonly after: readonly string[] },
+): VerifyOptions {
+  const given = parse(
+    command(
+      'verify',
+      'Proves a deployment: by use of what is deployed, or before, by reading the AWS account.',
+    )
+      .option('--before', 'check the AWS account before a deployment; nothing is changed')
+      .option(
+        '--region <region>',
+        'only this region; repeatable',
+        (text, all: readonly string[]) => collect(region(text), all),
+        [],
+      )
+      .option(
+        '--only <check>',
+        'only these checks, with commas; repeatable',
+        (text, all: readonly string[]) => [...all, ...text.split(',')],
+        [],
+      )
+      .option('-c, --context <name=value>', 'a setting, as cdk deploy takes it; repeatable', setting, {})
+      .option(
+        '--wait <seconds>',
+        'how long to wait for what comes at once when all is well',
+        wholeNumber(1, 3_600),
+        60,
+      )
+      .option('--json', 'print JSON')
+      .addHelpText(
+        'after',
+        `${examples}\n\nChecks before: ${known.before.join(', ')}.\nChecks after: ${known.after.join(', ')}.`,
+      ),
+    args,
+  ).opts();
+  const isBefore = given.before ?? false;
+  const names = isBefore ? known.before : known.after;
+  const unknown = given.only.filter((name) => !names.includes(name));
+  if (unknown.length > 0)
+    throw new Ending(`There is no check ${unknown.join(', ')}. The checks are ${names.join(', ')}.`, 2);
+  return {
+    isBefore,
+    regions: given.region,
+    only: given.only,
+    isJson: given.json ?? false,
+    context: given.context,
+    waitSeconds: given.wait,
+  };
+}
