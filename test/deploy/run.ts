@@ -1,7 +1,7 @@
 /**
  * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run
- * against what stands there then; then a second emulator, on which the operators' documents are followed. Arguments narrow the tests,
- * as vitest takes them: `npm run test:deploy -- retries`. `-- runbooks` follows the documents, and nothing else.
+ * against what stands there then. Arguments narrow the tests, as vitest takes them: `npm run test:deploy -- retries`. With
+ * `-- runbooks` it follows the operators' documents instead.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,11 +14,8 @@ import { type Api, apiAt, type Front, functionUrlAt, openFront } from './front.t
 import { runProgram, run } from './program.ts';
 import { followRunbooks } from './runbooks.ts';
 
-async function main(): Promise<void> {
-  const [only] = process.argv.slice(2);
-  if (only !== 'runbooks') await testDeployment();
-  if (only === undefined || only === 'runbooks') await withEmulator(followRunbooks);
-}
+const main = (): Promise<void> =>
+  process.argv[2] === 'runbooks' ? withEmulator(followRunbooks) : testDeployment();
 
 const testDeployment = (): Promise<void> =>
   withEmulator(async ({ port, awsUrl, scratch, say }) => {

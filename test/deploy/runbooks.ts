@@ -29,6 +29,7 @@ const notRun: Readonly<Record<string, string>> = {
     'The emulator cannot end the replication of a secret.',
   'git ': 'It changes the clone.',
   'npm ci': 'It installs the packages of another release.',
+  'npm run verify': '`npm run test:verify` runs it on an emulator, and after sabotages.',
 };
 
 /** Makes a program that leaves out what is not run, and notes that it did. */
@@ -133,12 +134,22 @@ function openShell(folder: string, env: Readonly<Record<string, string | undefin
   };
 }
 
-/** The blocks in the order in which a reader comes to them: a deployment is destroyed last. */
+/**
+ * The blocks in the order in which a reader comes to them: a deployment is destroyed last. What is to be done when the first
+ * deployment fails is left out, because this one does not.
+ */
 function blocksInOrder(): readonly Block[] {
-  const deploy = blocksOf('docs/deploy.md');
   const text = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
-  const lastPart = text.slice(0, text.indexOf('\n## Destroy\n')).split('\n').length;
-  const isLast = ({ at }: Block): boolean => Number(at.split(':')[1]) > lastPart;
+  const lineOf = (heading: string): number => {
+    const at = text.indexOf(`\n## ${heading}\n`);
+    if (at === -1) throw new Error(`docs/deploy.md has no section "${heading}".`);
+    return text.slice(0, at).split('\n').length;
+  };
+  const failed = lineOf('When the first deployment fails');
+  const [goesOn, lastPart] = [lineOf('The first account'), lineOf('Destroy')];
+  const line = ({ at }: Block): number => Number(at.split(':')[1]);
+  const deploy = blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn);
+  const isLast = (block: Block): boolean => line(block) > lastPart;
   return [
     ...deploy.filter((block) => !isLast(block)),
     ...blocksOf('docs/operate.md'),
@@ -203,7 +214,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
     ['ManagementUrl', managing.url],
     ['Url', messaging.url],
     ['at least 16 characters', newPassword],
-    ['release before', 'HEAD'],
+    ['the release before', 'HEAD'],
   ]);
   const filledIn = (text: string): string =>
     text.replaceAll(/<([A-Za-z][\w -]*)>/g, (_all, place: string) => {
