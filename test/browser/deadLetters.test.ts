@@ -60,7 +60,7 @@ describe('A message that has failed', () => {
       }),
     );
     await rows(page).getByText('the database is away').waitFor();
-    expect(await rows(page).getByText('503').count()).toBe(1);
+    expect(await rows(page).getByText('503', { exact: true }).count()).toBe(1);
     await page.getByRole('link', { name: inbox.url }).click();
     await page.getByRole('heading', { name: `POST ${inbox.url}`, level: 1 }).waitFor();
     const why = page.getByRole('region', { name: 'Why it failed' });
