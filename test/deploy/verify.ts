@@ -73,8 +73,9 @@ function verify(
     });
     child.stderr.on('data', (data: Buffer) => {
       stderr += data.toString();
-      if (signal !== undefined && stderr.includes('the receiver and the account are made'))
-        child.kill(signal);
+      // Once: a second Ctrl-C ends it at once.
+      const isReady = stderr.includes('the receiver and the account are made');
+      if (signal !== undefined && isReady && !child.killed) child.kill(signal);
     });
     child.once('error', failed);
     child.once('close', (status) => {
