@@ -32,7 +32,7 @@ export const clients: readonly Client[] = [
     name: 'qstash',
     registry: 'PyPI',
     program: 'qstash_operations.py',
-    versions: ['2.0.0', '3.4.0'],
+    versions: ['2.0.2', '3.4.0'],
     why: '2.0.0 is the first version.',
   },
   {

@@ -25,7 +25,7 @@ def serve(route, **settings):
     """Serves a workflow at a path of the receiver."""
 
     def answer(method, headers, body):
-        response = handler(Request(inbox.url, method, dict(headers), body))
+        response = handler(Request(inbox.url, method, headers, body))
         return response.status, response.body.encode(), response.headers
 
     inbox = Inbox(answer)
@@ -100,7 +100,8 @@ def _():
         raise AssertionError("A request without a signature was taken.")
     ended = threading.Event()
     signed = serve(lambda context: context.run("one", ended.set), receiver=Receiver(keys.current, keys.next))
-    client.message.publish_json(url=signed, body={"n": 1})
+    # A setting shows the dialect, which the receiver needs.
+    client.message.publish_json(url=signed, body={"n": 1}, method="POST")
     assert ended.wait(PATIENCE_SECONDS), "The run did not end."
 
 
