@@ -33,6 +33,8 @@ interface Page {
   readonly publish: string;
   /** Where the app receives. */
   readonly path: string;
+  /** The status of a request there that has no signature. */
+  readonly refusal: number;
 }
 
 /** Reads a page: the blocks below its headings, with the port in place of 3000. */
@@ -51,7 +53,8 @@ function readPage(name: string, port: number): Page {
     })),
     serve: run.length > 1 ? run[0] : undefined,
     publish: run.at(-1) ?? '',
-    path: /\/(?:\w+\/)*orders\b(?=`? that)/.exec(text)?.[0] ?? '/orders',
+    path: /\/(?:\w+\/)*orders\b(?=` without)/.exec(text)?.[0] ?? '/orders',
+    refusal: Number(/answered\s+with (\d+)/.exec(text)?.[1]),
   };
 }
 
@@ -85,7 +88,7 @@ export async function follow(name: string, env: Readonly<Record<string, string>>
   const page = readPage(name, port);
   const home = join(root, '.cache/conformance/quick-starts', name);
   const ready = join(home, 'installed');
-  const all = { ...process.env, ...env, APP_URL: `http://localhost:${port}` };
+  const all = { ...process.env, ...env, NEXT_TELEMETRY_DISABLED: '1', APP_URL: `http://localhost:${port}` };
   if (!existsSync(ready) || readFileSync(ready, 'utf8') !== page.install) {
     rmSync(home, { recursive: true, force: true });
     mkdirSync(home, { recursive: true });
@@ -128,12 +131,12 @@ export async function follow(name: string, env: Readonly<Record<string, string>>
       () => Promise.resolve(output),
       (text) => text.includes('order 7'),
     );
-    const forged = await fetch(`http://localhost:${port}${page.path}`, {
-      method: 'POST',
-      headers: { 'upstash-signature': 'forged' },
-      body: '{"id":8}',
-    });
-    if (![401, 403].includes(forged.status)) throw new Error(`A forged delivery got ${forged.status}.`);
+    const forge = (headers: Readonly<Record<string, string>>): Promise<Response> =>
+      fetch(`http://localhost:${port}${page.path}`, { method: 'POST', headers, body: '{"id":8}' });
+    const { status } = await forge({});
+    if (status !== page.refusal) throw new Error(`A delivery without a signature got ${status}.`);
+    const forged = await forge({ 'upstash-signature': 'wrong' });
+    if (forged.ok) throw new Error('A delivery with a wrong signature was taken.');
     if (output.includes('order 8')) throw new Error('A forged delivery was taken.');
   } catch (error) {
     throw new Error(`${String(error)}\n${output}`, { cause: error });
