@@ -16,18 +16,27 @@ export interface PythonPackage {
  * @param python the result of {@link findPython}
  * @returns the interpreter that has the package
  */
-export async function installPackage(python: string, { name, version }: PythonPackage): Promise<string> {
-  const home = resolve(import.meta.dirname, '../../.cache', name, version);
+export const installPackage = (python: string, { name, version }: PythonPackage): Promise<string> =>
+  installInto(resolve(import.meta.dirname, '../../.cache', name, version), python, [`${name}==${version}`]);
+
+/**
+ * Makes a virtual environment in a folder, unless it exists.
+ *
+ * @param packages as `pip install` takes them
+ * @returns its interpreter
+ */
+export async function installInto(
+  home: string,
+  python: string,
+  packages: readonly string[],
+): Promise<string> {
   const interpreter = join(home, 'bin/python');
   const ready = join(home, 'installed');
   if (existsSync(ready)) return interpreter;
   rmSync(home, { recursive: true, force: true });
   mkdirSync(home, { recursive: true });
   await run(python, ['-m', 'venv', home]);
-  await run(interpreter, [
-    ...['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'],
-    `${name}==${version}`,
-  ]);
+  await run(interpreter, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages]);
   writeFileSync(ready, '');
   return interpreter;
 }

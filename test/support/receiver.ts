@@ -69,9 +69,13 @@ function opened(inbox: OpenInbox, response: ServerResponse): number {
   return inbox.open;
 }
 
-export async function startReceiver(): Promise<Receiver> {
+/**
+ * @param port any free one when 0
+ * @param reached where others reach it, if not at this machine's loopback address
+ */
+export async function startReceiver(port = 0, reached?: string): Promise<Receiver> {
   const inboxes = new Map<string, OpenInbox>();
-  const { server, url: origin } = await listen((incoming, response) => {
+  const { server, url: own } = await listen((incoming, response) => {
     const target = incoming.url ?? '';
     const inbox = inboxes.get(/^\/([a-z0-9]+)/.exec(target)?.[1] ?? '');
     if (inbox === undefined) {
@@ -93,7 +97,8 @@ export async function startReceiver(): Promise<Receiver> {
       inbox.answer(delivery, response, before);
       for (const watcher of inbox.watchers) watcher();
     });
-  });
+  }, port);
+  const origin = reached ?? own;
   let names = 0;
 
   const until = (

@@ -1,0 +1,94 @@
+/**
+ * Runs the operations of one version of a client, side by side, and prints one line of JSON for each.
+ *
+ * CONFORMANCE_URL and CONFORMANCE_TOKEN name the service and the account. CONFORMANCE_DECLARATIONS is the folder of the installed
+ * client. CONFORMANCE_RECEIVER is where the service reaches the port CONFORMANCE_RECEIVER_PORT of this machine, unless both run
+ * on one.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { limitForHangsMs } from '../support/limits.ts';
+import { startReceiver } from '../support/receiver.ts';
+import type { Result } from './result.ts';
+
+export const url = process.env['CONFORMANCE_URL'] ?? '';
+export const token = process.env['CONFORMANCE_TOKEN'] ?? '';
+const declarations = process.env['CONFORMANCE_DECLARATIONS'];
+
+export const receiver = await startReceiver(
+  Number(process.env['CONFORMANCE_RECEIVER_PORT'] ?? 0),
+  process.env['CONFORMANCE_RECEIVER'],
+);
+
+/** The reason for which the service refuses an operation. */
+export class Refused {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * Expects that the service refuses a call.
+ *
+ * @param text what the client's error contains
+ */
+export async function refused(call: () => Promise<unknown>, text: RegExp, reason: string): Promise<Refused> {
+  const error = await call().then(
+    () => new Error('It was not refused.'),
+    (thrown: unknown) => thrown,
+  );
+  if (!text.test(String(error))) throw error;
+  return new Refused(reason);
+}
+
+/** Operations by their names. Each word of a name is a name that the client declares, if it offers the operation. */
+export type Operations = Readonly<Record<string, () => Promise<unknown>>>;
+
+const wordsOf = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
+
+/** The words of the client's declarations, without those of their comments; undefined for a client without any. */
+function declaredWords(): ReadonlySet<string> | undefined {
+  if (declarations === undefined) return undefined;
+  const files = readdirSync(declarations, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.d.ts') && !name.includes('node_modules'))
+    .map((name) => readFileSync(join(declarations, name), 'utf8'));
+  return new Set(wordsOf(files.join('\n').replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')));
+}
+
+/** Fails when an operation hangs. The timer does not keep the process alive. */
+async function overdue(): Promise<never> {
+  await setTimeout(limitForHangsMs, undefined, { ref: false });
+  throw new Error(`It did not end within ${limitForHangsMs} ms.`);
+}
+
+async function resultOf(
+  operation: string,
+  run: () => Promise<unknown>,
+  declared: ReadonlySet<string> | undefined,
+): Promise<Result> {
+  const missing = wordsOf(operation).find((word) => declared?.has(word) === false);
+  if (missing !== undefined) return { operation, outcome: 'not offered', reason: missing };
+  try {
+    const value = await Promise.race([run(), overdue()]);
+    return value instanceof Refused
+      ? { operation, outcome: 'refused', reason: value.reason }
+      : { operation, outcome: 'passed' };
+  } catch (error) {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { operation, outcome: 'failed', reason };
+  }
+}
+
+/** Runs all operations, and ends the process. */
+export async function runOperations(operations: Operations): Promise<void> {
+  const declared = declaredWords();
+  await Promise.all(
+    Object.entries(operations).map(async ([operation, run]) => {
+      process.stdout.write(`${JSON.stringify(await resultOf(operation, run, declared))}\n`);
+    }),
+  );
+  await receiver.close();
+}

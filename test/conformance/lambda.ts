@@ -1,0 +1,21 @@
+/** Serves a Lambda handler behind a function URL: `lambda.ts <module> <port>`. */
+import type { LambdaFunctionURLEvent } from 'aws-lambda';
+import { randomUUID } from 'node:crypto';
+import { applyUrlResult, toUrlEvent } from '../../local/functionUrl/urlEvent.ts';
+import { listen, readBody } from '../../local/http.ts';
+
+type Handler = (event: LambdaFunctionURLEvent) => Promise<unknown>;
+const isHandler = (value: unknown): value is Handler => typeof value === 'function';
+
+const [, , module = '', port = ''] = process.argv;
+const loaded: unknown = await import(module);
+const handler = typeof loaded === 'object' && loaded !== null && 'handler' in loaded && loaded.handler;
+if (!isHandler(handler)) throw new Error(`${module} exports no handler.`);
+
+await listen((request, response) => {
+  void (async () => {
+    const body = (await readBody(request)) ?? Buffer.alloc(0);
+    const event = toUrlEvent({ request, body, requestId: randomUUID(), receivedAt: Date.now() });
+    applyUrlResult(response, await handler(event));
+  })();
+}, Number(port));

@@ -1,0 +1,79 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- `upstash()` is one of them. */
+/** The ready-made providers of `@upstash/qstash`, with a stand-in of their API: the client makes a URL and headers of them. */
+import * as qstash from '@upstash/qstash';
+import { equal, match } from 'node:assert/strict';
+import { receiver, refused, token, url, type Operations } from './harness.ts';
+
+const client = new qstash.Client({ baseUrl: url, token });
+const body = { model: 'any', messages: [{ role: 'user', content: 'hello' }] };
+
+/** Publishes to a provider, checks its request, and that its answer is called back. */
+async function asks(
+  publish: (standIn: string, callback: string) => Promise<unknown>,
+  path: string,
+  header: string,
+): Promise<void> {
+  const standIn = receiver.inbox((_delivery, response) => response.end('{"id":"answer"}'));
+  const callbacks = receiver.inbox();
+  await publish(standIn.url, callbacks.url);
+  const [request] = await standIn.received(1);
+  equal(request?.method, 'POST');
+  equal(request.target, `${new URL(standIn.url).pathname}${path}`);
+  match(request.headers[header] ?? '', /key$/);
+  const [called] = await callbacks.received(1);
+  const answer = Buffer.from('{"id":"answer"}').toString('base64');
+  match(called?.body.toString() ?? '', new RegExp(`"body":"${answer}"`));
+}
+
+/** A provider whose API is elsewhere. */
+const movedTo = <T extends object>(provider: T, baseUrl: string): T => Object.assign(provider, { baseUrl });
+
+export const providerOperations: Operations = {
+  'publishJSON({ api: openai })': () =>
+    asks(
+      (standIn, callback) => {
+        const provider = movedTo(qstash.openai({ token: 'key' }), standIn);
+        return client.publishJSON({ api: { name: 'llm', provider }, body, callback });
+      },
+      '/v1/chat/completions',
+      'authorization',
+    ),
+  'publishJSON({ api: anthropic })': () =>
+    asks(
+      (standIn, callback) => {
+        const provider = movedTo(qstash.anthropic({ token: 'key' }), standIn);
+        return client.publishJSON({ api: { name: 'llm', provider }, body, callback });
+      },
+      '/v1/messages',
+      'x-api-key',
+    ),
+  'publishJSON({ api: custom })': () =>
+    asks(
+      (standIn, callback) => {
+        const provider = qstash.custom({ token: 'key', baseUrl: standIn });
+        return client.publishJSON({ api: { name: 'llm', provider }, body, callback });
+      },
+      '/v1/chat/completions',
+      'authorization',
+    ),
+  'publishJSON({ api: resend })': () =>
+    asks(
+      (standIn, callback) => {
+        const provider = movedTo(qstash.resend({ token: 'key' }), standIn);
+        return client.publishJSON({ api: { name: 'email', provider }, body, callback });
+      },
+      '/emails',
+      'authorization',
+    ),
+  'publishJSON({ api: upstash })': () =>
+    refused(
+      () =>
+        client.publishJSON({
+          api: { name: 'llm', provider: qstash.upstash() },
+          body,
+          callback: receiver.inbox().url,
+        }),
+      /destination/i,
+      'The service has no language models of its own. Publish to a provider.',
+    ),
+};

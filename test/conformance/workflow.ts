@@ -1,0 +1,188 @@
+/** The operations of `@upstash/workflow`. A case calls only what its name has, so that it runs in every version that declares it. */
+import * as qstash from '@upstash/qstash';
+import * as workflow from '@upstash/workflow';
+import { deepEqual, equal } from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { eventually } from '../support/eventually.ts';
+import { receiver, runOperations, token, url } from './harness.ts';
+import { signingKeys } from './service.ts';
+
+type Route = (context: workflow.WorkflowContext) => Promise<unknown>;
+type Handler = (request: Request) => Promise<Response>;
+
+const keys = await signingKeys();
+const qstashClient = new qstash.Client({ baseUrl: url, token });
+const client = new workflow.Client({ baseUrl: url, token });
+const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`;
+
+/** The handler itself in versions before 0.2, and an object with it since. */
+function handlerOf(served: object): Handler {
+  const isHandler = (value: unknown): value is Handler => typeof value === 'function';
+  const handler = 'handler' in served ? served.handler : served;
+  if (!isHandler(handler)) throw new Error('serve gave back no handler.');
+  return handler;
+}
+
+/** Versions before 1.0 take it here; later ones take it when a run is triggered. */
+const withoutRetries = { retries: 0 };
+
+/** The error of which newer versions do not let the service try again. */
+const Failure = 'WorkflowNonRetryableError' in workflow ? workflow.WorkflowNonRetryableError : Error;
+
+/** Serves a workflow at a path of the receiver, and verifies the signatures of its requests unless told. */
+function serve(route: Route, options: { failureFunction?: () => void; isOpen?: boolean } = {}): string {
+  const { failureFunction, isOpen = false } = options;
+  const inbox = receiver.inbox((delivery, response) => {
+    const { method, headers, body } = delivery;
+    void handler(new Request(inbox.url, { method, headers, body: new Uint8Array(body) })).then(
+      async (answer) => {
+        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      },
+      (error: unknown) => {
+        response.writeHead(500).end(String(error));
+      },
+    );
+  });
+  const handler = handlerOf(
+    workflow.serve(route, {
+      qstashClient,
+      receiver: isOpen ? undefined : new qstash.Receiver(keys),
+      url: inbox.url,
+      env: {},
+      ...withoutRetries,
+      ...(failureFunction && { failureFunction }),
+    }),
+  );
+  return inbox.url;
+}
+
+/** Starts a run with a request to its endpoint, as every version can. @returns the run's id */
+async function start(endpoint: string, body = '{"n":1}'): Promise<string> {
+  const response = await fetch(endpoint, { method: 'POST', body });
+  const text = await response.text();
+  equal(response.status, 200, text);
+  const { workflowRunId } = JSON.parse(text) as { workflowRunId: string };
+  return workflowRunId;
+}
+
+/** Runs a workflow that was started with a request. @returns what it is told to give */
+function ran<T>(route: (context: workflow.WorkflowContext) => Promise<T>): Promise<T> {
+  return new Promise((done, failed) => {
+    const endpoint = serve(
+      async (context) => {
+        const value = await route(context);
+        await context.run('done', () => {
+          done(value);
+        });
+      },
+      { isOpen: true },
+    );
+    start(endpoint).catch(failed);
+  });
+}
+
+/** Starts a run by the client. @returns its id */
+async function triggered(endpoint: string): Promise<string> {
+  const { workflowRunId } = await client.trigger({ url: endpoint, body: { n: 1 }, retries: 0 });
+  return workflowRunId;
+}
+
+/** Waits until a run has ended in the log. */
+const ended = (workflowRunId: string) =>
+  eventually(
+    async () => (await client.logs({ filter: { workflowRunId } })).runs[0]?.workflowState ?? 'RUN_STARTED',
+    (state) => state !== 'RUN_STARTED',
+  );
+
+const failing: Route = async (context) => {
+  await context.run('bad', () => {
+    throw new Failure('broken');
+  });
+};
+
+/** Lets a run fail. @returns the id of its dead letter */
+async function buried(): Promise<string> {
+  const workflowRunId = await triggered(serve(failing));
+  const letters = await eventually(
+    async () => (await client.dlq.list({ filter: { workflowRunId } })).messages,
+    ({ length }) => length > 0,
+  );
+  return letters[0]?.dlqId ?? '';
+}
+
+await runOperations({
+  'serve, run': async () => {
+    const value = await ran(async (context) => {
+      const [one, two] = await Promise.all([context.run('one', () => 1), context.run('two', () => 2)]);
+      return [context.requestPayload, await context.run('sum', () => one + two)];
+    });
+    deepEqual(value, [{ n: 1 }, 3]);
+  },
+  'sleep, sleepUntil': async () => {
+    const woke = await ran(async (context) => {
+      await context.sleep('nap', 1);
+      await context.sleepUntil('later', new Date(Date.now() + 1_000));
+      return 'woke';
+    });
+    equal(woke, 'woke');
+  },
+  call: async () => {
+    const third = receiver.inbox((_delivery, response) =>
+      response.writeHead(201, { 'content-type': 'application/json' }).end('{"hello":"you"}'),
+    );
+    const { status, body } = await ran((context) =>
+      context.call('third', { url: third.url, method: 'POST', body: 'asked' }),
+    );
+    deepEqual([status, body], [201, { hello: 'you' }]);
+  },
+  failureFunction: async () => {
+    await new Promise<void>((done, failed) => {
+      const endpoint = serve(failing, { isOpen: true, failureFunction: done });
+      // Versions that can trigger a run tell of its failure only when they did.
+      ('trigger' in client ? triggered(endpoint) : start(endpoint)).catch(failed);
+    });
+  },
+  'waitForEvent(WaitEventOptions), getWaiters, notify': async () => {
+    const eventId = unique('event');
+    const running = ran((context) => context.waitForEvent('wait', eventId, { timeout: '1m' }));
+    await eventually(
+      () => client.getWaiters({ eventId }),
+      ({ length }) => length > 0,
+    );
+    await client.notify({ eventId, eventData: { paid: true } });
+    deepEqual((await running).eventData, { paid: true });
+  },
+  'createWebhook, waitForWebhook': async () => {
+    const made = ran(async (context) => {
+      const webhook = await context.createWebhook('make');
+      await context.run('tell', () =>
+        fetch(webhook.webhookUrl, { method: 'POST', body: 'hooked' }).then(() => 1),
+      );
+      const { request } = await context.waitForWebhook('wait', webhook, '1m');
+      return request?.text();
+    });
+    equal(await made, 'hooked');
+  },
+  'trigger, logs': async () => {
+    const id = await triggered(serve((context) => context.run('one', () => 1)));
+    equal(await ended(id), 'RUN_SUCCESS');
+  },
+  'cancel({ ids })': async () => {
+    const id = await triggered(serve((context) => context.sleep('long', 3_600)));
+    // oxlint-disable-next-line typescript/no-deprecated -- Users of the first versions that have it call it.
+    deepEqual(await client.cancel({ ids: id }), { cancelled: 1 });
+    equal(await ended(id), 'RUN_CANCELED');
+  },
+  'dlq.list, resume, restart': async () => {
+    equal((await client.dlq.resume([await buried()])).workflowRuns.length, 1);
+    equal((await client.dlq.restart([await buried()])).workflowRuns.length, 1);
+  },
+  invoke: async () => {
+    const child: Route = (context) => context.run('get', () => context.requestPayload);
+    const workflowId = new URL(serve(child)).pathname.slice(1);
+    const { body, isFailed } = await ran((context) =>
+      context.invoke('ask', { workflow: { routeFunction: child, options: {}, workflowId }, body: 'hello' }),
+    );
+    deepEqual([body, isFailed], ['hello', false]);
+  },
+});
