@@ -1,4 +1,5 @@
 /** `npm run verify`: proves a deployment by using it; with `--before`, reads what would keep one from succeeding. */
+import { setMaxListeners } from 'node:events';
 import { OperateError } from '../operate/operateError.ts';
 import { runCommand } from '../operate/runCommand.ts';
 import { verifyAfter } from '../verify/after/after.ts';
@@ -18,6 +19,8 @@ const names = (checks: readonly { readonly name: string }[]): readonly string[] 
 /** Ends a run at the first Ctrl-C, which then takes away what it made; and the process at the second. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
+  // All checks of a run wait side by side.
+  setMaxListeners(0, controller.signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (controller.signal.aborted) process.exit(1);

@@ -25,6 +25,9 @@ const [home, other] = regions;
 /** The checks that no emulator can make, and that are skipped by name. */
 const onlyOnAws = ['binary-body', 'query-bytes', 'unreadable', 'usage'];
 
+/** Seconds to wait for what comes at once when all is well, on a machine with other work; and for what a sabotage keeps away. */
+const [patient, brief] = ['240', '25'];
+
 const report = z.object({
   good: z.boolean(),
   outcomes: z.array(
@@ -145,7 +148,7 @@ async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
   const killed = await verify(verifier, ['--region', home], 'SIGKILL');
   expectThat(!(await isTidy(endpoint, home)), 'killed, it takes nothing away', killed);
 
-  const good = await verify(verifier, []);
+  const good = await verify(verifier, ['--wait', patient]);
   expectThat(good.status === 0, 'the deployment is good', good);
   expectThat(
     good.stderr.includes(`${home}: the account and the receiver of a run are taken away`),
@@ -168,8 +171,8 @@ async function proveSabotages(verifier: Verifier, endpoint: string, only: readon
   for (const { what, check, strike } of sabotages) {
     if (only.length > 0 && !only.includes(check)) continue;
     const mend = await strike({ endpoint, region: home, resources });
-    const run = ['--region', home, '--only', check, '--wait', '25'];
-    const broken = await verify(verifier, run);
+    const run = ['--region', home, '--only', check, '--wait'];
+    const broken = await verify(verifier, [...run, brief]);
     expectThat(
       broken.status === 1 && checksThat('short', broken).includes(check),
       `${check} shows that ${what}`,
@@ -178,7 +181,7 @@ async function proveSabotages(verifier: Verifier, endpoint: string, only: readon
     verifier.say(`${what}: ${String(broken.report?.outcomes[0]?.seen)}`);
     if (mend === undefined) continue;
     await mend();
-    const mended = await verify(verifier, run);
+    const mended = await verify(verifier, [...run, patient]);
     expectThat(mended.status === 0, `${check} shows that it is mended`, mended);
   }
 }
