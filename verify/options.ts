@@ -19,12 +19,12 @@ const examples = `
 Examples:
   npm run verify -- --before                    what would keep a deployment from succeeding; changes nothing
   npm run verify                                the deployment at work, in about five minutes
-  npm run verify -- --region us-east-1 --only delivery,queue
+  npm run verify -- --region us-east-1 --only latency,queue
   npm run verify -- -c name=SvcDev --json       for CI, with the settings of that deployment`;
 
-const collect = (text: string, all: readonly string[]): readonly string[] => [...all, text];
+const collect = (text: string, all: readonly string[] = []): readonly string[] => [...all, text];
 
-function setting(text: string, all: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function setting(text: string, all: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) throw new InvalidArgumentError('Allowed is name=value, as cdk deploy takes it.');
   return { ...all, [name]: value };
@@ -44,19 +44,15 @@ export function parseVerify(
       'Proves a deployment: by use of what is deployed, or before, by reading the AWS account.',
     )
       .option('--before', 'check the AWS account before a deployment; nothing is changed')
-      .option(
-        '--region <region>',
-        'only this region; repeatable',
-        (text, all: readonly string[]) => collect(region(text), all),
-        [],
+      .option('--region <region>', 'only this region; repeatable', (text, all?: readonly string[]) =>
+        collect(region(text), all),
       )
       .option(
         '--only <check>',
         'only these checks, with commas; repeatable',
-        (text, all: readonly string[]) => [...all, ...text.split(',')],
-        [],
+        (text, all?: readonly string[]) => [...(all ?? []), ...text.split(',')],
       )
-      .option('-c, --context <name=value>', 'a setting, as cdk deploy takes it; repeatable', setting, {})
+      .option('-c, --context <name=value>', 'a setting, as cdk deploy takes it; repeatable', setting)
       .option(
         '--wait <seconds>',
         'how long to wait for what comes at once when all is well',
@@ -70,17 +66,16 @@ export function parseVerify(
       ),
     args,
   ).opts();
-  const isBefore = given.before ?? false;
+  const {
+    before: isBefore = false,
+    region: regions = [],
+    only = [],
+    json: isJson = false,
+    context = {},
+  } = given;
   const names = isBefore ? known.before : known.after;
-  const unknown = given.only.filter((name) => !names.includes(name));
+  const unknown = only.filter((name) => !names.includes(name));
   if (unknown.length > 0)
     throw new Ending(`There is no check ${unknown.join(', ')}. The checks are ${names.join(', ')}.`, 2);
-  return {
-    isBefore,
-    regions: given.region,
-    only: given.only,
-    isJson: given.json ?? false,
-    context: given.context,
-    waitSeconds: given.wait,
-  };
+  return { isBefore, regions, only, isJson, context, waitSeconds: given.wait };
 }

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { afterChecks } from '../../../verify/after/checks.ts';
 import { parseVerify } from '../../../verify/options.ts';
 
 const known = { before: ['names', 'stacks'], after: ['delivery', 'queue'] };
+function helpOf(checks: typeof known): string {
+  try {
+    parseVerify(['--help'], checks);
+  } catch (error) {
+    return String(error);
+  }
+  throw new Error('There is no help.');
+}
 const parse = (...args: readonly string[]) => parseVerify(args, known);
 
 describe('the options of verify', () => {
@@ -42,5 +51,13 @@ describe('the options of verify', () => {
   it('are shown when asked for, with examples and the names of the checks', () => {
     expect(() => parse('--help')).toThrow(/^Usage: npm run verify/);
     expect(() => parse('--help')).toThrow(/Examples:[^]*-- --before[^]*Checks after: delivery, queue\./);
+  });
+
+  it('have examples with checks that there are', () => {
+    const help = helpOf({ before: [], after: [] });
+    const named = [...help.matchAll(/--only ([\w,-]+)\s/g)].flatMap(([, names = '']) => names.split(','));
+    expect(named).not.toEqual([]);
+    expect(afterChecks.map(({ name }) => name)).toEqual(expect.arrayContaining(named));
+    expect(help).not.toMatch(/\[\]|\{\}/);
   });
 });
