@@ -3,6 +3,7 @@
  * the API stands for what would be hundreds of resources of the stack.
  */
 import { Fn } from 'aws-cdk-lib';
+import manifest from '../../package.json' with { type: 'json' };
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { type GatewayAnswer, refusalBody } from './gatewayAnswers.ts';
 
@@ -28,7 +29,8 @@ const authorizerName = 'operators';
 /** Defines an API whose every route passes all its methods on to a function. */
 export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionProps) => ({
   openapi: '3.0.1',
-  info: { title: name, version: '2' },
+  // Each release has a version, so it imports the whole definition again, whatever was changed by hand.
+  info: { title: name, version: manifest.version },
   'x-amazon-apigateway-binary-media-types': binaryMediaTypes,
   paths: Object.fromEntries(
     routes.map((route) => [
@@ -52,7 +54,7 @@ export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionPr
       securitySchemes: {
         [authorizerName]: {
           type: 'apiKey',
-          // API Gateway asks for this name where no part of the request is named.
+          // "x-amazon-apigateway-authorizer object" demands this name and place where no header or parameter is looked at.
           name: 'Unused',
           in: 'header',
           'x-amazon-apigateway-authtype': 'custom',

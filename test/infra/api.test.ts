@@ -1,6 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import manifest from '../../package.json' with { type: 'json' };
 import { errorCodes, type ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import {
   consoleRoutes,
@@ -39,7 +40,7 @@ const methodShape = z.strictObject({
 });
 const definitionShape = z.strictObject({
   openapi: z.literal('3.0.1'),
-  info: z.object({ title: z.string() }),
+  info: z.strictObject({ title: z.string(), version: z.literal(manifest.version) }),
   'x-amazon-apigateway-binary-media-types': z.tuple([z.literal('*/*')]),
   paths: z.record(z.string(), z.strictObject({ 'x-amazon-apigateway-any-method': methodShape })),
   components: z.unknown().optional(),
