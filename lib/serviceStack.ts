@@ -8,6 +8,7 @@ import { Delivery } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
 import type { CodeOf } from './functions/function.ts';
 import { MessagingApi } from './api/messagingApi.ts';
+import { setFlags } from './flags.ts';
 import { scheduleGroupOf, namesOf } from './names.ts';
 import { makeNetwork } from './functions/network.ts';
 import { Queues } from './state/queues.ts';
@@ -42,6 +43,7 @@ export class ServiceStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, state, codeOf, ...props }: ServiceStackProps) {
     super(scope, id, props);
+    setFlags(this);
     this.queues = new Queues(this, 'Queues', settings);
     const group = new ScheduleGroup(this, 'Scheduling', {
       groupName: scheduleGroupOf(settings),

@@ -12,6 +12,7 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { bodyLifetimesDays, tables } from '../lambdas/aws/resources.ts';
 import { accept } from './acknowledge.ts';
+import { setFlags } from './flags.ts';
 import { namesOf } from './names.ts';
 import type { Settings } from './settings.ts';
 import { makeTable, type OwnTables } from './state/tables.ts';
@@ -28,6 +29,7 @@ export class StateStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, makesReplicasIn, ...props }: StateStackProps) {
     super(scope, id, props);
+    setFlags(this);
     const kept = keptAs(settings);
     this.tables = {
       messages: makeTable(this, 'Messages', tables.messages, kept),
