@@ -186,10 +186,9 @@ describe('an account of an app', () => {
     const { id, input } = newAccount();
     await ask('Create', input);
     await lambdas.deleteAccount(id);
-    expect(await ask('Create', input)).toMatchObject({
-      Status: 'FAILED',
-      Reason: expect.stringContaining('was deleted'),
-    });
+    const refused = await ask('Create', input);
+    expect(refused.Status).toBe('FAILED');
+    expect(refused.Reason).toContain('was deleted');
     expect(await ask('Delete', input, { physicalId: id })).toMatchObject({ Status: 'SUCCESS' });
   });
 });
@@ -239,7 +238,8 @@ describe('a schedule of an app', () => {
   it('is refused in the words of the service', async () => {
     const { id } = await accountOf();
     const refused = await ask('Create', scheduleOf(id, { headers: [['svc-cron', 'daily']] }));
-    expect(refused).toMatchObject({ Status: 'FAILED', Reason: expect.stringContaining('Svc-Cron') });
+    expect(refused.Status).toBe('FAILED');
+    expect(refused.Reason).toContain('Svc-Cron');
     expect(await ask('Create', scheduleOf(randomUUID()))).toMatchObject({ Status: 'FAILED' });
     expect(await ask('Delete', scheduleOf(randomUUID()))).toMatchObject({ Status: 'SUCCESS' });
   });
