@@ -68,13 +68,16 @@ export function makersOf(
     return deadLetterIn(`/v2/dlq?messageId=${published.parse(answer).messageId}`);
   }
 
-  async function failedRun(failureCallback?: string): Promise<string> {
+  /** @param filter of the dead letter, for which it waits */
+  async function failedRun(failureCallback?: string, filter = ''): Promise<string> {
     const headers = {
       'svc-retries': '0',
       ...(failureCallback !== undefined && { 'svc-failure-callback': failureCallback }),
     };
     const started = await ok(ask('POST', `/v2/trigger/${endpoints.failing}`, { headers, body: {} }));
-    return deadLetterIn(`/v2/workflows/dlq?workflowRunId=${startedRun.parse(started).workflowRunId}`);
+    return deadLetterIn(
+      `/v2/workflows/dlq?workflowRunId=${startedRun.parse(started).workflowRunId}${filter}`,
+    );
   }
 
   async function queue(): Promise<string> {
@@ -176,6 +179,10 @@ export function makersOf(
     'DELETE /v2/workflows/dlq': async () => ({ query: { dlqIds: await failedRun() } }),
     'POST /v2/workflows/dlq/resume': async () => ({ query: { dlqIds: await failedRun() } }),
     'POST /v2/workflows/dlq/restart': async () => ({ query: { dlqIds: await failedRun() } }),
+    // It is refused while the failure function is still to be told.
+    'POST /v2/workflows/dlq/callback/{dlqId}': async () => ({
+      path: { dlqId: await failedRun(undefined, '&failureFunctionState=CALLBACK_FAIL') },
+    }),
     'DELETE /v2/workflows/dlq/callback/{dlqId}': async () => ({
       path: { dlqId: await failedRun(endpoints.held) },
     }),
