@@ -1,8 +1,9 @@
 /** Reads the names of a deployed region's tables and queues from its functions, for commands that use the same modules. */
-import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 import { OperateError } from './operateError.ts';
+import { stackResources } from './stackResources.ts';
 
 export interface Deployment {
   readonly name: string;
@@ -39,12 +40,9 @@ export async function takeEnvironment({ name, region }: Deployment): Promise<voi
 async function functionIn(stackName: string, region: string): Promise<string> {
   const client = new CloudFormationClient({ ...clientOptions('quick'), region });
   try {
-    for await (const page of paginateListStackResources({ client }, { StackName: stackName })) {
-      const found = page.StackResourceSummaries?.find(
-        ({ ResourceType, LogicalResourceId = '' }) =>
-          ResourceType === 'AWS::Lambda::Function' && logicalId.test(LogicalResourceId),
-      );
-      if (found?.PhysicalResourceId !== undefined) return found.PhysicalResourceId;
+    for await (const found of stackResources(client, stackName)) {
+      const isWanted = found.type === 'AWS::Lambda::Function' && logicalId.test(found.logicalId);
+      if (isWanted && found.physicalId !== '') return found.physicalId;
     }
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ValidationError')) throw error;

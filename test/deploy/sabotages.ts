@@ -18,7 +18,7 @@ import {
 import { PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
-import type { StackResource } from '../../verify/after/deployed.ts';
+import type { StackResource } from '../../operate/stackResources.ts';
 import { refuseAll } from './aws.ts';
 import { credentials } from './emulator.ts';
 

@@ -9,7 +9,7 @@ import { CloudFormationClient, ListStacksCommand } from '@aws-sdk/client-cloudfo
 import * as z from 'zod';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { clientsIn } from '../../verify/clients.ts';
-import { resourcesOf } from '../../verify/after/deployed.ts';
+import { resourcesOf } from '../../operate/stackResources.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { replicateTable } from './aws.ts';
 import { type Cdk, openCdk, regions } from './cdk.ts';
@@ -167,7 +167,7 @@ async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
 async function proveSabotages(verifier: Verifier, endpoint: string, only: readonly string[]): Promise<void> {
   const { cloudFormation } = clientsIn(home);
   const stacks = [`Svc-${home}-State`, `Svc-${home}-Service`];
-  const resources = (await Promise.all(stacks.map((stack) => resourcesOf(cloudFormation, stack)))).flat();
+  const resources = await resourcesOf(cloudFormation, stacks);
   for (const { what, check, strike } of sabotages) {
     if (only.length > 0 && !only.includes(check)) continue;
     const mend = await strike({ endpoint, region: home, resources });

@@ -1,11 +1,12 @@
 /** `npm run verify`: uses a deployment as its clients do, and takes away all that it made for that. */
+import { resourcesOf } from '../../operate/stackResources.ts';
 import { type Check, type Outcome, runCheck } from '../check.ts';
 import { clientsIn } from '../clients.ts';
 import type { Deployment } from '../deployment.ts';
 import { type Account, leftAccounts, makeAccount, removeAccount } from './accounts.ts';
 import { basic, bearer, type Client, clientOf, sender } from './api.ts';
 import type { After } from './context.ts';
-import { outputsOf, reachable, readLogin, resourcesOf } from './deployed.ts';
+import { outputsOf, reachable, readLogin } from './deployed.ts';
 import { openInboxes, readLog } from './inbox.ts';
 import { latency, usage } from './measures.ts';
 import { alongside } from './checks.ts';
@@ -172,7 +173,7 @@ async function checkRegion(
       url: reachable(receiverUrl, front),
       patience,
     }),
-    resources: (await Promise.all(stacks.map((stack) => resourcesOf(clients.cloudFormation, stack)))).flat(),
+    resources: await resourcesOf(clients.cloudFormation, stacks),
   };
   const isAsked = ({ name }: Check<After>): boolean => only.length === 0 || only.includes(name);
   const runAll = async (checks: readonly Check<After>[]): Promise<readonly Outcome[]> => {

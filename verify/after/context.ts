@@ -1,8 +1,8 @@
 /** What the checks of a deployment use in one region. */
+import type { StackResource } from '../../operate/stackResources.ts';
 import type { Settings } from '../../lib/settings.ts';
 import type { Clients } from '../clients.ts';
 import type { Client, Send } from './api.ts';
-import type { StackResource } from './deployed.ts';
 import type { Answers, Inbox } from './inbox.ts';
 import type { Patience } from './wait.ts';
 

@@ -1,18 +1,8 @@
-/** What a deployment's stacks have: URLs, queues, functions, tables. */
-import {
-  type CloudFormationClient,
-  DescribeStacksCommand,
-  paginateListStackResources,
-} from '@aws-sdk/client-cloudformation';
+/** What a deployment's stacks say of themselves: URLs, and the login of the management API. */
+import { type CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import { OperateError } from '../../operate/operateError.ts';
-
-export interface StackResource {
-  readonly logicalId: string;
-  readonly type: string;
-  readonly physicalId: string;
-}
 
 /** @throws OperateError when there is no such stack */
 export async function outputsOf(
@@ -28,22 +18,6 @@ export async function outputsOf(
     if (!(error instanceof Error && error.name === 'ValidationError')) throw error;
     throw new OperateError(`There is no stack ${StackName}: ${error.message}. Deploy first: npm run deploy.`);
   }
-}
-
-export async function resourcesOf(
-  client: CloudFormationClient,
-  StackName: string,
-): Promise<readonly StackResource[]> {
-  const all: StackResource[] = [];
-  for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client }, { StackName })) {
-    for (const { LogicalResourceId, ResourceType, PhysicalResourceId } of StackResourceSummaries)
-      all.push({
-        logicalId: LogicalResourceId ?? '',
-        type: ResourceType ?? '',
-        physicalId: PhysicalResourceId ?? '',
-      });
-  }
-  return all;
 }
 
 const credentials = z.object({ username: z.string(), password: z.string() });

@@ -1,10 +1,10 @@
 /** How long publishing and delivering take, and what the run consumed. */
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import * as z from 'zod';
+import type { StackResource } from '../../operate/stackResources.ts';
 import { type Check, expectThat } from '../check.ts';
 import { published } from './api.ts';
 import type { After } from './context.ts';
-import type { StackResource } from './deployed.ts';
 import { until } from './wait.ts';
 
 /** Messages that are timed, one after the other: the first may meet processes that have to start. */

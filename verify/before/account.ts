@@ -1,14 +1,11 @@
 /** What the checks before a deployment read in one region of an AWS account. */
 import { GetAccountCommand } from '@aws-sdk/client-api-gateway';
-import {
-  DescribeStacksCommand,
-  paginateListStackResources,
-  ValidateTemplateCommand,
-} from '@aws-sdk/client-cloudformation';
+import { DescribeStacksCommand, ValidateTemplateCommand } from '@aws-sdk/client-cloudformation';
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { GetAccountSettingsCommand } from '@aws-sdk/client-lambda';
 import { GetParameterCommand } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
+import { stackResources } from '../../operate/stackResources.ts';
 import { readersIn } from '../clients.ts';
 import { isTaken, type Named } from './names.ts';
 
@@ -65,11 +62,8 @@ export function openAccount(region: string): AwsAccount {
       try {
         const { Stacks = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
         const logicalIds = new Set<string>();
-        for await (const page of paginateListStackResources({ client: cloudFormation }, { StackName })) {
-          for (const { LogicalResourceId = '', ResourceStatus = '' } of page.StackResourceSummaries ?? []) {
-            if (!/^(DELETE_COMPLETE|CREATE_FAILED)$/.test(ResourceStatus)) logicalIds.add(LogicalResourceId);
-          }
-        }
+        for await (const { logicalId, status } of stackResources(cloudFormation, StackName))
+          if (!/^(DELETE_COMPLETE|CREATE_FAILED)$/.test(status)) logicalIds.add(logicalId);
         const { StackStatus = '', EnableTerminationProtection = false } = Stacks[0] ?? {};
         return { status: StackStatus, isProtected: EnableTerminationProtection, logicalIds };
       } catch (error) {

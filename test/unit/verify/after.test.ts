@@ -276,10 +276,15 @@ it.each([
 
 it('Usage is asked for each function, table and queue, with ids as CloudWatch takes them', () => {
   const queries = usageQueries([
-    { logicalId: 'A', type: 'AWS::Lambda::Function', physicalId: 'Svc-A' },
-    { logicalId: 'B', type: 'AWS::DynamoDB::GlobalTable', physicalId: 'Svc-B' },
-    { logicalId: 'C', type: 'AWS::SQS::Queue', physicalId: 'https://sqs.eu-central-1.amazonaws.com/1/Svc-C' },
-    { logicalId: 'D', type: 'AWS::IAM::Role', physicalId: 'Svc-D' },
+    { logicalId: 'A', type: 'AWS::Lambda::Function', physicalId: 'Svc-A', status: 'CREATE_COMPLETE' },
+    { logicalId: 'B', type: 'AWS::DynamoDB::GlobalTable', physicalId: 'Svc-B', status: 'CREATE_COMPLETE' },
+    {
+      logicalId: 'C',
+      type: 'AWS::SQS::Queue',
+      physicalId: 'https://sqs.eu-central-1.amazonaws.com/1/Svc-C',
+      status: 'CREATE_COMPLETE',
+    },
+    { logicalId: 'D', type: 'AWS::IAM::Role', physicalId: 'Svc-D', status: 'CREATE_COMPLETE' },
   ]);
   const shown = queries.map(({ Id, MetricStat }) => [
     Id,
