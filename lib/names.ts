@@ -32,7 +32,7 @@ export const scheduleGroupOf = ({ name, scheduleGroup }: Pick<Settings, 'name' |
   scheduleGroup ?? name;
 
 /**
- * What may not change after the first deployment, by setting. The state stack of a region exports these values and its service
+ * The values that may not change after the first deployment, by their settings. The state stack of a region exports these values and its service
  * stack imports them, so CloudFormation refuses a change: "After another stack imports an output value, you can't delete the stack
  * that is exporting the output value or modify the exported output value" (CloudFormation User Guide, "Get exported outputs").
  */

@@ -11,7 +11,7 @@ import { countActiveRuns } from '../workflow/recover.ts';
 import { queueDepths } from '../aws/queueDepths.ts';
 import { dueTimeOf } from '../message/history.ts';
 
-/** What a region still has to do. */
+/** The messages, runs and schedules that are left in a region which is being emptied. */
 export interface Left {
   /** Messages that are not delivered, cancelled or failed. */
   readonly messages: number;

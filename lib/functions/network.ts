@@ -55,7 +55,7 @@ export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork 
   return { vpcConfig, ways: new DependencyGroup(...network.node.findAll().filter(isWay)) };
 }
 
-/** What a function does not wait for by itself: it names only its subnets and its groups. */
+/** Tells the resources that CloudFormation would not wait for: a function's own settings name its subnets and its groups only. */
 const isWay = (construct: IConstruct): boolean =>
   construct instanceof CfnRoute ||
   construct instanceof CfnSubnetRouteTableAssociation ||

@@ -20,16 +20,13 @@ export interface Evidence {
   /** Messages in the dead letter queue. */
   readonly deadIds: ReadonlySet<string>;
   /** Callbacks in the dead letter queue that no receiver got, because each worker that was to send them was killed. */
-  readonly deadCallbacks: readonly DeadCallback[];
+  readonly deadCallbacks: readonly CallbackArrival[];
   /** States of the runs that were accepted, by their ids; nothing where the log has none. */
   readonly runStates: ReadonlyMap<string, string | undefined>;
   /** How often the stage was started. */
   readonly starts: number;
   readonly lanes: readonly LaneInTheEnd[];
 }
-
-/** What a callback in the dead letter queue was to tell. */
-export type DeadCallback = CallbackArrival;
 
 export interface LaneInTheEnd {
   /** Such as "The queue queue-1". */

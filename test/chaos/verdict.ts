@@ -1,8 +1,8 @@
 /** The end of a run: lets everything settle, and gathers what the ledger, the receivers and the service say. */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { callbackBody } from './receivers.ts';
-import { broken, type DeadCallback, type LaneInTheEnd } from './rules.ts';
+import { callbackBody, type CallbackArrival } from './receivers.ts';
+import { broken, type LaneInTheEnd } from './rules.ts';
 import { askUntilDone, flowKeys, isOk, queueNames, type ChaosFixture } from './traffic.ts';
 
 const shownMessage = z.object({ messageId: z.string(), url: z.string(), state: z.string() });
@@ -105,7 +105,7 @@ const deadBody = z.looseObject({ body: z.string() });
 async function deadCallbacksAmong(
   fixture: ChaosFixture,
   dead: readonly DeadMessage[],
-): Promise<readonly DeadCallback[]> {
+): Promise<readonly CallbackArrival[]> {
   const callbacks = dead.filter(
     ({ url, error }) => /\/(callback|failure)$/.test(url) && error?.startsWith('The delivery worker died'),
   );

@@ -10,7 +10,7 @@ import { minus, noUsage, plus, type Usage } from '../usage.ts';
 const callReportsPerSecond = 10;
 /** The two kinds of requests, each with a limit in a second of its own: those with a token, and calls of webhooks. */
 export type LimitedRequests = 'calls' | 'hooks';
-/** What a process has read of the others' counts is too old after this (ms): a limit may have been reached meanwhile. */
+/** Milliseconds after which a process has to read the counts of the others again: a limit may have been reached meanwhile. */
 export const newsMs = 5 * secondMs;
 /** The rate of an account's messages is measured over this time at least, so that one large request is no high rate. */
 const leastMeasuredMs = secondMs / 4;
@@ -29,7 +29,7 @@ export interface CountedLimits {
 export interface Report {
   /** The amount that is added to the row: what was not reported yet, and a part of a step in advance. */
   readonly added: Usage;
-  /** What this process has counted since its last report. */
+  /** The requests and messages that this process has counted since its last report. */
   readonly counted: Usage;
   /** The row as it was when the report was begun. */
   readonly before: Usage;
@@ -42,9 +42,9 @@ export class ProcessCount {
   #earlierMessages = 0;
   /** The row of the day, as the table last told it. */
   #reported = noUsage;
-  /** What this process has counted and not reported; below zero where it reported in advance. */
+  /** The part of its count that this process has not reported; below zero where it reported in advance. */
   #unreported = noUsage;
-  /** What this process has counted since its last report. */
+  /** The requests and messages that this process has counted since its last report. */
   #sinceReport = noUsage;
   /** This process's part of the account's messages, 0 to 1, between its last two reports. */
   #messageShare = 1;
