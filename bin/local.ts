@@ -47,12 +47,12 @@ function stopOnSignals(starting: Promise<Stage>): void {
 const npmCheckMs = 500;
 
 /**
- * Ends a stage that npm has started when npm has ended: a killed npm passes no signal on. The stage is npm's child, because the
- * script in `package.json` replaces the shell (`exec`). A stage that was started otherwise, by systemd or as the first process of
+ * Ends a stage that npm or npx has started when that has ended: a killed npm passes no signal on. The stage is npm's child, because
+ * the script in `package.json` replaces the shell (`exec`). A stage that was started otherwise, by systemd or as the first process of
  * a container, may outlive its parent.
  */
 function stopWithNpm(stop: () => void): void {
-  if (process.env['npm_lifecycle_event'] !== 'start') return;
+  if (!['start', 'npx'].includes(process.env['npm_lifecycle_event'] ?? '')) return;
   const npm = process.ppid;
   setInterval(() => {
     if (process.ppid !== npm) stop();

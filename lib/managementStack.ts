@@ -7,6 +7,7 @@ import { consoleRoutes, managementRoutes } from '../lambdas/http/routes.ts';
 import { addRoutes, answerTimeout, makeApi } from './api/api.ts';
 import { type CodeOf, type SharedProps, SvcFunction } from './functions/function.ts';
 import type { GatewayAnswer } from './api/gatewayAnswers.ts';
+import { setFlags } from './flags.ts';
 import { namesOf, queueArn, secretArn, tableArn } from './names.ts';
 import type { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';
@@ -39,6 +40,7 @@ export class ManagementStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, home, codeOf, ...props }: ManagementStackProps) {
     super(scope, id, props);
+    setFlags(this);
     // API Gateway writes this API's access log with a role of that stack.
     this.addStackDependency(home);
 

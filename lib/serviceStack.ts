@@ -8,10 +8,11 @@ import { Delivery, rightsOfAlone } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
 import type { CodeOf } from './functions/function.ts';
 import { MessagingApi } from './api/messagingApi.ts';
+import { setFlags } from './flags.ts';
 import { scheduleGroupOf, namesOf } from './names.ts';
 import { makeNetwork } from './functions/network.ts';
 import { Queues } from './state/queues.ts';
-import { Rights } from './functions/rights.ts';
+import { type Resources, Rights } from './functions/rights.ts';
 import { ScheduleGroup } from './state/scheduleGroup.ts';
 import { Scheduling } from './functions/scheduling.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
@@ -32,6 +33,12 @@ export class ServiceStack extends Stack {
   readonly scheduling: Scheduling;
   readonly accounts: Accounts;
   readonly counting: Counting;
+  /** The dashboard, the alarms and their topic; undefined where the settings have none. */
+  readonly monitoring: Monitoring | undefined;
+  /** What functions of the region may use. */
+  readonly resources: Resources;
+  /** The variables of the functions behind the API. */
+  readonly variables: FunctionEnvironment;
   /** The environment of a function that takes no destinations, and so needs no host of this stack: the management API's. */
   readonly environmentWithoutHost: FunctionEnvironment;
 
@@ -42,6 +49,7 @@ export class ServiceStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, state, codeOf, ...props }: ServiceStackProps) {
     super(scope, id, props);
+    setFlags(this);
     this.queues = new Queues(this, 'Queues', settings);
     const group = new ScheduleGroup(this, 'Scheduling', {
       groupName: scheduleGroupOf(settings),
@@ -55,14 +63,16 @@ export class ServiceStack extends Stack {
       settings,
     });
 
-    const resources = {
+    const resources: Resources = {
       settings,
       tables: tablesOf(this, state.tables, settings),
       bodies: state.bodies,
       queues: this.queues,
       scheduleGroup: group,
     };
+    this.resources = resources;
     const environment = environmentOf(this, { ...resources, apiHost: made.host });
+    this.variables = environment;
     this.environmentWithoutHost = { ...environment, OWN_HOSTS: chosenHosts(settings).join(',') };
     const parts = {
       shared: { environment, settings, codeOf },
@@ -77,7 +87,7 @@ export class ServiceStack extends Stack {
     this.accounts = new Accounts(this, { ...parts, shared });
     this.counting = new Counting(this, { ...parts, shared });
 
-    if (settings.monitoring !== false) this.monitor(settings, group);
+    this.monitoring = settings.monitoring !== false ? this.monitor(settings, group) : undefined;
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
     if (publishUrl !== undefined) {
@@ -88,10 +98,10 @@ export class ServiceStack extends Stack {
     }
   }
 
-  private monitor(settings: Settings, group: ScheduleGroup): void {
+  private monitor(settings: Settings, group: ScheduleGroup): Monitoring {
     const { delivery, messagingApi } = this;
     const { publish } = messagingApi.functions;
-    new Monitoring(this, 'Monitoring', {
+    return new Monitoring(this, 'Monitoring', {
       settings,
       queues: this.queues,
       api: messagingApi.api,

@@ -250,11 +250,27 @@ const ofTheCdk = /[:@]/;
 /** An error for wrong settings. Its message names each of them, for the operator. */
 export class SettingsError extends Error {}
 
+/** Where settings come from, as the error for wrong ones says it. */
+interface Source {
+  readonly title: string;
+  /** The word for one of them. */
+  readonly one: string;
+}
+
+const context: Source = {
+  title: 'The settings (CDK context, in cdk.json or as -c name=value) are not right:',
+  one: 'setting',
+};
+const props: Source = { title: 'The props of SvcQueue are not right:', one: 'prop' };
+
 /** Describes each wrong setting: its value, and what is allowed. */
-function faultsIn(given: Readonly<Record<string, unknown>>, { issues }: z.core.$ZodError): string {
+function faultsIn(
+  given: Readonly<Record<string, unknown>>,
+  { issues }: z.core.$ZodError,
+  { title, one }: Source,
+): string {
   const lines = issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `${key}: there is no such setting`);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${key}: there is no such ${one}`);
     const value = given[String(issue.path[0])];
     return [
       `${z.core.toDotPath(issue.path)}: ${issue.message}${value === undefined ? '' : `; given is ${JSON.stringify(value)}`}`,
@@ -262,24 +278,20 @@ function faultsIn(given: Readonly<Record<string, unknown>>, { issues }: z.core.$
   });
   const isNameWrong = issues.some(({ code }) => code === 'unrecognized_keys');
   return [
-    'The settings (CDK context, in cdk.json or as -c name=value) are not right:',
+    title,
     ...new Set(lines.map((line) => `- ${line}`)),
     isNameWrong
-      ? `Settings are: ${settingNames.join(', ')}.`
+      ? `${one.charAt(0).toUpperCase()}${one.slice(1)}s are: ${settingNames.join(', ')}.`
       : 'docs/settings.md, "Settings", has what each may be.',
   ].join('\n');
 }
 
 /** @throws SettingsError that names every setting that is unknown or has a wrong value */
-export function readSettings(app: App): Settings {
-  const context: unknown = app.node.getAllContext();
-  const given = Object.fromEntries(
-    Object.entries(z.record(z.string(), z.unknown()).parse(context)).filter(([name]) => !ofTheCdk.test(name)),
-  );
+function check(given: Readonly<Record<string, unknown>>, source: Source): Settings {
   const stage = given['stage'];
   const all = { ...(isStage(stage) ? presets[stage] : {}), ...given };
   const read = together.safeParse(all);
-  if (!read.success) throw new SettingsError(faultsIn(all, read.error));
+  if (!read.success) throw new SettingsError(faultsIn(all, read.error, source));
   if (isStage(stage) && !presets[stage].retain && 'name' in given && !('retain' in given))
     throw new SettingsError(
       `The stage ${stage} keeps no data, and ${read.data.name} may be the name of a deployment that does. Leave name out, which ` +
@@ -287,3 +299,22 @@ export function readSettings(app: App): Settings {
     );
   return read.data;
 }
+
+/** @throws SettingsError */
+export function readSettings(app: App): Settings {
+  const all: unknown = app.node.getAllContext();
+  return check(
+    Object.fromEntries(
+      Object.entries(z.record(z.string(), z.unknown()).parse(all)).filter(([name]) => !ofTheCdk.test(name)),
+    ),
+    context,
+  );
+}
+
+/**
+ * Checks settings that a program gives. One that is undefined counts as absent.
+ *
+ * @throws SettingsError
+ */
+export const checkProps = (given: object): Settings =>
+  check(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)), props);

@@ -2,7 +2,8 @@
  * All stacks of a deployment: for each region one that keeps data and one that can be made again at any time, and for all regions
  * together the management API, which stands in the first region.
  */
-import { type App, type Environment, Tags } from 'aws-cdk-lib';
+import { type Environment, Tags } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
 import type { CodeOf } from './functions/function.ts';
 import { ManagementStack } from './managementStack.ts';
 import { ServiceStack } from './serviceStack.ts';
@@ -25,14 +26,19 @@ export interface Stacks {
   readonly managementStacks: readonly ManagementStack[];
 }
 
-export function makeStacks(app: App, { settings, codeOf, account }: Deployment): Stacks {
+/**
+ * @param scope of the stacks. The CLI knows them by their names where it is the app: a construct between them would be in front
+ * of each name.
+ */
+export function makeStacks(scope: Construct, { settings, codeOf, account }: Deployment): Stacks {
   const [homeRegion, ...otherRegions] = settings.regions;
   const environment = (region: string): Environment =>
     account === undefined ? { region } : { account, region };
 
   const stateStacks = settings.regions.map(
     (region) =>
-      new StateStack(app, `${settings.name}-${region}-State`, {
+      new StateStack(scope, `${settings.name}-${region}-State`, {
+        stackName: `${settings.name}-${region}-State`,
         env: environment(region),
         description: `${settings.name} in ${region}: accounts, messages, bodies`,
         terminationProtection: settings.retain,
@@ -43,7 +49,8 @@ export function makeStacks(app: App, { settings, codeOf, account }: Deployment):
   const serviceStacks = stateStacks.map((state) => {
     // The other regions hold replicas of the home region's accounts and master secret, which must exist first.
     if (stateStacks[0] !== undefined && state !== stateStacks[0]) state.addStackDependency(stateStacks[0]);
-    return new ServiceStack(app, `${settings.name}-${state.region}-Service`, {
+    return new ServiceStack(scope, `${settings.name}-${state.region}-Service`, {
+      stackName: `${settings.name}-${state.region}-Service`,
       env: environment(state.region),
       description: `${settings.name} in ${state.region}: API, queues, functions`,
       settings,
@@ -53,7 +60,8 @@ export function makeStacks(app: App, { settings, codeOf, account }: Deployment):
   });
   const managementStacks = serviceStacks.slice(0, 1).map(
     (home) =>
-      new ManagementStack(app, `${settings.name}-Management`, {
+      new ManagementStack(scope, `${settings.name}-Management`, {
+        stackName: `${settings.name}-Management`,
         env: environment(home.region),
         description: `${settings.name}: the management API of all regions`,
         settings,
@@ -61,6 +69,7 @@ export function makeStacks(app: App, { settings, codeOf, account }: Deployment):
         codeOf,
       }),
   );
-  Tags.of(app).add('service', settings.name);
+  for (const stack of [...stateStacks, ...serviceStacks, ...managementStacks])
+    Tags.of(stack).add('service', settings.name);
   return { stateStacks, serviceStacks, managementStacks };
 }

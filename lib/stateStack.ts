@@ -14,6 +14,7 @@ import type { Construct, IConstruct } from 'constructs';
 import { bodyLifetimesDays, tables } from '../lambdas/aws/resources.ts';
 import { accept } from './acknowledge.ts';
 import { fixedOf, namesOf } from './names.ts';
+import { setFlags } from './flags.ts';
 import type { Settings } from './settings.ts';
 import { makeTable, type OwnTables } from './state/tables.ts';
 
@@ -31,6 +32,7 @@ export class StateStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, makesReplicasIn, ...props }: StateStackProps) {
     super(scope, id, props);
+    setFlags(this);
     const kept = keptAs(settings);
     this.tables = {
       messages: makeTable(this, 'Messages', tables.messages, kept),

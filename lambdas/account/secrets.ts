@@ -1,5 +1,9 @@
 /** The deployment's secrets. They are in Secrets Manager, where an operator can change them without a deployment. */
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
 import { clientOptions } from '../aws/clientOptions.ts';
 import { prepareClient } from '../aws/functionClient.ts';
@@ -63,3 +67,14 @@ const management = secret(settings.managementSecretId, minuteMs, parseCredential
 /** Reads the user name and password of the management API. */
 export const managementCredentials = management.get;
 export const renewedManagementCredentials = management.renewed;
+
+/**
+ * Writes the value of a secret that an app has for an account.
+ *
+ * @param version the id of the secret's version that has this value. A call that comes twice makes one version
+ */
+export async function keepInSecret(arn: string, value: string, version: string): Promise<void> {
+  await client.send(
+    new PutSecretValueCommand({ SecretId: arn, SecretString: value, ClientRequestToken: version }),
+  );
+}

@@ -25,7 +25,8 @@ type TableAction =
   | 'BatchWriteItem';
 type BodyAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
-interface Resources {
+/** What functions of a region may use. */
+export interface Resources {
   readonly settings: Settings;
   readonly tables: Tables;
   readonly bodies: IBucket;

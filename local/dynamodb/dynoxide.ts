@@ -1,6 +1,8 @@
 /**
  * Finds the program dynoxide. On Linux x64 it is installed with the project. Its maker publishes a package for each other
- * machine; the first start fetches the package of this machine with npm, and keeps it in `.cache/`.
+ * machine; the first start fetches the package of this machine with npm, and keeps it in `.cache/`. The service's own package comes
+ * without the program, because apps that deploy the service need none: there the first start fetches it on every machine, into the
+ * user's cache.
  *
  * They are not all optional dependencies, of which npm would choose the right one by itself: `npm ci` would fail with a registry
  * that lacks one of them, as some mirrors do.
@@ -9,10 +11,11 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, dirname, join } from 'node:path';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod/mini';
-import manifest from '../../package.json' with { type: 'json' };
+import manifest from '../package.json' with { type: 'json' };
 import { jsonOrUndefined } from '../json.ts';
 import { StageError } from '../stage/stageError.ts';
 
@@ -68,11 +71,18 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Finds `.cache` in the project's folder. This file may run from its source, or from a bundle somewhere below the folder. */
+/**
+ * Finds the folder for what is fetched: `.cache` in the project's folder, or the user's for an installed package, whose folder npm
+ * makes anew for each version. This file may run from its source, or from a bundle somewhere below the folder.
+ */
 function cacheFolder(): string {
+  const here = import.meta.dirname;
+  if (here.split(sep).includes('node_modules')) return join(homedir(), '.cache/svc-queue');
   const above = (folder: string): string =>
-    existsSync(join(folder, 'package.json')) || dirname(folder) === folder ? folder : above(dirname(folder));
-  return join(above(import.meta.dirname), '.cache');
+    existsSync(join(folder, 'package-lock.json')) || dirname(folder) === folder
+      ? folder
+      : above(dirname(folder));
+  return join(above(here), '.cache');
 }
 
 /** The time for the download over a slow connection; npm itself gives up on a silent one earlier. */

@@ -33,11 +33,15 @@ const operations = new Map<string, Operation<Secrets>>([
   [
     'PutSecretValue',
     operation(
-      z.object({ SecretId: z.string(), SecretString: z.string() }),
-      (secrets, { SecretId, SecretString }) => {
+      z.object({
+        SecretId: z.string(),
+        SecretString: z.string(),
+        ClientRequestToken: z.optional(z.string()),
+      }),
+      (secrets, { SecretId, SecretString, ClientRequestToken }) => {
         valueOf(secrets, SecretId);
         secrets.set(SecretId, SecretString);
-        return { Name: SecretId };
+        return { Name: SecretId, VersionId: ClientRequestToken };
       },
     ),
   ],

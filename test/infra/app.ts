@@ -5,6 +5,7 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
+import { AccountsStack } from '../../lib/app/accountsStack.ts';
 import { readSettings, type Settings } from '../../lib/settings.ts';
 import { makeStacks, type Stacks } from '../../lib/stacks.ts';
 
@@ -110,6 +111,18 @@ export function synthesizeOne(
   const [first] = regions;
   if (first === undefined) throw new Error('No region was synthesized.');
   return { ...first, management };
+}
+
+/** The stack of the accounts that an app makes, with one account. */
+export function synthesizeAccounts(): Template {
+  const { app, settings, stacks } = makeApp({ regions: 'eu-central-1' });
+  const [home] = stacks.serviceStacks;
+  if (home === undefined) throw new Error('There must be one service stack.');
+  const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
+  const env = { region: home.region };
+  const accounts = new AccountsStack(app, 'Svc-Accounts', { env, settings, home, codeOf });
+  accounts.makeAccount('default', { id: 'an id', fields: {}, url: home.messagingApi.url });
+  return Template.fromStack(accounts);
 }
 
 const resource = z.object({

@@ -1,70 +1,150 @@
-/** The archive that `npm pack` makes: all that runs and deploys the service, and nothing else. */
-import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { extname, join } from 'node:path';
+/** The archive that `npm pack` makes: all that an app and the command need, made ahead, and nothing else. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { installPackages } from '../../bench/against/npm.ts';
+import { handlersDirectory } from '../../lib/bundle.ts';
+import { limitForInstallsMs } from '../support/limits.ts';
 import { root } from './app.ts';
 
-const packed = z
-  .array(z.object({ files: z.array(z.object({ path: z.string() })) }))
-  .parse(
-    JSON.parse(
-      execFileSync('npm', ['pack', '--dry-run', '--json'], {
-        cwd: root,
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      }),
-    ),
-  )
-  .flatMap(({ files }) => files.map(({ path }) => path));
+const linters = { publint: '0.3.25', '@arethetypeswrong/cli': '0.18.5' };
 
-describe('npm pack', () => {
-  it('takes these folders and files', () => {
-    const tops = new Set(packed.map((path) => path.split('/')[0]));
+/** What becomes of a package that is installed. */
+const manifestShape = z.object({
+  private: z.boolean().optional(),
+  dependencies: z.record(z.string(), z.string()).optional(),
+  optionalDependencies: z.record(z.string(), z.string()).optional(),
+  peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.boolean() })),
+  scripts: z.record(z.string(), z.string()),
+});
+
+const packedShape = z.tuple([
+  z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }),
+]);
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-pack-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const [{ filename, size, files }] = packedShape.parse(
+  JSON.parse(
+    execFileSync('npm', ['pack', '--json', '--pack-destination', folder, '--ignore-scripts=false'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  ),
+);
+const archive = join(folder, filename);
+execFileSync('tar', ['xzf', archive, '-C', folder]);
+const paths = files.map(({ path }) => path);
+const read = (path: string): string => readFileSync(join(folder, 'package', path), 'utf8');
+
+/** The modules that a file imports, and those that its chunks import, except Node's own. */
+function importsOf(path: string): readonly string[] {
+  const { metafile } = buildSync({
+    absWorkingDir: join(folder, 'package'),
+    entryPoints: [path],
+    write: false,
+    outdir: folder,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    metafile: true,
+  });
+  const imported = Object.values(metafile.inputs).flatMap((input) => input.imports);
+  return [...new Set(imported.flatMap(({ path, external }) => (external === true ? [path] : [])))].filter(
+    (name) => !name.startsWith('node:'),
+  );
+}
+
+describe('the archive', () => {
+  it('has these folders and files', () => {
+    const tops = new Set(
+      paths.map((path) =>
+        path
+          .split('/')
+          .slice(0, path.startsWith('dist/') ? 2 : 1)
+          .join('/'),
+      ),
+    );
     expect([...tops].sort()).toEqual([
-      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
       'SECURITY.md',
-      'bin',
-      'cdk.json',
-      'console',
+      'dist/cli',
+      'dist/functions',
+      'dist/index.js',
+      'dist/licences.txt',
+      'dist/types',
       'docs',
-      'lambdas',
-      'lib',
-      'local',
-      'migrate',
-      'operate',
       'package.json',
-      'tsconfig.json',
-      'verify',
     ]);
   });
 
-  it('takes sources and documents, and nothing that was built, hidden or left behind', () => {
-    const known = new Set(['.css', '.html', '.json', '.md', '.png', '.sh', '.svg', '.ts', '.tsx']);
-    const strange = packed.filter(
-      (path) => path !== 'LICENSE' && (!known.has(extname(path)) || /(^|\/)\./.test(path)),
-    );
-    expect(strange).toEqual([]);
+  it('has no sources that would have to be compiled', () => {
+    expect(paths.filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))).toEqual([]);
   });
 
-  it('takes all that the commands import', () => {
-    const { metafile } = buildSync({
-      absWorkingDir: root,
-      entryPoints: readdirSync(join(root, 'bin')).map((name) => `bin/${name}`),
-      outdir: root,
-      write: false,
-      bundle: true,
-      packages: 'external',
-      platform: 'node',
-      format: 'esm',
-      metafile: true,
-    });
-    const missing = Object.keys(metafile.inputs).filter((path) => !packed.includes(path));
-    expect(Object.keys(metafile.inputs).length).toBeGreaterThan(100);
-    expect(missing).toEqual([]);
+  it('has less than 6 MB', () => {
+    expect(size).toBeLessThan(6_000_000);
+  });
+
+  it('has the code of every function, and the console', () => {
+    const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
+    const wanted = handlers.map((handler) => `dist/functions/${handler}/index.mjs`);
+    expect(paths).toEqual(expect.arrayContaining([...wanted, 'dist/functions/console/console/index.html']));
+  });
+
+  it('brings no dependency and no script for its installation, and may be published', () => {
+    const manifest = manifestShape.parse(JSON.parse(read('package.json')));
+    expect(manifest.private).toBeUndefined();
+    expect({ ...manifest.dependencies, ...manifest.optionalDependencies }).toEqual({});
+    expect(Object.values(manifest.peerDependenciesMeta)).toEqual([{ optional: true }, { optional: true }]);
+    expect(Object.keys(manifest.scripts).filter((name) => /install|^prepare$/.test(name))).toEqual([]);
+  });
+
+  it('has a construct that imports the CDK and nothing else, and a command that imports nothing', () => {
+    expect(
+      importsOf('dist/index.js').filter((name) => !/^(aws-cdk-lib|constructs)(\/|$)/.test(name)),
+    ).toEqual([]);
+    expect(importsOf('dist/cli/svc-queue.js')).toEqual([]);
+  });
+
+  it('has declarations that import the CDK, each other, and nothing else', () => {
+    const declarations = paths.filter((path) => path.endsWith('.d.ts'));
+    const imported = declarations.flatMap((path) =>
+      [...read(path).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(([, name = '']) => name),
+    );
+    expect(imported.length).toBeGreaterThan(3);
+    expect(imported.filter((name) => !/^(aws-cdk-lib|constructs)(\/|$)|^\.[^']*\.js$/.test(name))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('linters of packages', () => {
+  let programs = '';
+  beforeAll(async () => {
+    const home = await installPackages('linters of packages', join(root, '.cache/package-linters'), linters);
+    programs = join(home, 'node_modules/.bin');
+  }, limitForInstallsMs);
+
+  const lint = async (program: string, args: readonly string[]): Promise<string> =>
+    (await promisify(execFile)(join(programs, program), [...args])).stdout;
+
+  it('publint finds nothing', async () => {
+    expect(await lint('publint', ['run', archive, '--strict'])).toContain('All good!');
+  });
+
+  it('arethetypeswrong finds nothing for ES modules', async () => {
+    expect(await lint('attw', [archive, '--profile', 'esm-only', '--no-color'])).toContain('(ESM)');
   });
 });

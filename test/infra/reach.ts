@@ -22,7 +22,7 @@ const operationsByService = {
   sqs: ['SendMessage', 'SendMessageBatch', 'GetQueueAttributes'],
   s3: ['GetObject', 'PutObject', 'DeleteObject'],
   scheduler: ['CreateSchedule', 'DeleteSchedule'],
-  secretsmanager: ['GetSecretValue'],
+  secretsmanager: ['GetSecretValue', 'PutSecretValue'],
 } as const;
 type Service = keyof typeof operationsByService;
 
@@ -58,6 +58,9 @@ const services: readonly Service[] = ['dynamodb', 'sqs', 's3', 'scheduler', 'sec
 const findsSourceQueue = 'urlOfSource';
 export const sourceQueue = 'the queue it came from';
 
+/** This function writes the secret that an app has for an account, whose ARN it is given. */
+const writesSecretOfAccount = 'keepInSecret';
+
 /** An operation or a resource that has not met its counterpart yet. */
 interface Half {
   readonly service: Service;
@@ -80,6 +83,8 @@ function serviceOf(operation: string): Service {
 
 const resourcesIn = (declaration: Declaration): readonly Half[] => {
   if (declaration.name === findsSourceQueue) return [{ service: 'sqs', name: sourceQueue }];
+  if (declaration.name === writesSecretOfAccount)
+    return [{ service: 'secretsmanager', name: 'secret of an account' }];
   if (!declaration.identifiers.has('settings')) return [];
   return services.flatMap((service) =>
     Object.entries(resourcesByService[service])

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { managementRoutes, routes } from '../../lambdas/http/routes.ts';
 import type { QueueName } from '../../lambdas/aws/resources.ts';
 import type { Declaration } from './declarations.ts';
-import { root, synthesizeOne } from './app.ts';
+import { root, synthesizeAccounts, synthesizeOne } from './app.ts';
 import { reachOf, sourceQueue } from './reach.ts';
 import { functionsOf, rightsOf } from './roles.ts';
 
@@ -49,7 +49,7 @@ function neededBy(name: string, handler: string): string[] {
   return [...new Set([...needed, ...receives])].sort();
 }
 
-const functions = [service, management].flatMap((template) =>
+const functions = [service, management, synthesizeAccounts()].flatMap((template) =>
   functionsOf(template).map(({ name, Code }): [string, string, Template] => [
     name,
     Code.ZipFile.replace('// ', ''),

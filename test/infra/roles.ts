@@ -90,6 +90,7 @@ const names: readonly (readonly [text: string, name: string])[] = [
   [':schedule/', 'schedules'],
   ['Svc/master', 'master'],
   ['Svc/management', 'management'],
+  ['defaultSecret', 'secret of an account'],
 ];
 
 /** @throws Error for a resource that the tests have no name for */

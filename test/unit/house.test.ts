@@ -175,7 +175,7 @@ describe('sizes', () => {
 
 describe('other folders import of the functions', () => {
   const others: readonly (readonly [string, RegExp])[] = [
-    ['lib', /^lambdas\/(http\/|error\/|aws\/(resources|metricTable|settings))/],
+    ['lib', /^lambdas\/(http\/|error\/|value\/limits|aws\/(resources|metricTable|settings))/],
     ['local', /^lambdas\/(handlers|http|aws|error|shared|account)\//],
     ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],
     ['console/src', /^lambdas\/(error|shared|value|options|wire)\//],

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { beforeEach, describe, expect, inject, it } from 'vitest';
-import manifest from '../../../../package.json' with { type: 'json' };
+import manifest from '../../../../local/package.json' with { type: 'json' };
 import { findDynoxide } from '../../../../local/dynamodb/dynoxide.ts';
 import { startPackageRegistry, type PackageRegistry } from '../../../support/packageRegistry.ts';
 import { runStage } from '../../../support/stage.ts';
@@ -25,6 +25,7 @@ describe('a machine for which no database is installed', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'svc-machine-'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    await writeFile(join(folder, 'package-lock.json'), '{}');
     await cp(dirname(inject('bundledStage')), join(folder, 'stage'), { recursive: true });
     registry = await startPackageRegistry(await packageOfThisMachine(join(folder, 'published')));
     return async () => {

@@ -1,0 +1,36 @@
+import { HttpError } from '../error/httpError.ts';
+import { log } from '../aws/log.ts';
+import { withMetrics } from '../aws/metrics.ts';
+import { answer } from '../provision/answer.ts';
+import { event as shape } from '../provision/event.ts';
+import { onceAllowed } from '../provision/onceAllowed.ts';
+import { idOfFailed, provision } from '../provision/provision.ts';
+
+/** An answer has at most 4,096 bytes. */
+const longestReason = 1_000;
+
+/** Answers CloudFormation in any case: it would wait for long. The event is not logged: its URL is as good as a password. */
+export const handler = withMetrics(async (given: unknown): Promise<void> => {
+  const event = shape.parse(given);
+  const { StackId, RequestId, LogicalResourceId } = event;
+  const outcome = await onceAllowed(() => provision(event)).then(
+    (physicalId) => ({ Status: 'SUCCESS', PhysicalResourceId: physicalId }) as const,
+    (error: unknown) => {
+      log.error('What an app wants was not made', {
+        resource: LogicalResourceId,
+        request: event.RequestType,
+        error: error instanceof Error ? error : String(error),
+      });
+      const sentence =
+        error instanceof HttpError
+          ? error.message
+          : 'The service failed; its log in CloudWatch has the reason.';
+      return {
+        Status: 'FAILED',
+        Reason: sentence.slice(0, longestReason),
+        PhysicalResourceId: idOfFailed(event),
+      } as const;
+    },
+  );
+  await answer(event.ResponseURL, { StackId, RequestId, LogicalResourceId, ...outcome });
+});

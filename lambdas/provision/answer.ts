@@ -1,0 +1,36 @@
+/** The answer to CloudFormation: see "Custom resource response objects" in its user guide. */
+import { setTimeout } from 'node:timers/promises';
+import { secondMs } from '../shared/clock.ts';
+
+export interface Answer {
+  readonly Status: 'SUCCESS' | 'FAILED';
+  readonly Reason?: string;
+  readonly PhysicalResourceId: string;
+  readonly StackId: string;
+  readonly RequestId: string;
+  readonly LogicalResourceId: string;
+}
+
+/** The tries, and the pause before each but the first. Without an answer CloudFormation waits until it gives the resource up. */
+const tries = 3;
+const pauseMs = secondMs;
+const limitMs = 5 * secondMs;
+
+/** @throws Error when CloudFormation takes no answer: Lambda then invokes the function again */
+export async function answer(url: string, given: Answer): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { ok, status } = await fetch(url, {
+        method: 'PUT',
+        // Bytes, because a text would get a content type, which the signature of the URL does not have.
+        body: Buffer.from(JSON.stringify(given)),
+        signal: AbortSignal.timeout(limitMs),
+      });
+      if (ok) return;
+      throw new Error(`CloudFormation took the answer with status ${status}.`);
+    } catch (error) {
+      if (attempt === tries) throw error;
+      await setTimeout(pauseMs);
+    }
+  }
+}

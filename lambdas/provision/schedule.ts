@@ -1,0 +1,25 @@
+import type * as z from 'zod/mini';
+import { settings } from '../aws/settings.ts';
+import { existingAccount } from '../management/replicas.ts';
+import { canonicalize } from '../request/dialect.ts';
+import { createSchedule, deleteSchedule } from '../schedule/schedules.ts';
+import { readHeaders } from '../shared/headers.ts';
+import { ignoreMissing } from './ignoreMissing.ts';
+import type { scheduleInput } from './event.ts';
+
+/** Makes the schedule, or replaces it. @throws HttpError 400, 403, 404, 412 or 503 */
+export async function ensureSchedule(input: z.infer<typeof scheduleInput>): Promise<void> {
+  const account = await existingAccount(input.accountId);
+  const headers = readHeaders('headers', [...input.headers, ['svc-schedule-id', input.id]]);
+  await createSchedule(account, {
+    ...canonicalize(headers, [], settings.headerPrefixes),
+    destination: input.destination,
+    body: Buffer.from(input.body),
+    // No client has sent it.
+    callerIp: '',
+    host: settings.ownHosts[0] ?? '',
+  });
+}
+
+export const removeSchedule = (accountId: string, id: string): Promise<void> =>
+  ignoreMissing(existingAccount(accountId).then((account) => deleteSchedule(account, id)));

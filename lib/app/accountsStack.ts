@@ -1,0 +1,95 @@
+/**
+ * The stack of the accounts that an app makes. Its function makes them, and the app's schedules and URL groups. The stack is there
+ * only where an app makes one of these.
+ */
+import { CustomResource, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { accept } from '../acknowledge.ts';
+import { setFlags } from '../flags.ts';
+import { type CodeOf, SvcFunction } from '../functions/function.ts';
+import { Rights } from '../functions/rights.ts';
+import { namesOf, queueArn, secretArn, tableArn } from '../names.ts';
+import type { ServiceStack } from '../serviceStack.ts';
+import type { Settings } from '../settings.ts';
+import { allow } from '../statements.ts';
+
+interface AccountsStackProps extends StackProps {
+  readonly settings: Settings;
+  /** The service stack of the first region. */
+  readonly home: ServiceStack;
+  readonly codeOf: CodeOf;
+}
+
+/** The longest time that the function takes: CloudFormation gives a resource up a little later, instead of after an hour. */
+const timeout = Duration.minutes(2);
+
+/** A resource that the function makes. */
+export interface Provided {
+  readonly kind: 'account' | 'schedule' | 'urlGroup';
+  /** The rest of what `lambdas/provision/event.ts` reads. */
+  readonly [name: string]: unknown;
+}
+
+export class AccountsStack extends Stack {
+  readonly #provision: SvcFunction;
+
+  constructor(scope: Construct, id: string, { settings, home, codeOf, ...props }: AccountsStackProps) {
+    super(scope, id, props);
+    setFlags(this);
+    this.#provision = new SvcFunction(this, 'Provision', {
+      environment: home.variables,
+      settings,
+      codeOf,
+      handler: 'provision',
+      description: 'Makes what apps have in the service: accounts, schedules, URL groups',
+      timeout,
+      may: this.#rights(settings, new Rights(this, home.resources)),
+    });
+  }
+
+  /** Makes an account, and the secret that gets its credentials. */
+  makeAccount(id: string, input: Readonly<Record<string, unknown>>): Secret {
+    const place = new Construct(this, id);
+    const secret = new Secret(place, 'Secret', {
+      description: `The token and the signing keys of the account ${id}`,
+    });
+    accept(
+      secret,
+      'AwsSolutions-SMG4',
+      'The service derives what is in it. A rotation is a command of the operator, and a deployment follows it.',
+    );
+    this.#provision.addToRolePolicy(allow(['secretsmanager:PutSecretValue'], secret.secretArn));
+    this.provide(place, 'Account', { ...input, kind: 'account', secret: secret.secretArn });
+    return secret;
+  }
+
+  /** Lets the function make a resource, in whichever stack. */
+  provide(scope: Construct, id: string, input: Provided): CustomResource {
+    return new CustomResource(scope, id, {
+      resourceType: `Custom::Svc${input.kind.charAt(0).toUpperCase()}${input.kind.slice(1)}`,
+      serviceToken: this.#provision.functionArn,
+      serviceTimeout: timeout.plus(Duration.minutes(1)),
+      // One text, because CloudFormation makes texts of numbers and flags.
+      properties: { Input: Stack.of(scope).toJsonString(input) },
+    });
+  }
+
+  #rights(settings: Settings, rights: Rights) {
+    const names = namesOf(settings);
+    const inAllRegions = (arnOf: (scope: Construct, name: string, region: string) => string, name: string) =>
+      settings.regions.map((region) => arnOf(this, name, region));
+    return [
+      allow(['secretsmanager:GetSecretValue'], secretArn(this, names.masterSecret)),
+      allow(['dynamodb:GetItem', 'dynamodb:PutItem'], ...inAllRegions(tableArn, names.accountsTable)),
+      allow(['sqs:SendMessage'], ...inAllRegions(queueArn, names.accountChangesQueue)),
+      rights.knowHosts(),
+      rights.on('schedules', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
+      rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
+      ...rights.ensureQueues(),
+      rights.on('messages', 'BatchWriteItem', 'DeleteItem'),
+      rights.onBodies('PutObject', 'DeleteObject'),
+      rights.endSchedules(),
+    ];
+  }
+}

@@ -1,0 +1,231 @@
+/** The props of `SvcQueue`: the settings of `lib/settings.ts`, which checks them, with the names and defaults of docs/settings.md. */
+
+/** All props may be left out. A wrong one fails synthesis with a sentence that says what is allowed. */
+export interface SvcQueueProps {
+  /**
+   * The AWS account of the stacks. Give it where the stacks that use the queue have one, such as
+   * `process.env.CDK_DEFAULT_ACCOUNT`.
+   *
+   * @default that of the `Stage` around it; otherwise the templates fit any account
+   */
+  readonly awsAccount?: string | undefined;
+  /**
+   * Values of several other props that belong together, for experiments or for production. Props that are given win.
+   *
+   * @default none
+   */
+  readonly stage?: 'dev' | 'prod' | undefined;
+  /**
+   * The beginning of the name of every stack and of every resource with a fixed name. Two queues in one AWS account and
+   * region need two names.
+   *
+   * @default 'Svc'
+   */
+  readonly name?: string;
+  /**
+   * The regions. The first has the management API, and the accounts, schedules and URL groups that the app makes.
+   *
+   * @default ['eu-central-1', 'us-east-1']
+   */
+  readonly regions?: readonly string[];
+  /**
+   * Whether data outlives its stack and is protected from deletion.
+   *
+   * @default true
+   */
+  readonly retain?: boolean;
+  /**
+   * Whether tables can be restored to any second of the last 35 days.
+   *
+   * @default as `retain`
+   */
+  readonly pointInTimeRecovery?: boolean | undefined;
+  /**
+   * Tables that replace those of their stack after a restore, as `region=table:name`: see docs/recovery.md.
+   *
+   * @default []
+   */
+  readonly restoredTables?: readonly string[];
+  /**
+   * The days that logs are kept: a number that CloudWatch Logs takes.
+   *
+   * @default 30
+   */
+  readonly logRetentionDays?: number;
+  /** @default 'INFO' */
+  readonly logLevel?: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL';
+  /**
+   * The prefixes of headers that requests may have.
+   *
+   * @default ['Svc', 'Upstash']
+   */
+  readonly headerPrefixes?: readonly string[];
+  /**
+   * Private addresses, networks and hosts to which messages may go all the same.
+   *
+   * @default []
+   */
+  readonly allowedDestinations?: readonly string[];
+  /**
+   * More hosts of the service's own APIs, such as that of a CDN before them: no message may go there.
+   *
+   * @default []
+   */
+  readonly ownHosts?: readonly string[];
+  /**
+   * The group of the schedules in EventBridge Scheduler. `default` is the one that every AWS account has.
+   *
+   * @default one of the name of the deployment, which is made
+   */
+  readonly scheduleGroup?: string | undefined;
+  /**
+   * Requests a second that the API takes from all accounts together.
+   *
+   * @default 10000
+   */
+  readonly throttleRate?: number;
+  /**
+   * Requests that the API takes at one instant.
+   *
+   * @default 5000
+   */
+  readonly throttleBurst?: number;
+  /**
+   * The most executions at once of each of the two delivery functions.
+   *
+   * @default 300
+   */
+  readonly deliveryConcurrency?: number;
+  /**
+   * Executions that are reserved for publishing, which then gets no more than these.
+   *
+   * @default none
+   */
+  readonly publishConcurrency?: number | undefined;
+  /**
+   * Whether publish has a URL of its own beside the API, which costs nothing by the request.
+   *
+   * @default false
+   */
+  readonly publishUrl?: boolean;
+  /**
+   * Whether each region has a dashboard, alarms with a topic, and saved queries, or the essential alarms only.
+   *
+   * @default true
+   */
+  readonly monitoring?: boolean | 'essential';
+  /**
+   * Whether to leave out what emulators of AWS lack.
+   *
+   * @default false
+   */
+  readonly forEmulator?: boolean;
+  /**
+   * The addresses that get a mail from each alarm.
+   *
+   * @default []
+   */
+  readonly alarmEmails?: readonly string[];
+  /**
+   * The AWS account's limit of executions at once in a region, which an alarm compares with.
+   *
+   * @default 1000
+   */
+  readonly accountConcurrency?: number;
+  /**
+   * Whether X-Ray traces requests and their jobs.
+   *
+   * @default false
+   */
+  readonly tracing?: boolean;
+  /**
+   * Whether a web ACL of AWS WAF stands before the APIs.
+   *
+   * @default false
+   */
+  readonly firewall?: boolean;
+  /**
+   * The most requests from one address in five minutes, with a firewall.
+   *
+   * @default 100000
+   */
+  readonly firewallRate?: number;
+  /**
+   * Custom domains of the APIs, as `region=name`, or `management=name` for the management API's.
+   *
+   * @default []
+   */
+  readonly domains?: readonly string[];
+  /**
+   * The ARNs of the certificates of these domains in ACM, one in each region that has a domain.
+   *
+   * @default []
+   */
+  readonly certificates?: readonly string[];
+  /**
+   * The id of the zone of Route 53 that gets the domains' records.
+   *
+   * @default none: the operator makes the records
+   */
+  readonly hostedZone?: string | undefined;
+  /**
+   * The VPCs in which the delivery functions run, as `region=id`.
+   *
+   * @default []: Lambda's own network
+   */
+  readonly vpcs?: readonly string[];
+  /**
+   * The subnets of these VPCs, as `region=id`.
+   *
+   * @default []
+   */
+  readonly subnets?: readonly string[];
+  /**
+   * Security groups of the delivery functions, as `region=id`.
+   *
+   * @default []: one is made
+   */
+  readonly securityGroups?: readonly string[];
+  /**
+   * Whether the VPCs get endpoints of the AWS services that deliveries call.
+   *
+   * @default false
+   */
+  readonly vpcEndpoints?: boolean;
+  /**
+   * The route tables of the subnets, as `region=id`, to which endpoints of DynamoDB and S3 are added.
+   *
+   * @default []
+   */
+  readonly routeTables?: readonly string[];
+  /**
+   * Elastic addresses from which all deliveries of a region come, as `region=id`.
+   *
+   * @default []
+   */
+  readonly fixedAddresses?: readonly string[];
+  /**
+   * The ports that deliveries may reach from within a VPC, where the service makes the security group.
+   *
+   * @default [443, 80]
+   */
+  readonly deliveryPorts?: readonly number[];
+  /**
+   * Dollars that a message takes from its account's budget.
+   *
+   * @default 0.00001
+   */
+  readonly pricePerMessage?: number;
+  /**
+   * The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators.
+   *
+   * @default 1
+   */
+  readonly clientPatience?: number;
+  /**
+   * Whether to make the role with which API Gateway writes access logs. There is one for an AWS account and region.
+   *
+   * @default true
+   */
+  readonly gatewayLogRole?: boolean;
+}

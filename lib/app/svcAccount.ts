@@ -1,0 +1,105 @@
+/** An account of the service in an app of the CDK. */
+import { Stack } from 'aws-cdk-lib';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { limitTable, type LimitName } from '../../lambdas/value/limits.ts';
+
+/** The limits of an account: docs/limits.md has the unit and the range of each. */
+export type SvcLimits = Readonly<Partial<Record<LimitName, number>>>;
+
+export interface SvcAccountProps {
+  /**
+   * The plan, which gives the limits that are not set.
+   *
+   * @default 'paid'
+   */
+  readonly plan?: 'free' | 'paid';
+  /** @default those of the plan */
+  readonly limits?: SvcLimits;
+  /**
+   * Any text. Change it after tokens or signing keys were rotated: the deployment then writes the secret again, and the functions
+   * of `grantPublish` get what is in it.
+   *
+   * @default none
+   */
+  readonly rotation?: string;
+}
+
+/** Names each limit that is not in its range. */
+export function faultsInLimits(limits: SvcLimits): readonly string[] {
+  const known = new Map<string, { readonly least: number; readonly most: number }>(
+    Object.entries(limitTable),
+  );
+  return Object.entries(limits).flatMap(([name, value]) => {
+    const limit = known.get(name);
+    if (limit === undefined) return [`limits.${name}: there is no such limit`];
+    const isRight = Number.isInteger(value) && value >= limit.least && value <= limit.most;
+    const allowed = `allowed is a whole number from ${limit.least.toString()} to ${limit.most.toString()}`;
+    return isRight ? [] : [`limits.${name}: ${allowed}; given is ${String(value)}`];
+  });
+}
+
+interface Made {
+  readonly accountId: string;
+  readonly secret: ISecret;
+  readonly url: string;
+  readonly rotation: string | undefined;
+}
+
+/** The variables of the published clients that the secret has. */
+const secretVariables = ['QSTASH_TOKEN', 'QSTASH_CURRENT_SIGNING_KEY', 'QSTASH_NEXT_SIGNING_KEY'] as const;
+
+/** Made by `queue.account`. */
+export class SvcAccount extends Construct {
+  /** The id of the account in the service. */
+  readonly accountId: string;
+  /**
+   * The secret with the credentials: a JSON object of `QSTASH_URL`, `QSTASH_TOKEN`, `QSTASH_READ_ONLY_TOKEN`,
+   * `QSTASH_CURRENT_SIGNING_KEY` and `QSTASH_NEXT_SIGNING_KEY`.
+   */
+  readonly secret: ISecret;
+  readonly #url: string;
+  readonly #rotation: string | undefined;
+
+  constructor(scope: Construct, id: string, made: Made) {
+    super(scope, id);
+    this.accountId = made.accountId;
+    this.secret = made.secret;
+    this.#url = made.url;
+    this.#rotation = made.rotation;
+  }
+
+  /**
+   * Gives a function the variables that the published clients read: `QSTASH_URL`, `QSTASH_TOKEN`, `QSTASH_CURRENT_SIGNING_KEY` and
+   * `QSTASH_NEXT_SIGNING_KEY`.
+   *
+   * Their values are then visible to everybody who may read the function's configuration (`lambda:GetFunctionConfiguration`), and
+   * to the code of the function; they are in no template and in no output. Use `grantRead` where that is too many.
+   *
+   * @param fn in the AWS account and the first region of the queue
+   * @throws Error for a function elsewhere
+   */
+  grantPublish(fn: LambdaFunction): void {
+    const [there, here] = [Stack.of(fn), Stack.of(this.secret)];
+    if (there.region !== here.region || there.account !== here.account)
+      throw new Error(
+        `${fn.node.path} is in ${placeOf(there)}, but the secret of ${this.node.id} is in ${placeOf(here)}. Give the stack of the ` +
+          'function that region, and SvcQueue the AWS account of the stack (awsAccount), or neither of them one.',
+      );
+    fn.addEnvironment('QSTASH_URL', this.#url);
+    for (const name of secretVariables)
+      fn.addEnvironment(name, this.secret.secretValueFromJson(name).unsafeUnwrap());
+    // CloudFormation looks into the secret again only when something else of the function has changed.
+    if (this.#rotation !== undefined) fn.addEnvironment('SVC_ROTATION', this.#rotation);
+  }
+
+  /** Lets a function, or another identity, read the secret when it runs. */
+  grantRead(grantee: IGrantable): Grant {
+    return this.secret.grantRead(grantee);
+  }
+}
+
+const placeOf = ({ account, region }: Stack): string =>
+  [account, region].map((part) => (part.includes('Token') ? 'any' : part)).join('/');

@@ -1,0 +1,19 @@
+/** The widgets that an app adds to a dashboard of its own. */
+import { GraphWidget, type IWidget, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { metrics } from '../../lambdas/aws/metricTable.ts';
+
+/** The name of a metric of the service: docs/metrics.md has the meaning of each. */
+export type SvcMetric = keyof typeof metrics;
+
+const graphs: readonly (readonly [title: string, names: readonly SvcMetric[]])[] = [
+  ['Messages', ['Accepted', 'Delivered', 'Cancelled']],
+  ['Attempts that failed', ['Retried', 'Failed', 'DeadLettered']],
+  ['Late, ms', ['FirstAttemptDelay', 'Lateness']],
+];
+
+/** One row of widgets. */
+export const widgetsOf = (name: string, metricOf: (name: SvcMetric) => Metric): readonly IWidget[] =>
+  graphs.map(
+    ([title, names]) =>
+      new GraphWidget({ title: `${name}: ${title}`, left: names.map(metricOf), width: 8, height: 6 }),
+  );

@@ -1,0 +1,190 @@
+/** The service as a construct, for an app of the CDK. */
+import { createHash } from 'node:crypto';
+import { Stack, Stage, Tags } from 'aws-cdk-lib';
+import type { Dashboard, Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { AccountsStack } from './app/accountsStack.ts';
+import { headersOf, type SvcScheduleProps, type SvcUrlGroupProps } from './app/contents.ts';
+import type { SvcQueueProps } from './app/props.ts';
+import { faultsInLimits, SvcAccount, type SvcAccountProps } from './app/svcAccount.ts';
+import { type SvcMetric, widgetsOf } from './app/widgets.ts';
+import { setFlags } from './flags.ts';
+import { codeOf } from './functions/code.ts';
+import { ownMetric } from './monitoring/alarms.ts';
+import type { ServiceStack } from './serviceStack.ts';
+import { checkProps, type Settings } from './settings.ts';
+import { makeStacks, type Stacks } from './stacks.ts';
+
+/**
+ * A deployment of the service, in stacks of its own beside those of the app.
+ *
+ * ```ts
+ * const queue = new SvcQueue(app, 'Queue', { regions: ['eu-central-1'] });
+ * const account = queue.account('default');
+ * account.grantPublish(fn);
+ * ```
+ */
+export class SvcQueue extends Construct {
+  readonly #scope: Construct;
+  readonly #settings: Settings;
+  readonly #stacks: Stacks;
+  readonly #accounts = new Map<string, SvcAccount>();
+  #accountsStack: AccountsStack | undefined;
+  #contentsStack: Stack | undefined;
+
+  /**
+   * @param scope an `App` or a `Stage`
+   * @throws Error that names each prop that is unknown or has a wrong value
+   */
+  constructor(scope: Construct, id: string, { awsAccount, ...props }: SvcQueueProps = {}) {
+    super(scope, id);
+    this.#scope = scope;
+    this.#settings = checkProps(props);
+    this.#stacks = makeStacks(scope, {
+      settings: this.#settings,
+      account: awsAccount ?? Stage.of(scope)?.account,
+      codeOf,
+    });
+  }
+
+  /** The base URL of the API in the first region, without a slash at its end. */
+  get url(): string {
+    return this.#home.messagingApi.url;
+  }
+
+  /** The base URL for publishing without API Gateway, in the first region; undefined without the prop `publishUrl`. */
+  get publishUrl(): string | undefined {
+    return this.#home.messagingApi.publishUrl?.url;
+  }
+
+  /** The topic that alarms of the first region are sent to; undefined where `monitoring` is off. */
+  get alarmTopic(): ITopic | undefined {
+    return this.#home.monitoring?.topic;
+  }
+
+  /** A metric of the first region: counts as sums, times as their largest value, of five minutes. */
+  metric(name: SvcMetric, options: MetricOptions = {}): Metric {
+    return ownMetric({ settings: this.#settings }, name).with(options);
+  }
+
+  /** Adds a row of graphs to a dashboard: messages, failed attempts, lateness. */
+  addTo(dashboard: Dashboard): void {
+    dashboard.addWidgets(...widgetsOf(this.#settings.name, (name) => this.metric(name)));
+  }
+
+  /**
+   * Makes an account at deployment, in the first region. Without it in the app, the account is suspended and keeps its data; it
+   * works again, with the same token, when it comes back.
+   *
+   * @param id letters, digits, dashes. Another id is another account
+   * @throws Error that names each wrong limit
+   */
+  account(id: string, { plan = 'paid', limits = {}, rotation }: SvcAccountProps = {}): SvcAccount {
+    const faults = faultsInLimits(limits);
+    if (faults.length > 0)
+      throw new Error(`The props of the account '${id}' are not right:\n- ${faults.join('\n- ')}`);
+    const accountId = uuidOf(`${this.#settings.name}/${id}`);
+    const secret = this.#forAccounts.makeAccount(id, {
+      id: accountId,
+      fields: { type: plan, customer_id: id, ...limits },
+      url: this.url,
+      rotation,
+    });
+    const account = new SvcAccount(this, id, { accountId, secret, url: this.url, rotation });
+    this.#accounts.set(id, account);
+    return account;
+  }
+
+  /** Makes a schedule at deployment, and changes and deletes it with the app. */
+  schedule(id: string, props: SvcScheduleProps): void {
+    const { destination, body = '' } = props;
+    this.#provide('schedule', id, props.account, { id, destination, body, headers: headersOf(props) });
+  }
+
+  /** Makes a URL group at deployment, and changes and deletes it with the app. */
+  urlGroup(name: string, { account, endpoints }: SvcUrlGroupProps): void {
+    this.#provide('urlGroup', name, account, { name, endpoints });
+  }
+
+  #provide(
+    kind: 'schedule' | 'urlGroup',
+    id: string,
+    account = this.#onlyAccount(kind, id),
+    input: Readonly<Record<string, unknown>>,
+  ): void {
+    const resource = this.#forAccounts.provide(this.#forContents, `${kind}-${id}`, {
+      ...input,
+      kind,
+      accountId: account.accountId,
+    });
+    resource.node.addDependency(account.secret);
+  }
+
+  #onlyAccount(kind: string, id: string): SvcAccount {
+    const [account, ...others] = this.#accounts.values();
+    if (account !== undefined && others.length === 0) return account;
+    throw new Error(
+      account === undefined
+        ? `The ${kind} '${id}' needs an account: make one with queue.account() before.`
+        : `The ${kind} '${id}' must say which of the accounts it is for: account.`,
+    );
+  }
+
+  /** The stack of the first region. */
+  get #home(): ServiceStack {
+    const [home] = this.#stacks.serviceStacks;
+    if (home === undefined) throw new Error(`${this.node.path} has no region.`);
+    return home;
+  }
+
+  #stackProps(name: string, description: string) {
+    const { account, region } = this.#home;
+    return {
+      stackName: name,
+      env: { account, region },
+      description: `${this.#settings.name}: ${description}`,
+    };
+  }
+
+  get #forAccounts(): AccountsStack {
+    if (this.#accountsStack === undefined) {
+      const name = `${this.#settings.name}-Accounts`;
+      this.#accountsStack = new AccountsStack(this.#scope, name, {
+        ...this.#stackProps(name, 'the accounts of the app'),
+        settings: this.#settings,
+        home: this.#home,
+        codeOf,
+      });
+      Tags.of(this.#accountsStack).add('service', this.#settings.name);
+    }
+    return this.#accountsStack;
+  }
+
+  /** A stack of its own: it needs the app's stacks, for the URLs of destinations, and they need that of the accounts. */
+  get #forContents(): Stack {
+    if (this.#contentsStack === undefined) {
+      const name = `${this.#settings.name}-Contents`;
+      this.#contentsStack = new Stack(
+        this.#scope,
+        name,
+        this.#stackProps(name, 'the schedules and URL groups of the app'),
+      );
+      setFlags(this.#contentsStack);
+      Tags.of(this.#contentsStack).add('service', this.#settings.name);
+    }
+    return this.#contentsStack;
+  }
+}
+
+/** A UUID that follows from a text (RFC 9562, version 8). */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}

@@ -1,0 +1,68 @@
+/** `prepack`: makes `dist/`, which has all that the package runs. Who installs it needs no compiler and no bundler. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { consoleBuild } from '../console/build.ts';
+import { bundle, handlersDirectory } from '../lib/bundle.ts';
+import { commandBuild, constructBuild, dist } from './bundles.ts';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** The declarations that those of a file import, itself included. */
+function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<string> {
+  if (reached.has(file)) return reached;
+  reached.add(file);
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/'(\.[^']+)\.ts'/g))
+    reachedFrom(resolve(dirname(file), `${path}.d.ts`), reached);
+  return reached;
+}
+
+/** Writes the declarations of the construct, and only those: what is private has none. */
+function writeDeclarations(): void {
+  const all = mkdtempSync(join(root, '.cache', 'declarations-'));
+  const compiler = join(
+    dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
+    'bin/tsc',
+  );
+  try {
+    execFileSync(process.execPath, [compiler, '-p', 'pack/tsconfig.json', '--outDir', all], {
+      cwd: root,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    for (const file of reachedFrom(join(all, 'lib/index.d.ts'))) {
+      const to = join(dist, 'types', relative(all, file));
+      mkdirSync(dirname(to), { recursive: true });
+      // A compiler of another version may not take the names of sources.
+      writeFileSync(to, readFileSync(file, 'utf8').replaceAll(/'(\.[^']+)\.ts'/g, "'$1.js'"));
+    }
+  } finally {
+    rmSync(all, { recursive: true });
+  }
+}
+
+/** Writes the licences of the packages that are in the bundles, as they ask for. */
+function writeLicences(inputs: readonly string[]): void {
+  const folders = new Set(
+    inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
+  );
+  const texts = [...folders].sort().map((folder) => {
+    const file = readdirSync(join(root, folder)).find((name) => /^licen[cs]e(\.|$)/i.test(name));
+    const text = file === undefined ? 'See its package.' : readFileSync(join(root, folder, file), 'utf8');
+    return `${folder.replace(/.*node_modules\//, '')}\n\n${text.trim()}\n`;
+  });
+  writeFileSync(join(dist, 'licences.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`));
+}
+
+rmSync(dist, { recursive: true, force: true });
+// The command has the functions in it, for the local stage.
+const builds = [constructBuild, commandBuild, consoleBuild].map((options) =>
+  build({ ...options, write: options !== consoleBuild, metafile: true }),
+);
+writeLicences((await Promise.all(builds)).flatMap(({ metafile }) => Object.keys(metafile.inputs)));
+for (const file of readdirSync(handlersDirectory)) {
+  const handler = file.replace(/\.ts$/, '');
+  cpSync(bundle(handler), join(dist, 'functions', handler), { recursive: true });
+}
+writeDeclarations();

@@ -1,0 +1,51 @@
+/** The options of the two bundles of the package, with all libraries. */
+import { join, resolve } from 'node:path';
+import type { BuildOptions, Plugin } from 'esbuild';
+
+const root = resolve(import.meta.dirname, '..');
+export const dist = join(root, 'dist');
+
+/** Puts `madeAhead.ts` in the place of the modules that would make at run time what is in the package. */
+const madeAhead: Plugin = {
+  name: 'made-ahead',
+  setup: (build) => {
+    build.onResolve({ filter: /\/(lib\/)?bundle\.ts$|\/console\/build\.ts$/ }, () => ({
+      path: join(root, 'pack/madeAhead.ts'),
+    }));
+  },
+};
+
+const options = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  mainFields: ['module', 'main'],
+  // Names stay: they are in the stacks of errors.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  plugins: [madeAhead],
+  logLevel: 'error',
+} satisfies BuildOptions;
+
+/** The construct. The app has the CDK. */
+export const constructBuild = {
+  ...options,
+  entryPoints: { index: 'lib/index.ts' },
+  outdir: dist,
+  external: ['aws-cdk-lib', 'constructs'],
+} satisfies BuildOptions;
+
+/** The command. What it needs for one of its tasks only is loaded for that one. */
+export const commandBuild = {
+  ...options,
+  entryPoints: { 'svc-queue': 'bin/svcQueue.ts' },
+  outdir: join(dist, 'cli'),
+  splitting: true,
+  // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
+  banner: {
+    js: "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);",
+  },
+} satisfies BuildOptions;

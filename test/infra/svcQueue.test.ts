@@ -1,0 +1,244 @@
+/** `SvcQueue` in the app of somebody else. */
+import { App, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { SvcQueue, type SvcQueueProps } from '../../lib/index.ts';
+import { readSettings, type Settings } from '../../lib/settings.ts';
+import { cdkContext, properties, resources } from './app.ts';
+import * as z from 'zod';
+
+const region = 'eu-central-1';
+
+/** An app with flags of its own, and a stack of its own. */
+function newApp(props: SvcQueueProps = {}) {
+  const app = new App({ context: { '@aws-cdk/core:defaultCrossStackReferences': 'strong' } });
+  const queue = new SvcQueue(app, 'Queue', { regions: [region], ...props });
+  const stack = new Stack(app, 'Shop', { env: { region } });
+  new CfnOutput(stack, 'Url', { value: queue.url });
+  const fn = (at: Stack = stack) =>
+    new LambdaFunction(at, 'Function', {
+      runtime: Runtime.NODEJS_24_X,
+      handler: 'index.handler',
+      code: Code.fromInline('//'),
+    });
+  const stackOf = (name: string): Stack => {
+    const found = app.node.tryFindChild(name);
+    if (!(found instanceof Stack)) throw new Error(`There is no stack ${name}.`);
+    return found;
+  };
+  const namesOfStacks = () =>
+    app.node.children.flatMap((child) => (child instanceof Stack ? [child.stackName] : []));
+  return { app, queue, stack, fn, stackOf, namesOfStacks };
+}
+
+const variables = (stack: Stack) =>
+  properties(
+    Template.fromStack(stack),
+    'AWS::Lambda::Function',
+    z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) }),
+  ).map(({ Environment }) => Environment.Variables);
+
+describe('the props', () => {
+  it('are the settings', () => {
+    expectTypeOf<Exclude<keyof SvcQueueProps, 'awsAccount'>>().toEqualTypeOf<keyof Settings>();
+    expectTypeOf<Settings>().toExtend<SvcQueueProps>();
+    expect(readSettings(new App({ context: cdkContext })).name).toBe('Svc');
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      'a value that is not allowed',
+      { deliveryConcurrency: 1 },
+      /^The props of SvcQueue are not right:\n- deliveryConc/,
+    ],
+    ['a name that is none', { region }, /- region: there is no such prop\nProps are: stage, name,/],
+    [
+      'props that contradict each other',
+      { alarmEmails: ['a@example.com'], monitoring: false },
+      /monitoring is off/,
+    ],
+  ])('are refused with a sentence: %s', (_, props, sentence) => {
+    expect(() => new SvcQueue(new App(), 'Queue', props)).toThrow(sentence);
+  });
+
+  it('count as absent when they are undefined', () => {
+    const { stackOf } = newApp({ stage: 'dev', logLevel: undefined });
+    expect(variables(stackOf(`SvcDev-${region}-Service`))[0]).toMatchObject({
+      POWERTOOLS_LOG_LEVEL: 'DEBUG',
+    });
+  });
+});
+
+describe('the stacks', () => {
+  it('stand beside those of the app, with the same names in a Stage', () => {
+    expect(newApp().namesOfStacks()).toEqual([
+      `Svc-${region}-State`,
+      `Svc-${region}-Service`,
+      'Svc-Management',
+      'Shop',
+    ]);
+    const stage = new Stage(new App(), 'Prod', { env: { account: '111122223333' } });
+    new SvcQueue(stage, 'Queue', { regions: ['us-east-1'] });
+    const stacks = stage.node.children.flatMap((child) => (child instanceof Stack ? [child] : []));
+    expect(stacks.map(({ stackName, account }) => `${stackName} ${account}`)).toEqual([
+      'Svc-us-east-1-State 111122223333',
+      'Svc-us-east-1-Service 111122223333',
+      'Svc-Management 111122223333',
+    ]);
+  });
+
+  it('are the same whatever flags the app has, and leave its tags alone', () => {
+    const ours = new App({ context: cdkContext });
+    new SvcQueue(ours, 'Queue', { regions: [region] });
+    const { stack, stackOf } = newApp();
+    for (const name of [`Svc-${region}-State`, `Svc-${region}-Service`, 'Svc-Management']) {
+      const expected = ours.node.findChild(name);
+      if (!(expected instanceof Stack)) throw new Error(`${name} is no stack.`);
+      expect(Template.fromStack(stackOf(name)).toJSON()).toEqual(Template.fromStack(expected).toJSON());
+    }
+    expect(stack.tags.tagValues()).toEqual({});
+  });
+});
+
+describe('an account', () => {
+  const { queue, stack, fn, stackOf } = newApp({ publishUrl: true });
+  const account = queue.account('default', { limits: { max_retries: 7 }, rotation: '2' });
+  const publisher = fn();
+  account.grantPublish(publisher);
+  account.grantRead(publisher);
+  const accounts = () => stackOf('Svc-Accounts');
+
+  it('is a resource with an id that follows from its name, and a secret', () => {
+    const template = Template.fromStack(accounts());
+    template.resourceCountIs('AWS::SecretsManager::Secret', 1);
+    const [input = ''] = properties(
+      template,
+      'Custom::SvcAccount',
+      z.object({ Input: z.unknown(), ServiceTimeout: z.string() }),
+    ).map(({ Input }) => JSON.stringify(Input));
+    expect(input).toContain(account.accountId);
+    expect(input).toContain(
+      String.raw`\"fields\":{\"type\":\"paid\",\"customer_id\":\"default\",\"max_retries\":7}`,
+    );
+    expect(account.accountId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('has logical ids that stay', () => {
+    const ids = [...resources(Template.fromStack(accounts()))]
+      .filter(([, { Type }]) => /^Custom|Secret/.test(Type))
+      .map(([id, { Type }]) => `${Type} ${id}`);
+    expect(ids.sort()).toEqual([
+      'AWS::SecretsManager::Secret defaultSecretA2B24F7F',
+      'Custom::SvcAccount defaultAccount7DBA15D4',
+    ]);
+  });
+
+  it('gives a function what the clients read, and no template or output a value of it', () => {
+    const [given = {}] = variables(stack);
+    expect(Object.keys(given).sort()).toEqual([
+      'QSTASH_CURRENT_SIGNING_KEY',
+      'QSTASH_NEXT_SIGNING_KEY',
+      'QSTASH_TOKEN',
+      'QSTASH_URL',
+      'SVC_ROTATION',
+    ]);
+    expect(JSON.stringify(given['QSTASH_TOKEN'])).toMatch(
+      /"\{\{resolve:secretsmanager:",\{"Fn::ImportValue":"Svc-Accounts:[^"]*"\},":SecretString:QSTASH_TOKEN::\}\}"/,
+    );
+    expect(JSON.stringify(Template.fromStack(accounts()).findOutputs('*'))).not.toContain('resolve');
+  });
+
+  it('lets a function read its secret', () => {
+    Template.fromStack(stack).hasResourceProperties('AWS::IAM::Policy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Action: ['secretsmanager:GetSecretValue', 'secretsmanager:DescribeSecret'] }),
+        ]),
+      },
+    });
+  });
+
+  it('is for functions in its region and AWS account', () => {
+    const { app, queue, fn } = newApp();
+    const own = queue.account('default');
+    const elsewhere = fn(new Stack(app, 'Elsewhere', { env: { region: 'us-east-1' } }));
+    expect(() => {
+      own.grantPublish(elsewhere);
+    }).toThrow(
+      /^Elsewhere\/Function is in any\/us-east-1, but the secret of default is in any\/eu-central-1\./,
+    );
+  });
+
+  it('has limits in their ranges', () => {
+    expect(() => newApp().queue.account('default', { limits: { max_retries: 101 } })).toThrow(
+      /account 'default' are not right:\n- limits.max_retries: allowed is a whole number from 0 to 100; given is 101/,
+    );
+  });
+});
+
+describe('schedules and URL groups', () => {
+  it('may name what the app makes, which itself needs the account', () => {
+    const { app, queue, stack, fn, stackOf } = newApp();
+    const account = queue.account('default');
+    const own = fn();
+    account.grantPublish(own);
+    const { url } = own.addFunctionUrl();
+    queue.schedule('daily', {
+      cron: '0 9 * * *',
+      destination: url,
+      body: 'morning',
+      headers: { 'X-Tenant': 'a' },
+      options: { Retries: '2' },
+    });
+    queue.urlGroup('orders', { endpoints: [{ url }, { url: 'https://example.com', name: 'other' }] });
+    app.synth();
+    expect(
+      stackOf('Svc-Contents')
+        .dependencies.map(({ node }) => node.id)
+        .sort(),
+    ).toEqual(['Shop', 'Svc-Accounts']);
+    expect(stack.dependencies.map(({ node }) => node.id)).toContain('Svc-Accounts');
+    const template = Template.fromStack(stackOf('Svc-Contents'));
+    const [schedule = ''] = properties(template, 'Custom::SvcSchedule', z.object({ Input: z.unknown() })).map(
+      ({ Input }) => JSON.stringify(Input),
+    );
+    for (const part of ['Svc-Cron', 'Svc-Retries', 'Svc-Forward-X-Tenant', 'morning', account.accountId])
+      expect(schedule).toContain(part);
+    template.resourceCountIs('Custom::SvcUrlGroup', 1);
+  });
+
+  it('need to know the account', () => {
+    const { queue } = newApp();
+    const make = () => {
+      queue.schedule('daily', { cron: '0 9 * * *', destination: 'https://example.com' });
+    };
+    expect(make).toThrow("The schedule 'daily' needs an account: make one with queue.account() before.");
+    queue.account('one');
+    const other = queue.account('two');
+    expect(make).toThrow("The schedule 'daily' must say which of the accounts it is for: account.");
+    queue.urlGroup('orders', { account: other, endpoints: [{ url: 'https://example.com' }] });
+  });
+});
+
+describe('what the app watches', () => {
+  it('are metrics, widgets and the topic of the alarms', () => {
+    const { queue, stack, namesOfStacks } = newApp();
+    queue.metric('Delivered').createAlarm(stack, 'Silence', { threshold: 1, evaluationPeriods: 1 });
+    queue.addTo(new Dashboard(stack, 'Dashboard'));
+    const template = Template.fromStack(stack);
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Namespace: 'Svc',
+      MetricName: 'Delivered',
+      Statistic: 'Sum',
+    });
+    expect(JSON.stringify(template.findResources('AWS::CloudWatch::Dashboard'))).toContain(
+      'FirstAttemptDelay',
+    );
+    expect(queue.alarmTopic).toBeDefined();
+    expect(newApp({ monitoring: false }).queue.alarmTopic).toBeUndefined();
+    // Nothing is made for who makes no account.
+    expect(namesOfStacks()).not.toContain('Svc-Accounts');
+  });
+});

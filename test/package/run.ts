@@ -1,0 +1,163 @@
+/**
+ * `npm run test:package`: packs, installs the archive where nothing else is, and does what users do: starts the local stage and sends
+ * a first message, and synthesizes the example of an app.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import { findPython, installPackage } from '../support/python.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'svc-package-'));
+const home = join(folder, 'home');
+const begun = Date.now();
+
+/** The most that an installation of the archive takes, ms: a user waits for it. */
+const longestInstallMs = 10_000;
+const longestCommandMs = 120_000;
+
+/** What npm knows of this machine, in a home where no stage has ever been started. */
+const env = {
+  npm_config_cache: join(homedir(), '.npm'),
+  npm_config_userconfig: join(homedir(), '.npmrc'),
+  ...process.env,
+  HOME: home,
+};
+
+const say = (text: string): void => {
+  console.log(`${Math.round((Date.now() - begun) / 1000).toString()} s: ${text}`);
+};
+
+async function run(cwd: string, file: string, args: readonly string[]): Promise<string> {
+  const options = { cwd, env, timeout: longestCommandMs, maxBuffer: 100_000_000 };
+  return (await promisify(execFile)(file, [...args], options)).stdout;
+}
+
+const emptyFolder = (name: string): string => {
+  const path = join(folder, name);
+  mkdirSync(path, { recursive: true });
+  return path;
+};
+
+async function pack(): Promise<string> {
+  const out = emptyFolder('packed');
+  await run(root, 'npm', ['pack', '--pack-destination', out, '--ignore-scripts=false']);
+  const [name = ''] = readdirSync(out);
+  return join(out, name);
+}
+
+/** Installs the archive and nothing else: it brings nothing along. */
+async function install(archive: string): Promise<void> {
+  const cwd = emptyFolder('empty');
+  writeFileSync(join(cwd, 'package.json'), '{}');
+  const start = Date.now();
+  await run(cwd, 'npm', ['install', '--no-audit', '--no-fund', archive]);
+  const took = Date.now() - start;
+  const installed = readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'));
+  if (installed.join() !== 'svc-queue') throw new Error(`The installation brought ${installed.join(', ')}.`);
+  if (took > longestInstallMs) throw new Error(`The installation took ${took.toString()} ms.`);
+  say(`installed in ${took.toString()} ms`);
+}
+
+/** Starts the stage from the archive, as a user does who has nothing but Node.js, and sends a first message. */
+async function startAndSend(archive: string): Promise<void> {
+  const cwd = emptyFolder('stage');
+  const received = new Promise<string>((resolve) => {
+    receiver.on('request', (request, response) => {
+      let text = '';
+      request.setEncoding('utf8').on('data', (part: string) => (text += part));
+      request.on('end', () => {
+        response.end();
+        resolve(text);
+      });
+    });
+  });
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const address = receiver.address();
+  if (address === null || typeof address === 'string') throw new Error('The receiver has no port.');
+
+  // npx takes an absolute path for a program.
+  cpSync(archive, join(cwd, 'svc-queue.tgz'));
+  const stage = spawn('npx', ['--yes', './svc-queue.tgz', 'start', '--port', '0', '--data-dir', 'data'], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(stage, 'exit').then(() => {
+    throw new Error('The stage ended before the message came.');
+  });
+  try {
+    let output = '';
+    const ready = new Promise<void>((resolve) => {
+      stage.stdout.setEncoding('utf8').on('data', (part: string) => {
+        output += part;
+        if (/^SVC_MANAGEMENT_PASSWORD=.*\n/m.test(output)) resolve();
+      });
+    });
+    await Promise.race([ready, ended]);
+    const variable = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(output)?.[1] ?? '';
+    const url = variable('SVC_URL');
+    const page = await fetch(`${url}/console`);
+    if (!page.ok || !(await page.text()).includes('<title>')) throw new Error('There is no console.');
+    await fetch(`${url}/v2/publish/http://127.0.0.1:${address.port.toString()}/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${variable('SVC_TOKEN')}` },
+      body: 'first',
+    });
+    const text = await Promise.race([received, ended]);
+    if (text !== 'first') throw new Error(`The receiver got ${text}.`);
+    say('a first message came');
+  } finally {
+    ended.catch(() => undefined);
+    stage.kill('SIGTERM');
+    receiver.close();
+  }
+}
+const receiver = createServer();
+
+/** Synthesizes the example with the archive in it, and lints its templates. */
+async function synthesizeExample(archive: string): Promise<void> {
+  const cwd = join(folder, 'app');
+  cpSync(join(root, 'examples/cdk-app'), cwd, { recursive: true });
+  await run(cwd, 'npm', ['install', '--no-audit', '--no-fund', archive]);
+  await run(cwd, 'npx', ['cdk', 'synth', '--quiet']);
+  const manifest = z
+    .object({ artifacts: z.record(z.string(), z.object({ type: z.string() })) })
+    .parse(JSON.parse(readFileSync(join(cwd, 'cdk.out/manifest.json'), 'utf8')));
+  const stacks = Object.entries(manifest.artifacts)
+    .filter(([, { type }]) => type === 'aws:cloudformation:stack')
+    .map(([name]) => name);
+  const wanted = ['Shop', 'Svc-Accounts', 'Svc-Contents', 'Svc-Management'];
+  const missing = wanted.filter((name) => !stacks.includes(name));
+  if (missing.length > 0) throw new Error(`The app has no stack ${missing.join(', ')}.`);
+  say(`the example has the stacks ${stacks.join(', ')}`);
+
+  const python = findPython();
+  if (python === undefined) {
+    if (process.env['CI'] !== undefined) throw new Error('There is no Python 3.10 or newer.');
+    say('cfn-lint was skipped: there is no Python 3.10 or newer');
+    return;
+  }
+  const interpreter = await installPackage(python, { name: 'cfn-lint', version: '1.58.0' });
+  // The stacks of the service are linted by a test of their own.
+  const templates = ['Shop', 'Svc-Accounts', 'Svc-Contents'].map((name) => `cdk.out/${name}.template.json`);
+  await run(cwd, join(interpreter, '../cfn-lint'), ['--non-zero-exit-code', 'error', '--', ...templates]);
+  say('cfn-lint finds no error');
+}
+
+mkdirSync(home);
+try {
+  const archive = await pack();
+  say('packed');
+  await install(archive);
+  await startAndSend(archive);
+  await synthesizeExample(archive);
+} finally {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
