@@ -4,6 +4,7 @@ import { now } from '../shared/clock.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { signatureHeaders } from './rules/signature.ts';
 import { headerName, type Header } from '../shared/headers.ts';
+import { dialectsToSign } from '../request/dialect.ts';
 import { addMissingHeaders } from '../request/forwarding.ts';
 import type { Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
@@ -43,7 +44,7 @@ export async function callDestination(
     messageId,
     url: message.url,
     body,
-    prefix,
+    dialects: dialectsToSign(prefix, settings.headerPrefixes),
     signedAt: now(),
   });
   const own: readonly Header[] = [

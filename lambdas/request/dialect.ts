@@ -33,6 +33,13 @@ const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
   ...prefixes.filter((prefix) => prefix !== defaultPrefix),
 ];
 
+/**
+ * Tells in which dialects a delivery is signed. A publish without settings shows no dialect and counts as the default one; its receiver
+ * may verify another's signature, as that of QStash's Python client does, so what is in the default dialect is signed in all of them.
+ */
+export const dialectsToSign = (prefix: string, prefixes: readonly string[]): readonly string[] =>
+  prefix === defaultPrefix ? acceptedOf(prefixes) : [prefix];
+
 /** Finds the dialect of a path of the management API by the brand in it; undefined when it is not accepted. */
 export const prefixOfBrand = (brand: string, prefixes: readonly string[]): string | undefined =>
   acceptedOf(prefixes).find((prefix) => brandOf(prefix) === brand);

@@ -448,8 +448,7 @@ def _():
     verifier = Receiver(keys.current, keys.next)
     for rotates in (True, False):
         inbox = Inbox()
-        # A setting shows the dialect: without any, the client's request is like everybody's, and its delivery is Svc's.
-        client.message.publish(url=inbox.url, body="signed", method="POST")
+        client.message.publish(url=inbox.url, body="signed")
         [(_, headers, body)] = inbox.received()
         signed = {"signature": headers["Upstash-Signature"], "url": inbox.url}
         verifier.verify(body=body.decode(), **signed)

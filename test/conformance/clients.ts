@@ -33,7 +33,7 @@ export const clients: readonly Client[] = [
     registry: 'PyPI',
     program: 'qstash_operations.py',
     versions: ['2.0.2', '3.4.0'],
-    why: 'Versions before 2.0.2 know only the address of the hosted service. Set anything, such as `method="POST"`, on a message whose receiver verifies `Upstash-Signature`: a request without any setting does not show that it comes from this client, and is delivered with `Svc-Signature`.',
+    why: 'Versions before 2.0.2 know only the address of the hosted service.',
   },
   {
     name: 'upstash-workflow',

@@ -151,7 +151,7 @@ def _():
 def _():
     inbox = Inbox()
     # A setting shows the dialect: a request without any is like everybody's, and its delivery has `Svc-Signature`.
-    client.message.publish(url=inbox.url, body="work", method="POST")
+    client.message.publish(url=inbox.url, body="work")
     [(_, headers, body)] = inbox.received()
     keys = client.signing_key.get()
     receiver = qstash.Receiver(keys.current, keys.next)

@@ -100,8 +100,7 @@ def _():
         raise AssertionError("A request without a signature was taken.")
     ended = threading.Event()
     signed = serve(lambda context: context.run("one", ended.set), receiver=Receiver(keys.current, keys.next))
-    # A setting shows the dialect, which the receiver needs.
-    client.message.publish_json(url=signed, body={"n": 1}, method="POST")
+    client.message.publish_json(url=signed, body={"n": 1})
     assert ended.wait(PATIENCE_SECONDS), "The run did not end."
 
 

@@ -46,8 +46,11 @@ describe('the signature of a delivery', () => {
     },
   );
 
-  it('satisfies the published client’s Receiver', async () => {
-    const { delivery, url } = await deliver({ 'Upstash-Method': 'POST' });
+  it.each([
+    ['its headers', { 'Upstash-Method': 'POST' }],
+    ['no headers, which show no dialect', {}],
+  ])('satisfies the published client’s Receiver after a publish with %s', async (_, headers) => {
+    const { delivery, url } = await deliver(headers);
     const published = new QstashReceiver({
       currentSigningKey: service.currentSigningKey,
       nextSigningKey: service.nextSigningKey,

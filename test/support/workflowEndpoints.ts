@@ -57,7 +57,7 @@ export class WorkflowEndpoints {
   ): Promise<Made> {
     const handler = this.#handlers.get(url);
     if (handler === undefined) throw new Error(`There is no endpoint ${url}.`);
-    const signed = { messageId, url, body, prefix: run.prefix, signedAt: Date.now() };
+    const signed = { messageId, url, body, dialects: [run.prefix], signedAt: Date.now() };
     const all: readonly Header[] = [
       ...headers,
       ...signatureHeaders(keys, signed),

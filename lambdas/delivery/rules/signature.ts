@@ -12,28 +12,30 @@ export interface Signed {
   /** The receiver knows it without `user:password`, and compares it with the claim `sub`. */
   readonly url: string;
   readonly body: Uint8Array;
-  /** The prefix of the message's headers, and the JWT's issuer. */
-  readonly prefix: string;
+  /** The dialects that the delivery is signed in, by the prefix of their headers: each has a JWT of its own, with the prefix as issuer. */
+  readonly dialects: readonly string[];
   /** Unix milliseconds. */
   readonly signedAt: number;
 }
 
-/** Makes the signature headers of a delivery: the JWT, and those of the Standard Webhooks specification. */
+/** Makes the signature headers of a delivery: a JWT for each dialect, and those of the Standard Webhooks specification. */
 export function signatureHeaders(keys: SigningKeys, signed: Signed): readonly Header[] {
   const seconds = Math.floor(signed.signedAt / 1000);
-  const jwt = jws.sign({
-    header: { alg: 'HS256', typ: 'JWT' },
-    payload: {
-      body: createHash('sha256').update(signed.body).digest('base64url'),
-      iss: signed.prefix,
-      sub: shownUrl(signed.url),
-      iat: seconds,
-      nbf: seconds,
-      exp: seconds + validSeconds,
-      jti: `jwt_${signed.messageId}_${seconds}`,
-    },
-    secret: keys.current,
-  });
+  const body = createHash('sha256').update(signed.body).digest('base64url');
+  const jwtOf = (issuer: string): string =>
+    jws.sign({
+      header: { alg: 'HS256', typ: 'JWT' },
+      payload: {
+        body,
+        iss: issuer,
+        sub: shownUrl(signed.url),
+        iat: seconds,
+        nbf: seconds,
+        exp: seconds + validSeconds,
+        jti: `jwt_${signed.messageId}_${seconds}`,
+      },
+      secret: keys.current,
+    });
 
   const webhookSignature = (key: string): string =>
     `v1,${createHmac('sha256', Buffer.from(key.replace(/^whsec_/, ''), 'base64'))
@@ -42,7 +44,7 @@ export function signatureHeaders(keys: SigningKeys, signed: Signed): readonly He
       .digest('base64')}`;
 
   return [
-    [headerName(signed.prefix, 'signature'), jwt],
+    ...signed.dialects.map((dialect): Header => [headerName(dialect, 'signature'), jwtOf(dialect)]),
     ['webhook-id', signed.messageId],
     ['webhook-timestamp', String(seconds)],
     ['webhook-signature', `${webhookSignature(keys.current)} ${webhookSignature(keys.next)}`],

@@ -11,7 +11,7 @@ const deliveries = fc.record({
   messageId: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
   url: fc.webUrl({ withQueryParameters: true, withFragments: true }),
   body: fc.uint8Array({ maxLength: 500 }),
-  prefix: fc.constantFrom('Svc', 'Upstash'),
+  dialects: fc.constantFrom(['Svc'], ['Upstash'], ['Svc', 'Upstash']),
   signedAt: fc.integer({ min: 0, max: 4_000_000_000_000 }),
 });
 
@@ -22,24 +22,26 @@ describe('the JWT of a delivery', () => {
   it('is the one that jose makes, and jose verifies it', async () => {
     await fc.assert(
       fc.asyncProperty(deliveries, key, async (signed, current) => {
-        const jwt = valueOf(`${signed.prefix}-Signature`, { current, next: 'other' }, signed);
         const seconds = Math.floor(signed.signedAt / 1000);
         const secret = new TextEncoder().encode(current);
-        const bySignJwt = await new SignJWT({
-          body: createHash('sha256').update(signed.body).digest('base64url'),
-        })
-          .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-          .setIssuer(signed.prefix)
-          .setSubject(signed.url)
-          .setIssuedAt(seconds)
-          .setNotBefore(seconds)
-          .setExpirationTime(seconds + 300)
-          .setJti(`jwt_${signed.messageId}_${seconds}`)
-          .sign(secret);
-        expect(jwt).toBe(bySignJwt);
-        const currentDate = new Date(seconds * 1000);
-        const { protectedHeader } = await jwtVerify(jwt, secret, { currentDate, algorithms: ['HS256'] });
-        expect(protectedHeader).toEqual({ alg: 'HS256', typ: 'JWT' });
+        for (const dialect of signed.dialects) {
+          const jwt = valueOf(`${dialect}-Signature`, { current, next: 'other' }, signed);
+          const bySignJwt = await new SignJWT({
+            body: createHash('sha256').update(signed.body).digest('base64url'),
+          })
+            .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+            .setIssuer(dialect)
+            .setSubject(signed.url)
+            .setIssuedAt(seconds)
+            .setNotBefore(seconds)
+            .setExpirationTime(seconds + 300)
+            .setJti(`jwt_${signed.messageId}_${seconds}`)
+            .sign(secret);
+          expect(jwt).toBe(bySignJwt);
+          const currentDate = new Date(seconds * 1000);
+          const { protectedHeader } = await jwtVerify(jwt, secret, { currentDate, algorithms: ['HS256'] });
+          expect(protectedHeader).toEqual({ alg: 'HS256', typ: 'JWT' });
+        }
       }),
       { numRuns: sampleOf(1_000) },
     );
@@ -50,7 +52,7 @@ describe('the JWT of a delivery', () => {
       messageId: 'msg_1',
       url: 'https://user:secret@example.com/path',
       body: Buffer.from('{}'),
-      prefix: 'Svc',
+      dialects: ['Svc'],
       signedAt: 1_763_628_097_000,
     };
     const [, claims = ''] = valueOf('Svc-Signature', { current: 'current', next: 'next' }, signed).split('.');
