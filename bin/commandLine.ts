@@ -12,9 +12,15 @@ export class Ending extends Error {
   }
 }
 
-/** Makes a command without its arguments. Without the two dashes, npm would take flags for its own. */
-export const command = (script: string, about: string) =>
-  new Command(script === 'start' ? 'npm start --' : `npm run ${script} --`)
+/** How a command was called. Without the two dashes, npm would take flags for its own. */
+function calledAs(name: string): string {
+  if (process.env['npm_lifecycle_event'] !== name) return `svc-queue ${name}`;
+  return name === 'start' ? 'npm start --' : `npm run ${name} --`;
+}
+
+/** Makes a command without its arguments. */
+export const command = (name: string, about: string) =>
+  new Command(calledAs(name))
     .description(about.replaceAll('\n', ' '))
     .helpOption('--help', 'this text')
     .showSuggestionAfterError(false)
@@ -48,15 +54,21 @@ export function parse<C extends Parses<C>>(of: C, args: readonly string[]): C {
   }
 }
 
-/** Parses the arguments of this process's command, or ends the process with what has to be said instead. */
+/** Says why a command ends before it has begun, and sets the exit status. Any other error is thrown again. */
+export function sayEnding(error: unknown): void {
+  if (!(error instanceof Ending)) throw error;
+  const stream = error.exitStatus === 0 ? process.stdout : process.stderr;
+  stream.write(`${error.message}\n`);
+  process.exitCode = error.exitStatus;
+}
+
+/** Parses the arguments of this process's script, or ends the process with what has to be said instead. */
 export function argumentsOf<T>(read: (args: readonly string[]) => T): T {
   try {
     return read(process.argv.slice(2));
   } catch (error) {
-    if (!(error instanceof Ending)) throw error;
-    const stream = error.exitStatus === 0 ? process.stdout : process.stderr;
-    stream.write(`${error.message}\n`);
-    process.exit(error.exitStatus);
+    sayEnding(error);
+    process.exit();
   }
 }
 

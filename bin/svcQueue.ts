@@ -1,9 +1,111 @@
 #!/usr/bin/env node
-/** The command `svc-queue`. Without a name, or with flags only, it starts the local stage. */
-const [, , name = 'start'] = process.argv;
-if (name === 'start') process.argv.splice(2, 1);
-if (name === 'start' || name.startsWith('-')) await import('./local.ts');
-else {
-  console.error(`There is no command '${name}'; there is start.`);
-  process.exitCode = 2;
+/** The command `svc-queue`. Each of its commands is loaded when it is called. */
+import { Command } from '@commander-js/extra-typings';
+import manifest from '../package.json' with { type: 'json' };
+import { Ending, parse, sayEnding } from './commandLine.ts';
+
+interface Listed {
+  readonly about: string;
+  /** Runs it. It throws an `Ending` for wrong arguments, and sets the exit status for all else. */
+  readonly load: () => Promise<{ readonly run: (args: readonly string[]) => Promise<void> }>;
+  /** Arguments before those that are given. */
+  readonly first?: readonly string[];
+}
+
+const commands: Readonly<Record<string, Listed>> = {
+  start: {
+    about: 'run the whole service on this machine (the default)',
+    load: () => import('./commands/start.ts'),
+  },
+  dev: {
+    about: 'the same, for applications that run with QSTASH_DEV=true',
+    load: () => import('./commands/start.ts'),
+    first: ['--dev'],
+  },
+  bootstrap: {
+    about: 'prepare an AWS account and its regions for deployments, once',
+    load: () => import('./commands/cdk.ts'),
+    first: ['bootstrap'],
+  },
+  deploy: {
+    about: 'deploy the service to AWS, or a change of its settings',
+    load: () => import('./commands/cdk.ts'),
+    first: ['deploy'],
+  },
+  diff: {
+    about: 'show what a deployment would change',
+    load: () => import('./commands/cdk.ts'),
+    first: ['diff'],
+  },
+  destroy: {
+    about: 'delete a deployment; its data stays with the setting retain',
+    load: () => import('./commands/cdk.ts'),
+    first: ['destroy'],
+  },
+  verify: {
+    about: 'prove a deployment by use, or before it, by reading the AWS account',
+    load: () => import('./commands/verify.ts'),
+  },
+  accounts: {
+    about: 'list, make, change, suspend and delete accounts',
+    load: () => import('./commands/accounts.ts'),
+  },
+  password: {
+    about: 'show or replace the password of the management API',
+    load: () => import('./commands/password.ts'),
+  },
+  migrate: {
+    about: 'copy queues, URL groups and schedules from one QStash-compatible API to another',
+    load: () => import('./commands/migrate.ts'),
+  },
+  drain: {
+    about: 'empty a region before it is given up',
+    load: () => import('./commands/drain.ts'),
+  },
+  recover: {
+    about: 'recreate jobs after tables were restored, or queues were lost',
+    load: () => import('./commands/recover.ts'),
+  },
+  'master-secret': {
+    about: 'replace the master secret, in two steps',
+    load: () => import('./commands/masterSecret.ts'),
+  },
+};
+
+const examples = `
+Examples:
+  svc-queue                                        the service on this machine, at http://127.0.0.1:8080
+  svc-queue start --port 8081 --in-memory
+  svc-queue deploy --region eu-central-1 -c monitoring=false
+  svc-queue accounts create ops@acme.example --plan paid
+
+Exit status: 0 done; 1 failed, or something is left to do; 2 wrong arguments, or a mistake that the sentence names.
+svc-queue <command> --help has the flags of a command.`;
+
+/** Reads which command is meant, with its arguments. Flags alone are those of `start`. */
+function chosen(args: readonly string[]): { readonly listed: Listed; readonly args: readonly string[] } {
+  const [name = 'start'] = args;
+  const isFlag = name.startsWith('-') && !['--help', '--version'].includes(name);
+  const listed = commands[isFlag ? 'start' : name];
+  if (listed !== undefined)
+    return { listed, args: [...(listed.first ?? []), ...(isFlag ? args : args.slice(1))] };
+  const program = new Command('svc-queue')
+    .description(manifest.description)
+    .usage('[command] [flags]')
+    .version(manifest.version, '--version', 'the version')
+    .helpOption('--help', 'this text')
+    .helpCommand(false)
+    .configureHelp({ helpWidth: 120 })
+    .addHelpText('after', examples)
+    .exitOverride();
+  for (const [known, { about }] of Object.entries(commands)) program.command(known).summary(about).description(about);
+  parse(program, args);
+  throw new Ending(`There is no command ${name}; --help lists the commands.`, 2);
+}
+
+try {
+  const { listed, args } = chosen(process.argv.slice(2));
+  await (await listed.load()).run(args);
+} catch (error) {
+  sayEnding(error);
 }

@@ -1,17 +1,16 @@
-/** `npm run verify`: proves a deployment by using it; with `--before`, reads what would keep one from succeeding. */
+/** `svc-queue verify`: proves a deployment by using it; with `--before`, reads what would keep one from succeeding. */
 import { setMaxListeners } from 'node:events';
-import { OperateError } from '../operate/operateError.ts';
-import { runCommand } from '../operate/runCommand.ts';
-import { verifyAfter } from '../verify/after/after.ts';
-import { afterChecks } from '../verify/after/checks.ts';
-import { beforeChecks } from '../verify/before/checks.ts';
-import { openAccount } from '../verify/before/account.ts';
-import { verifyBefore } from '../verify/before/before.ts';
-import { isGood } from '../verify/check.ts';
-import { type Deployment, readDeployment } from '../verify/deployment.ts';
-import { parseVerify } from '../verify/options.ts';
-import { jsonOf, tableOf } from '../verify/table.ts';
-import { argumentsOf } from './commandLine.ts';
+import { OperateError } from '../../operate/operateError.ts';
+import { runCommand } from '../../operate/runCommand.ts';
+import { verifyAfter } from '../../verify/after/after.ts';
+import { afterChecks } from '../../verify/after/checks.ts';
+import { beforeChecks } from '../../verify/before/checks.ts';
+import { openAccount } from '../../verify/before/account.ts';
+import { verifyBefore } from '../../verify/before/before.ts';
+import { isGood } from '../../verify/check.ts';
+import { type Deployment, readDeployment } from '../../verify/deployment.ts';
+import { parseVerify } from '../../verify/options.ts';
+import { jsonOf, tableOf } from '../../verify/table.ts';
 
 const names = (checks: readonly { readonly name: string }[]): readonly string[] =>
   checks.map(({ name }) => name);
@@ -43,10 +42,9 @@ function regionsOf(asked: readonly string[], { settings }: Deployment): readonly
   return asked.length > 0 ? asked : settings.regions;
 }
 
-const options = argumentsOf((args) =>
-  parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) }),
-);
-await runCommand(async () => {
+export function run(args: readonly string[]): Promise<void> {
+  const options = parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) });
+  return runCommand(async () => {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const { context, isBefore, isJson, only, waitSeconds } = options;
   const deployment = readDeployment(context);
@@ -68,3 +66,4 @@ await runCommand(async () => {
   console.log(isJson ? jsonOf(outcomes) : tableOf(outcomes));
   return isGood(outcomes) ? 0 : 1;
 }, console.error);
+}

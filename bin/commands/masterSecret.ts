@@ -1,4 +1,4 @@
-/** `npm run master-secret`: puts a new master secret beside the old one, and ends the overlap. */
+/** `svc-queue master-secret`: puts a new master secret beside the old one, and ends the overlap. */
 import { randomBytes } from 'node:crypto';
 import {
   GetSecretValueCommand,
@@ -6,13 +6,12 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { clientOptions } from '../lambdas/aws/clientOptions.ts';
-import type { MasterSecret } from '../lambdas/account/credentials.ts';
-import { begin, end, parseMasterSecret } from '../lambdas/account/masterSecret.ts';
-import { OperateError } from '../operate/operateError.ts';
-import { parseMasterSecretCommand } from '../operate/options.ts';
-import { runCommand } from '../operate/runCommand.ts';
-import { argumentsOf } from './commandLine.ts';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import type { MasterSecret } from '../../lambdas/account/credentials.ts';
+import { begin, end, parseMasterSecret } from '../../lambdas/account/masterSecret.ts';
+import { OperateError } from '../../operate/operateError.ts';
+import { parseMasterSecretCommand } from '../../operate/options.ts';
+import { runCommand } from '../../operate/runCommand.ts';
 
 const steps = {
   begin: {
@@ -45,9 +44,9 @@ function changed(text: string, change: (secret: MasterSecret) => MasterSecret): 
   }
 }
 
-const command = argumentsOf(parseMasterSecretCommand);
-await runCommand(async () => {
-  const { step, name, region } = command;
+export function run(args: readonly string[]): Promise<void> {
+  const { step, name, region } = parseMasterSecretCommand(args);
+  return runCommand(async () => {
   // The SDK's warning about old Node versions is not for operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const client = new SecretsManagerClient({ ...clientOptions('quick'), region });
@@ -58,3 +57,4 @@ await runCommand(async () => {
   console.log(done);
   return 0;
 }, console.error);
+}

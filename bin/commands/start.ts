@@ -1,9 +1,8 @@
-/** `npm start`: the whole service on this machine. */
-import { devModeSentence } from '../local/stage/devMode.ts';
-import { parseOptions, type Options } from '../local/stage/options.ts';
-import { startStage, toLines, type Stage } from '../local/stage/stage.ts';
-import { StageError } from '../local/stage/stageError.ts';
-import { argumentsOf } from './commandLine.ts';
+/** `svc-queue start`: the whole service on this machine. */
+import { devModeSentence } from '../../local/stage/devMode.ts';
+import { parseOptions, type Options } from '../../local/stage/options.ts';
+import { startStage, toLines, type Stage } from '../../local/stage/stage.ts';
+import { StageError } from '../../local/stage/stageError.ts';
 
 /** Prints an error: its sentence alone when the developer can correct the cause, otherwise with its stack. */
 function report(error: unknown): void {
@@ -59,21 +58,24 @@ function stopWithNpm(stop: () => void): void {
   }, npmCheckMs).unref();
 }
 
-// A closed terminal takes no more lines: that must not end attempts in flight.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+/** Runs until it is told to end. */
+export async function run(args: readonly string[]): Promise<void> {
+  // A closed terminal takes no more lines: that must not end attempts in flight.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-const options = argumentsOf((args) => parseOptions(args, process.env));
-const starting = startStage({
-  ...options,
-  announce: (sentence) => {
-    console.log(sentence);
-  },
-  report,
-  onFatal: (error) => fail(error, 1),
-});
-stopOnSignals(starting);
-try {
-  announce(await starting, options);
-} catch (error) {
-  fail(error, error instanceof StageError ? 2 : 1);
+  const options = parseOptions(args, process.env);
+  const starting = startStage({
+    ...options,
+    announce: (sentence) => {
+      console.log(sentence);
+    },
+    report,
+    onFatal: (error) => fail(error, 1),
+  });
+  stopOnSignals(starting);
+  try {
+    announce(await starting, options);
+  } catch (error) {
+    fail(error, error instanceof StageError ? 2 : 1);
+  }
 }

@@ -1,16 +1,16 @@
-/** `npm run recover`: sends jobs again after tables were restored, or queues or schedules were lost. */
-import { takeEnvironment } from '../operate/environment.ts';
-import { parseRecover } from '../operate/options.ts';
-import { runCommand } from '../operate/runCommand.ts';
-import { argumentsOf } from './commandLine.ts';
+/** `svc-queue recover`: sends jobs again after tables were restored, or queues or schedules were lost. */
+import { takeEnvironment } from '../../operate/environment.ts';
+import { parseRecover } from '../../operate/options.ts';
+import { runCommand } from '../../operate/runCommand.ts';
 
 /** The longest time that a worker takes from a record to all that follows from it: a long job has 15 minutes, and three tries. */
 const longestWorkMs = 3_600_000;
 
-const options = argumentsOf((args) => parseRecover(args, Date.now()));
-await runCommand(async () => {
+export function run(args: readonly string[]): Promise<void> {
+  const options = parseRecover(args, Date.now());
+  return runCommand(async () => {
   await takeEnvironment(options);
-  const { recover } = await import('../lambdas/recovery/recover.ts');
+  const { recover } = await import('../../lambdas/recovery/recover.ts');
   const { restoredTo, isDryRun } = options;
   const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
   console.log(
@@ -24,3 +24,4 @@ await runCommand(async () => {
   }
   return 0;
 }, console.error);
+}
