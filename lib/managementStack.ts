@@ -1,10 +1,10 @@
 /** The API with which the operator manages accounts: one for all regions, in the first of them. */
-import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
-import { RequestAuthorizer, ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
-import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import { ResponseType, type SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
+import { type PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { consoleRoutes, managementRoutes } from '../lambdas/http/routes.ts';
-import { addRoutes, answerTimeout, makeApi } from './api/api.ts';
+import { answerTimeout, connect, makeApi } from './api/api.ts';
 import { type CodeOf, type SharedProps, SvcFunction } from './functions/function.ts';
 import type { GatewayAnswer } from './api/gatewayAnswers.ts';
 import { setFlags } from './flags.ts';
@@ -33,7 +33,7 @@ const wrongCredentials: GatewayAnswer = {
 };
 
 export class ManagementStack extends Stack {
-  readonly api: RestApi;
+  readonly api: SpecRestApi;
   readonly accounts: SvcFunction;
   /** Checks the credentials of each request before the function gets it. */
   readonly authorizer: SvcFunction;
@@ -51,18 +51,19 @@ export class ManagementStack extends Stack {
       name: namesOf(settings).managementApi,
       place: 'management',
       throttle,
+      routes: [...managementRoutes, ...consoleRoutes],
+      authorizer: { before: 'accounts', arn: this.authorizer.functionArn },
       ownAnswers: [wrongCredentials],
       settings,
     });
     this.api = api;
-    addRoutes(api, {
-      routes: [...managementRoutes, ...consoleRoutes],
-      functions: { accounts: this.accounts, console: this.makeConsole(shared) },
-      authorizer: new RequestAuthorizer(this, 'Authorizer', {
-        handler: this.authorizer,
-        // Each request is checked by itself: a cached result would outlive a password.
-        identitySources: [],
-        resultsCacheTtl: Duration.seconds(0),
+    connect(api, { accounts: this.accounts, console: this.makeConsole(shared) });
+    this.authorizer.addPermission('Api', {
+      principal: new ServicePrincipal('apigateway.amazonaws.com'),
+      sourceArn: this.formatArn({
+        service: 'execute-api',
+        resource: api.restApiId,
+        resourceName: 'authorizers/*',
       }),
     });
 

@@ -1,6 +1,7 @@
 /** The part of a region that can be made again at any time: the API, the queues, the functions and their rights. */
 import { CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { consoleRoutes, routes } from '../lambdas/http/routes.ts';
 import { Accounts } from './functions/accounts.ts';
 import { makeApi, makeGatewayLogRole } from './api/api.ts';
 import { Counting } from './functions/counting.ts';
@@ -60,6 +61,7 @@ export class ServiceStack extends Stack {
       name: settings.name,
       place: this.region,
       throttle: { rate: settings.throttleRate, burst: settings.throttleBurst },
+      routes: [...routes, ...consoleRoutes],
       settings,
     });
 

@@ -1,6 +1,8 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import { HttpError } from '../error/httpError.ts';
 import { withMetrics } from '../aws/metrics.ts';
+import { finder } from '../http/findRoute.ts';
+import { accountsRoutes } from '../http/routeTable.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 
 /** @param refusal goes into the answer of API Gateway */
@@ -17,14 +19,17 @@ const policy = (
   ...(refusal !== undefined && { context: { sentence: refusal.message, code: refusal.code } }),
 });
 
+const find = finder(accountsRoutes);
+
 /**
  * Authorizes requests to the management API on AWS. It exists because API Gateway renames the header `WWW-Authenticate`
  * of a function's answer, but not that of its own refusals. It refuses with 401 only: the function behind it checks the
- * credentials again, and answers the rest, such as 429.
+ * credentials again, and answers the rest, such as 429, and paths and methods that it does not have: these need no credentials.
  */
 export const handler = withMetrics(
   async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {
-    const { headers, methodArn, requestContext } = event;
+    const { headers, httpMethod, methodArn, path, requestContext } = event;
+    if (find(httpMethod, path).route?.access !== 'management') return policy('Allow', methodArn);
     const authorization = Object.entries(headers ?? {}).find(([name]) => /^authorization$/i.test(name))?.[1];
     try {
       await authenticateManager(authorization, requestContext.identity.sourceIp);

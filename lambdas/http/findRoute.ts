@@ -40,6 +40,20 @@ export function variablesIn(routePath: string, rawPath: string): Readonly<Record
   return (patterns.exact.exec(path) ?? patterns.lenient.exec(path))?.groups ?? {};
 }
 
+/**
+ * Whether one path is found before another that matches, too: where they part, it has a fixed segment and the other a variable.
+ * `/v2/dlq/retry` is never the dead letter `retry`, with any method: API Gateway finds a resource first, and then its method.
+ */
+function isFoundBefore(one: string, other: string): boolean {
+  const others = segmentsOf(other);
+  const own = segmentsOf(one);
+  const parting = own.findIndex((segment, at) => segment !== others[at]);
+  return !isVariable(own[parting] ?? '{}') && isVariable(others[parting] ?? '');
+}
+
+const foremost = (routes: readonly Route[]): readonly Route[] =>
+  routes.filter(({ path }) => !routes.some((other) => isFoundBefore(other.path, path)));
+
 /** Orders the more specific route first: fixed segments before variables, and variables before greedy ones. */
 const bySpecificity = (one: Route, other: Route): number => rankOf(one) - rankOf(other);
 const rankOf = ({ path }: Route): number =>
@@ -76,10 +90,10 @@ export function finder(table: readonly Route[]): FindRoute {
   const all = [...table].sort(bySpecificity).map((route) => ({ route, ...patternsOf(route.path) }));
   return (method, rawPath) => {
     const path = rawPath.slice(ownPathAt(rawPath));
-    const exact = all.filter((one) => one.exact.test(path)).map(({ route }) => route);
+    const exact = foremost(all.filter((one) => one.exact.test(path)).map(({ route }) => route));
     const found = exact.find((route) => route.method === method);
     if (found !== undefined) return { route: found, matching: exact };
-    const matching = all.filter((one) => one.lenient.test(path)).map(({ route }) => route);
+    const matching = foremost(all.filter((one) => one.lenient.test(path)).map(({ route }) => route));
     return {
       route: matching.find((route) => route.method === method),
       matching: [...new Set([...exact, ...matching])],

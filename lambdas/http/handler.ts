@@ -158,6 +158,8 @@ export function answerOf<F extends ApiFunction>(
       const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers } = await endpoint({ ...call, caller });
+      // The line of API Gateway's access log with this id has only the beginning of the path.
+      log.debug('answered', { requestId: call.request.id, route: call.route.path, status });
       return resultOf(call.request.method, status, body, headers);
     });
 }

@@ -1,8 +1,8 @@
 /**
- * The route table: the one list of the paths that the APIs answer. The CDK app makes the gateway's resources from it, the
- * local stage its router, and the handlers learn from their part of it which token a path needs.
+ * The route table: the one list of the paths that the APIs answer. The gateway's routes are made from it, on AWS
+ * and on the local stage; the handlers find a request's route in their part of it, and which token that needs.
  */
-import { finder, isGreedy, isVariable, segmentsOf } from './findRoute.ts';
+import { finder } from './findRoute.ts';
 import type { ApiFunction, Route } from './route.ts';
 import {
   accountsRoutes,
@@ -48,49 +48,32 @@ const allRoutes = [...routes, ...managementRoutes, ...consoleRoutes];
 /** The routes of one function. */
 export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number], { readonly function: F }>;
 
-/**
- * Finds the path of the gateway's resource for a route. API Gateway allows one variable at each place of a path: where one
- * route has a greedy variable (`{name+}`), its resource also answers the routes with another variable at that place, and
- * the function behind it tells them apart.
- */
-export function gatewayPath(route: Pick<Route, 'path'>): string {
-  const own = segmentsOf(route.path);
-  for (const { path } of allRoutes) {
-    const segments = segmentsOf(path);
-    const place = segments.length - 1;
-    const isBeside =
-      isGreedy(segments[place] ?? '') &&
-      isVariable(own[place] ?? '') &&
-      segments.slice(0, place).every((segment, index) => segment === own[index]);
-    if (isBeside) return path;
-  }
-  return route.path;
-}
-
 export const findRoute = finder(routes);
 export const findManagementRoute = finder(managementRoutes);
 
-/** The paths of the routes that each resource of the gateway answers, by the resource's path. */
-const answered = new Map<string, Set<string>>();
-for (const route of allRoutes) {
-  const path = gatewayPath(route);
-  answered.set(path, (answered.get(path) ?? new Set()).add(route.path));
+/** A route of the gateway: all methods of a path, which may end with a greedy variable. */
+export interface GatewayRoute {
+  readonly path: string;
+  readonly function: ApiFunction;
 }
+
+/** The segments that say which function a path belongs to: `/v2` and one more, or `/console`. */
+const familyOf = (path: string): string => /^(\/v2)?\/[^/]+/.exec(path)?.[0] ?? path;
 
 /**
- * Whether a resource of the gateway answers for several paths. Their methods differ, and only the function behind the resource
- * knows which path has which.
+ * Makes the routes of the gateway: for each function the paths that begin its own, and one greedy variable for all below them. The
+ * function finds the rest in the table, so the gateway has few routes, and none for a path that no route begins with.
  */
-export const isShared = (path: string): boolean => (answered.get(path)?.size ?? 0) > 1;
-
-/** A route as the gateway has it. */
-export interface GatewayRoute extends Route {
-  /** Several routes share its resource, so the function itself answers 405 for methods that it does not know. */
-  readonly isShared: boolean;
+export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[] {
+  const byPath = new Map(
+    table.map((route): [string, GatewayRoute] => {
+      const family = familyOf(route.path);
+      const path = family === route.path ? family : `${family}/{proxy+}`;
+      return [path, { path, function: route.function }];
+    }),
+  );
+  return [...byPath.values()];
 }
 
-/** The routes with the paths of the gateway's resources. */
-export const gatewayRoutes: readonly GatewayRoute[] = allRoutes.map((route) => {
-  const path = gatewayPath(route);
-  return { ...route, path, isShared: isShared(path) };
-});
+/** The routes of both APIs, which the local stage serves at one port. */
+export const gatewayRoutes = gatewayRoutesOf(allRoutes);

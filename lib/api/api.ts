@@ -5,29 +5,26 @@
 import {
   AccessLogFormat,
   AccessLogField,
+  ApiDefinition,
   CfnAccount,
-  ContentHandling,
+  CfnStage,
   EndpointType,
-  type IAuthorizer,
-  type IResource,
-  LambdaIntegration,
   LogGroupLogDestination,
-  type Method,
   MethodLoggingLevel,
-  MockIntegration,
-  PassthroughBehavior,
-  RestApi,
+  RestApiMode,
+  SpecRestApi,
 } from 'aws-cdk-lib/aws-apigateway';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { type ApiFunction, gatewayPath, isShared, type Route } from '../../lambdas/http/routes.ts';
+import { type ApiFunction, gatewayRoutesOf, type Route } from '../../lambdas/http/routes.ts';
 import { apiFunctionTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { accept, acceptLog } from '../acknowledge.ts';
 import { notTraced } from '../functions/function.ts';
-import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed, refusalBody } from './gatewayAnswers.ts';
+import { type Authorizer, binaryMediaTypes, definitionOf } from './definition.ts';
+import { answersWith, type GatewayAnswer } from './gatewayAnswers.ts';
 import { makeDomain } from './customDomain.ts';
 import { makeFirewall } from './firewall.ts';
 import { regionOfArn, valuesIn } from '../regional.ts';
@@ -44,20 +41,15 @@ interface ApiProps {
   readonly place: string;
   /** The most requests of all clients together: in a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };
+  readonly routes: readonly Route[];
+  readonly authorizer?: Authorizer;
   /** Answers of the gateway that this API has besides those of every API, or in their place. */
   readonly ownAnswers?: readonly GatewayAnswer[];
   readonly settings: Settings;
 }
 
-interface RoutesProps<F extends ApiFunction> {
-  readonly routes: readonly (Route & { readonly function: F })[];
-  readonly functions: Readonly<Record<F, IFunction>>;
-  /** Checks a request before the function of a route that only operators may call. */
-  readonly authorizer?: IAuthorizer;
-}
-
 export interface MadeApi {
-  readonly api: RestApi;
+  readonly api: SpecRestApi;
   /** The host that API Gateway generates. */
   readonly host: string;
   /** The base URL, without a slash at its end. */
@@ -65,20 +57,24 @@ export interface MadeApi {
 }
 
 /**
- * Makes an API without its routes. {@link addRoutes} adds them later, so that functions can be told the API's host before. The
- * access log is written with the role that API Gateway has for the AWS account: see {@link makeGatewayLogRole}.
+ * Makes an API without its functions. {@link connect} names them later, so that they can be told the API's host before. The access
+ * log is written with the role that API Gateway has for the AWS account: see {@link makeGatewayLogRole}.
  */
 export function makeApi(scope: Construct, props: ApiProps): MadeApi {
-  const { place, settings } = props;
+  const { name, place, routes, authorizer, ownAnswers = [], settings } = props;
   const accessLog = new LogGroup(scope, 'ApiAccessLog', {
     retention: settings.logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
   });
-  const api = new RestApi(scope, 'Api', {
-    restApiName: props.name,
+  const api = new SpecRestApi(scope, 'Api', {
+    restApiName: name,
     endpointTypes: [EndpointType.REGIONAL],
-    // Every body counts as bytes, so it reaches the function as the client sent it.
-    binaryMediaTypes: ['*/*'],
+    binaryMediaTypes,
+    apiDefinition: ApiDefinition.fromInline(
+      definitionOf({ name, routes: gatewayRoutesOf(routes), answers: answersWith(ownAnswers), authorizer }),
+    ),
+    // A route that is left out of the definition goes, too.
+    mode: RestApiMode.OVERWRITE,
     cloudWatchRole: false,
     deployOptions: {
       stageName,
@@ -93,7 +89,6 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   });
   api.node.tryRemoveChild('Endpoint'); // The CDK's own output: our URL with a slash at its end.
   acceptLog(accessLog);
-  addGatewayAnswers(api, props.ownAnswers);
   acceptFindings(api, settings);
   const { region, urlSuffix } = Stack.of(scope);
   const host = `${api.restApiId}.execute-api.${region}.${urlSuffix}`;
@@ -105,7 +100,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   return { api, host, url: domain === undefined ? `https://${host}/${stageName}` : `https://${domain}` };
 }
 
-function acceptFindings(api: RestApi, { firewall, tracing }: Settings): void {
+function acceptFindings(api: SpecRestApi, { firewall, tracing }: Settings): void {
   accept(
     api,
     'AwsSolutions-APIG2',
@@ -181,80 +176,20 @@ export function makeGatewayLogRole(scope: Construct): CfnAccount {
   return account;
 }
 
-/** Adds the routes to an API, each with its function, and an answer to all other methods of their paths. */
-export function addRoutes<F extends ApiFunction>(
-  api: RestApi,
-  { routes, functions, authorizer }: RoutesProps<F>,
+/** Connects an API with the functions behind its routes. */
+export function connect(
+  api: SpecRestApi,
+  functions: Readonly<Partial<Record<ApiFunction, IFunction>>>,
 ): void {
-  const integrations = new Map<F, LambdaIntegration>();
-  const resources = new Map<string, { readonly resource: IResource; readonly methods: string[] }>();
-  for (const route of routes) {
-    const integration =
-      integrations.get(route.function) ??
+  const stage = api.deploymentStage.node.defaultChild;
+  if (!(stage instanceof CfnStage)) throw new Error('The API has no stage.');
+  for (const [name, { functionName }] of Object.entries(functions))
+    stage.addPropertyOverride(`Variables.${name}`, functionName);
+  for (const one of Object.values(functions)) {
+    one.addPermission('Api', {
+      principal: new ServicePrincipal('apigateway.amazonaws.com'),
       // One permission covers the whole API: a function's policy is too small for one for each method.
-      new LambdaIntegration(functions[route.function], { scopePermissionToMethod: false });
-    integrations.set(route.function, integration);
-
-    const path = gatewayPath(route);
-    const known = resources.get(path) ?? { resource: api.root.resourceForPath(path), methods: [] };
-    resources.set(path, known);
-    if (known.methods.includes(route.method)) continue;
-    known.methods.push(route.method);
-    // Only the function knows which methods each of the paths has.
-    if (known.methods.length === 1 && isShared(path))
-      acceptWithoutAuthorizer(known.resource.addMethod('ANY', integration), otherMethods);
-    if (route.access === 'management' && authorizer !== undefined) {
-      accept(known.resource.addMethod(route.method, integration, { authorizer }), noUserPool, ofOperators);
-    } else {
-      const reason = route.access === 'open' ? ofOpenRoutes : ofTokens;
-      acceptWithoutAuthorizer(known.resource.addMethod(route.method, integration), reason);
-    }
+      sourceArn: api.arnForExecuteApi(),
+    });
   }
-  for (const [path, { resource, methods }] of resources) {
-    if (!isShared(path)) addMethodNotAllowed(resource, methods);
-  }
-}
-
-const noUserPool = 'AwsSolutions-COG4';
-const ofOperators =
-  'Operators are known by a name and a password, which an authorizer of the service checks. A user pool would be one more ' +
-  'thing to run for what is often one person.';
-const ofTokens =
-  'The function itself checks the token, which also says whose messages they are. An authorizer would be one more ' +
-  'invocation for each request. A test calls each route without a token: test/e2e/openapi.test.ts.';
-const ofOpenRoutes =
-  'Open to everybody: the description, the health check, and the files of the console, which has no data of its own.';
-const otherMethods =
-  'Every other method is answered with 405, by the gateway itself or, where several paths share a resource, by the function.';
-
-/** Accepts that no authorizer stands before the function of a method. */
-function acceptWithoutAuthorizer(method: Method, reason: string): void {
-  for (const rule of ['AwsSolutions-APIG4', noUserPool]) accept(method, rule, reason);
-}
-
-/** Refuses all other methods of a path. The gateway answers by itself, which costs no invocation. */
-function addMethodNotAllowed(resource: IResource, methods: readonly string[]): void {
-  const status = '405';
-  const method = resource.addMethod(
-    'ANY',
-    new MockIntegration({
-      // A template needs text, and with `*/*` as a binary type every body is bytes.
-      contentHandling: ContentHandling.CONVERT_TO_TEXT,
-      requestTemplates: { 'application/json': JSON.stringify({ statusCode: Number(status) }) },
-      // Bodies of other types find no template and get UNSUPPORTED_MEDIA_TYPE, which has the same answer.
-      passthroughBehavior: PassthroughBehavior.NEVER,
-      integrationResponses: [
-        {
-          statusCode: status,
-          selectionPattern: status,
-          responseTemplates: { 'application/json': refusalBody(methodNotAllowed) },
-          responseParameters: { 'method.response.header.Allow': `'${methods.join(', ')}'` },
-        },
-      ],
-    }),
-    {
-      methodResponses: [{ statusCode: status, responseParameters: { 'method.response.header.Allow': true } }],
-    },
-  );
-  acceptWithoutAuthorizer(method, otherMethods);
 }

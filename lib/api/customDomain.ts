@@ -1,6 +1,6 @@
 /** The custom domain of an API. */
 import { CfnOutput } from 'aws-cdk-lib';
-import { DomainName, EndpointType, type RestApi, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
+import { DomainName, EndpointType, type SpecRestApi, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { CfnRecordSet } from 'aws-cdk-lib/aws-route53';
 import type { Construct } from 'constructs';
@@ -14,7 +14,7 @@ interface DomainProps {
 }
 
 /** Gives an API a domain, whose root is the API's root. The generated host stays valid. */
-export function makeDomain(scope: Construct, api: RestApi, props: DomainProps): void {
+export function makeDomain(scope: Construct, api: SpecRestApi, props: DomainProps): void {
   const { name, certificateArn, hostedZone } = props;
   const domain = new DomainName(scope, 'Domain', {
     domainName: name,

@@ -1,6 +1,6 @@
 /** The firewall before an API: a web ACL of AWS WAF. */
 import { Names } from 'aws-cdk-lib';
-import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import { accept } from '../acknowledge.ts';
@@ -53,7 +53,7 @@ const seen = (metricName: string) => ({
 /** Puts a firewall before an API. */
 export function makeFirewall(
   scope: Construct,
-  api: RestApi,
+  api: SpecRestApi,
   { firewallRate, forEmulator }: Pick<Settings, 'firewallRate' | 'forEmulator'>,
 ): void {
   const prefix = Names.uniqueResourceName(api, { maxLength: 60, separator: '-' });

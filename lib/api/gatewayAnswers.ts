@@ -1,5 +1,5 @@
 /** The answers that API Gateway gives by itself, in the service's own form: a status, and as JSON a code and a sentence. */
-import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 
 type StatusAndCode = {
@@ -18,11 +18,6 @@ export type GatewayAnswer = {
   | { readonly status: 401; readonly code: '$context.authorizer.code' }
 );
 
-export const methodNotAllowed = {
-  status: 405,
-  code: 'method_not_allowed',
-  sentence: 'The path exists, but not with this method.',
-} as const;
 const nothingHere = {
   status: 404,
   code: 'path_not_found',
@@ -61,8 +56,6 @@ export const gatewayAnswers: readonly GatewayAnswer[] = [
   { type: ResponseType.INVALID_API_KEY, ...notAllowed },
   { type: ResponseType.ACCESS_DENIED, ...notAllowed },
   { type: ResponseType.WAF_FILTERED, ...notAllowed, sentence: 'The request was refused by the firewall.' },
-  // Only the mock integration behind other methods reads a body's type: see `addMethodNotAllowed`.
-  { type: ResponseType.UNSUPPORTED_MEDIA_TYPE, ...methodNotAllowed },
   {
     type: ResponseType.REQUEST_TOO_LARGE,
     status: 413,
@@ -100,19 +93,8 @@ export const gatewayAnswers: readonly GatewayAnswer[] = [
 export const refusalBody = ({ sentence, code }: Pick<GatewayAnswer, 'sentence' | 'code'>): string =>
   JSON.stringify({ error: sentence, code });
 
-/**
- * Sets these answers of an API.
- *
- * @param own answers that only this API gives, or gives in place of the common ones
- */
-export function addGatewayAnswers(api: RestApi, own: readonly GatewayAnswer[] = []): void {
-  const common = gatewayAnswers.filter(({ type }) => !own.some((other) => other.type === type));
-  for (const { type, status, code, sentence, headers } of [...common, ...own]) {
-    api.addGatewayResponse(type.responseType, {
-      type,
-      ...(status === undefined ? {} : { statusCode: status.toString() }),
-      templates: { 'application/json': refusalBody({ sentence, code }) },
-      ...(headers === undefined ? {} : { responseHeaders: headers }),
-    });
-  }
-}
+/** @param own answers that only this API gives, or gives in place of the common ones */
+export const answersWith = (own: readonly GatewayAnswer[]): readonly GatewayAnswer[] => [
+  ...gatewayAnswers.filter(({ type }) => !own.some((other) => other.type === type)),
+  ...own,
+];

@@ -1,9 +1,9 @@
 /** The messaging API of a region: a function for each family of routes, with its rights. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { consoleRoutes, type MessagingFunction, routes } from '../../lambdas/http/routes.ts';
-import { addRoutes, answerTimeout, type MadeApi } from './api.ts';
+import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { MessagingFunction } from '../../lambdas/http/routes.ts';
+import { answerTimeout, connect, type MadeApi } from './api.ts';
 import { type SharedProps, SvcFunction } from '../functions/function.ts';
 import { makePublishUrl, type PublishUrl } from './publishUrl.ts';
 import type { Rights } from '../functions/rights.ts';
@@ -16,7 +16,7 @@ interface MessagingApiProps {
 
 /** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
 export class MessagingApi {
-  readonly api: RestApi;
+  readonly api: SpecRestApi;
   /** The base URL, without a slash at its end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
@@ -65,7 +65,7 @@ export class MessagingApi {
       stats: serve('Stats', 'stats', 'Shows what an account has used, and what became of its messages'),
       description: serve('Description', 'description', 'Says how the service is and what it offers'),
     };
-    addRoutes(this.api, { routes: [...routes, ...consoleRoutes], functions: this.functions });
+    connect(this.api, this.functions);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The metrics that the alarms watch, as CloudWatch metrics. */
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { metrics } from '../../lambdas/aws/metricTable.ts';
 import { metricsService } from '../../lambdas/aws/resources.ts';
 import { type AlarmName, alarmTable, type AwsAlarm } from './alarmTable.ts';
@@ -13,7 +13,7 @@ import type { Settings } from '../settings.ts';
 export interface Watched {
   readonly settings: Settings;
   readonly queues: Queues;
-  readonly api: RestApi;
+  readonly api: SpecRestApi;
   readonly scheduleGroup: string;
   readonly publish: SvcFunction;
   /** The functions that messages pass, with publish: each has its own metrics in the alarms on Lambda. */

@@ -96,8 +96,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
   const receivedAt = Date.now();
   const body = await readBody(request, maxBodyBytes);
   const { path, query } = splitUrl(request.url ?? '/');
-  const method = request.method ?? 'GET';
-  const routed = proxy.route(method, path);
+  const routed = proxy.route(path);
   if (headBytes(request) > maxHeadBytes) {
     refuse(
       response,
@@ -105,17 +104,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
       'head_too_large',
       `The request line and headers together exceed ${maxHeadBytes} bytes.`,
     );
-  } else if (routed.kind === 'none') {
+  } else if (routed === undefined) {
     refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
-  } else if (routed.kind === 'method') {
-    const allowed = routed.allowed.join(', ');
-    refuse(
-      response,
-      405,
-      'method_not_allowed',
-      `${method} is not possible at ${path}; allowed: ${allowed}.`,
-      { allow: allowed },
-    );
   } else if (body === undefined) {
     refuse(response, 413, 'body_too_large', `The body exceeds ${maxBodyBytes} bytes.`);
   } else {
@@ -153,9 +143,8 @@ function refuse<Status extends ErrorStatus>(
   status: Status,
   code: CodeOf<Status>,
   error: string,
-  headers: Record<string, string> = {},
 ): void {
-  answerJson(response, status, 'application/json', { error, code }, headers);
+  answerJson(response, status, 'application/json', { error, code });
 }
 
 const tooLate = Symbol('too late');

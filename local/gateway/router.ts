@@ -1,18 +1,14 @@
-/** Finds the route of a request as API Gateway does: first the most specific resource, then its method. */
+/** Finds the route of a request as API Gateway does: the most specific resource. */
 import type { GatewayRoute } from '../../lambdas/http/routes.ts';
 import { decodedOrAsIs } from '../incoming.ts';
 
-export type Routed =
-  | {
-      readonly kind: 'route';
-      readonly route: GatewayRoute;
-      readonly pathParameters: Record<string, string> | null;
-    }
-  /** The resource exists, but not with this method. */
-  | { readonly kind: 'method'; readonly allowed: readonly string[] }
-  | { readonly kind: 'none' };
+export interface Routed {
+  readonly route: GatewayRoute;
+  readonly pathParameters: Record<string, string> | null;
+}
 
-export type Router = (method: string, path: string) => Routed;
+/** @returns undefined where no resource has the path */
+export type Router = (path: string) => Routed | undefined;
 
 /** The order of resources by their segments, the most specific first. */
 const ranks = { literal: 0, parameter: 1, rest: 2 } as const;
@@ -24,28 +20,19 @@ interface Segment {
 }
 
 export function createRouter(routes: readonly GatewayRoute[]): Router {
-  const resources = [...new Set(routes.map((route) => route.path))]
-    .map((path) => ({ segments: segmentsOf(path), routes: routes.filter((route) => route.path === path) }))
+  const resources = routes
+    .map((route) => ({ segments: segmentsOf(route.path), route }))
     .sort((a, b) => bySpecificity(a.segments, b.segments));
 
-  return (method, path) => {
+  return (path) => {
     // AWS ignores slashes at the end of a path, and takes several in a row for one; the function gets the path unchanged.
     const texts = path.split('/').filter((text) => text !== '');
-    for (const resource of resources) {
-      const pathParameters = match(resource.segments, texts);
+    for (const { segments, route } of resources) {
+      const pathParameters = match(segments, texts);
       if (pathParameters === undefined) continue;
-      const route =
-        resource.routes.find((candidate) => candidate.method === method) ??
-        resource.routes.find((candidate) => candidate.isShared);
-      if (route === undefined)
-        return { kind: 'method', allowed: resource.routes.map((other) => other.method) };
-      return {
-        kind: 'route',
-        route,
-        pathParameters: Object.keys(pathParameters).length > 0 ? pathParameters : null,
-      };
+      return { route, pathParameters: Object.keys(pathParameters).length > 0 ? pathParameters : null };
     }
-    return { kind: 'none' };
+    return undefined;
   };
 }
 

@@ -1,70 +1,78 @@
 /**
- * Append-only files of JSON lines. A line is written before the request that caused it is answered. It is not flushed to the
- * disk: the operating system writes it even after the process was killed, but it may be lost when the machine loses power.
+ * Append-only files of JSON lines. A line is written before the request that caused it is answered, and what must not be lost
+ * waits until it is on the disk: `flushed`. Those that wait at the same time share one flush.
  */
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+} from 'node:fs';
+import { promisify } from 'node:util';
 import type * as z from 'zod/mini';
+import { replaceFile, writeAll } from '../durable.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { StageError } from '../stage/stageError.ts';
 
 export interface AppendOnly<Entry> {
   /** @throws Error when the file is closed, or the disk is full */
   append(entries: readonly Entry[]): void;
-  /** Whether the file has many more entries than the `live` ones that a rewrite would keep. */
-  isLong(live: number): boolean;
-  /** Replaces all entries of the file by these. */
-  rewrite(entries: Iterable<Entry>): void;
+  /**
+   * Waits until all entries of before are on the disk.
+   *
+   * @throws Error of the disk: it is not known which of them are there
+   */
+  flushed(): Promise<void>;
+  /** Has the file rewritten with the live entries when it has become much longer than they are. */
+  keepShort(live: Live<Entry>): void;
   close(): void;
+}
+
+/** The entries that a rewritten file has. */
+export interface Live<Entry> {
+  readonly count: () => number;
+  readonly entries: () => Iterable<Entry>;
 }
 
 /** A file of a stage that keeps nothing. */
 export const nowhere: AppendOnly<unknown> = {
   append: () => undefined,
-  isLong: () => false,
-  rewrite: () => undefined,
+  flushed: () => Promise.resolve(),
+  keepShort: () => undefined,
   close: () => undefined,
 };
 
-/** The words of the error that says that a file is damaged. */
-export interface Described {
-  /** The name in error texts, such as "The queues' journal". */
-  readonly name: string;
-  /** The data that is lost, such as "what is queued". */
-  readonly holds: string;
+/** What a file had in it when it was opened. */
+export interface Read<Entry> {
+  readonly entries: readonly Entry[];
+  /** False when the file was missing or damaged: it may have had more than these. */
+  readonly isWhole: boolean;
 }
 
 /**
- * Reads all entries, in their order. An incomplete last line is dropped: the process was killed while it wrote it. A missing file
- * has no entries.
- *
- * @throws StageError when the file is damaged elsewhere
+ * Reads all entries, in their order. An incomplete last line is dropped: nobody was told that it was written. A file with
+ * another line that is no entry is damaged; it is kept beside, with `.damaged` after its name.
  */
 export function readEntries<Schema extends z.ZodMiniType>(
   path: string,
   schema: Schema,
-  { name, holds }: Described,
-): z.infer<Schema>[] {
-  if (!existsSync(path)) return [];
-  const text = readFileSync(path, 'utf8');
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  return whole
-    .split('\n')
-    .slice(0, -1)
-    .map((line, index) => {
-      const parsed = schema.safeParse(jsonOrUndefined(line));
-      if (parsed.success) return parsed.data;
-      throw new StageError(
-        `${name} is damaged at line ${index + 1} of ${path}: restore the file, or remove it to lose ${holds}.`,
-      );
-    });
+): Read<z.infer<Schema>> {
+  if (!existsSync(path)) return { entries: [], isWhole: false };
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+  const entries = lines.flatMap((line) => schema.safeParse(jsonOrUndefined(line)).data ?? []);
+  const isWhole = entries.length === lines.length;
+  if (!isWhole) copyFileSync(path, `${path}.damaged`);
+  return { entries, isWhole };
 }
 
 /** Opens the file, with these entries in place of its own. */
 export function openAppendOnly<Entry>(path: string, entries: Iterable<Entry>): AppendOnly<Entry> {
-  const file = new AppendOnlyFile<Entry>(path);
-  file.rewrite(entries);
-  return file;
+  return new AppendOnlyFile<Entry>(path, [...entries]);
 }
+
+const flush = promisify(fdatasync);
 
 /**
  * The entries that the file may have besides four for each live one before it is rewritten. So a rewrite is rare even with few
@@ -77,13 +85,21 @@ class AppendOnlyFile<Entry> implements AppendOnly<Entry> {
   #file = -1;
   #bytes = 0;
   #entries = 0;
+  #live: Live<Entry> | undefined;
+  /** The flush under way, and the one that begins after it, for what was written meanwhile. */
+  #current: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #flushedBytes = 0;
+  /** After a failed flush nobody knows what is on the disk: the file must be written again. */
+  #isSpoilt = false;
 
-  constructor(path: string) {
+  constructor(path: string, entries: readonly Entry[]) {
     this.#path = path;
+    this.#rewrite(entries);
   }
 
   append(entries: readonly Entry[]): void {
-    if (this.#file < 0) throw new Error(`${this.#path} is closed: nothing more can be kept in it.`);
+    this.#checkOpen();
     const bytes = Buffer.from(lines(entries));
     try {
       writeAll(this.#file, bytes);
@@ -94,40 +110,79 @@ class AppendOnlyFile<Entry> implements AppendOnly<Entry> {
     }
     this.#bytes += bytes.length;
     this.#entries += entries.length;
+    // A flush shortens the file. Where it fails, the next one to wait for a flush is told.
+    if (this.#isLong) this.flushed().catch(() => undefined);
   }
 
-  isLong(live: number): boolean {
-    return this.#entries > slack + 4 * live;
+  flushed(): Promise<void> {
+    this.#next ??= this.#current
+      // Those who waited for it have its error.
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined;
+        this.#current = this.#flush();
+        return this.#current;
+      });
+    return this.#next;
   }
 
-  rewrite(entries: Iterable<Entry>): void {
-    const all = [...entries];
-    const bytes = Buffer.from(lines(all));
-    const temporary = `${this.#path}.new`;
-    const file = openSync(temporary, 'w', 0o600);
-    writeAll(file, bytes);
-    closeSync(file);
-    // Windows does not replace an open file.
-    this.close();
-    try {
-      renameSync(temporary, this.#path);
-    } finally {
-      this.#file = openSync(this.#path, 'a');
-    }
-    this.#bytes = bytes.length;
-    this.#entries = all.length;
+  keepShort(live: Live<Entry>): void {
+    this.#live = live;
   }
 
   close(): void {
-    if (this.#file >= 0) closeSync(this.#file);
+    const file = this.#file;
     this.#file = -1;
+    if (file >= 0)
+      void this.#current
+        .catch(() => undefined)
+        .then(() => {
+          closeSync(file);
+        });
+  }
+
+  get #isLong(): boolean {
+    return this.#live !== undefined && this.#entries > slack + 4 * this.#live.count();
+  }
+
+  async #flush(): Promise<void> {
+    this.#checkOpen();
+    // No flush is under way here, and memory and file agree: nothing else runs between a change of both.
+    if (this.#live !== undefined && (this.#isSpoilt || this.#isLong)) {
+      this.#rewrite([...this.#live.entries()]);
+      return;
+    }
+    const bytes = this.#bytes;
+    if (bytes === this.#flushedBytes) return;
+    try {
+      await flush(this.#file);
+      this.#flushedBytes = bytes;
+    } catch (error) {
+      this.#isSpoilt = true;
+      throw error;
+    }
+  }
+
+  #rewrite(entries: readonly Entry[]): void {
+    const bytes = Buffer.from(lines(entries));
+    // Windows does not replace an open file.
+    if (this.#file >= 0) closeSync(this.#file);
+    try {
+      replaceFile(this.#path, bytes);
+      this.#isSpoilt = false;
+      this.#bytes = bytes.length;
+      this.#flushedBytes = bytes.length;
+      this.#entries = entries.length;
+    } finally {
+      this.#file = openSync(this.#path, 'a', 0o600);
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#file < 0) throw new Error(`${this.#path} is closed: nothing more can be kept in it.`);
   }
 }
 
 function lines(entries: readonly unknown[]): string {
   return entries.map((item) => `${JSON.stringify(item)}\n`).join('');
-}
-
-function writeAll(file: number, bytes: Buffer): void {
-  for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
 }

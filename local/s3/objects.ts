@@ -1,8 +1,9 @@
 /** The objects of the S3 stand-in, in memory or in a folder. */
-import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
+import { createFile } from '../durable.ts';
 import { isSystemError } from '../stage/stageError.ts';
 
 export interface StoredObject {
@@ -48,8 +49,11 @@ export async function objectsIn(folder: string, now: () => number): Promise<Obje
   return {
     put: async (key, { body, ...about }) => {
       const temporary = join(folder, `${randomUUID()}.new`);
-      await writeFile(temporary, Buffer.concat([Buffer.from(`${JSON.stringify(about)}\n`), body]));
-      await rename(temporary, path(key));
+      await createFile(
+        path(key),
+        temporary,
+        Buffer.concat([Buffer.from(`${JSON.stringify(about)}\n`), body]),
+      );
     },
     get: async (key) => {
       const bytes = await readFile(path(key)).catch(orUndefined);

@@ -25,7 +25,7 @@ export interface Scheduler {
 
 export interface SchedulerOptions {
   /** The queues that schedules fire to. */
-  readonly sqs: Pick<Sqs, 'send'>;
+  readonly sqs: Pick<Sqs, 'send' | 'queues'>;
   /** The schedule groups that exist. */
   readonly groups: readonly string[];
   readonly region: string;
@@ -42,6 +42,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     invoke: (invocation) => {
       invokeTarget({ sqs, report }, invocation);
     },
+    invoked: () => sqs.queues.flushed(),
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -58,7 +59,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       ...objectIn(body),
       ...(name !== undefined && { Name: decodeURIComponent(name) }),
     };
-    answerJson(response, 200, 'application/json', operation({ schedules, region }, input), headers());
+    answerJson(response, 200, 'application/json', await operation({ schedules, region }, input), headers());
   }
 
   const server = await startAwsServer({
@@ -77,7 +78,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       schedules.wake();
     },
     close: async () => {
-      schedules.close();
+      await schedules.close();
       await server.close();
     },
   };
@@ -111,9 +112,10 @@ const listInput = z.object({
 const operations = new Map<string, Operation<SchedulerContext>>([
   [
     'POST /schedules/{Name}',
-    operation(createInput, ({ schedules, region }, { Name, GroupName, ClientToken, ...settings }) => {
+    operation(createInput, async ({ schedules, region }, { Name, GroupName, ClientToken, ...settings }) => {
       const id = { group: GroupName, name: Name };
       schedules.create(id, settings, ClientToken);
+      await schedules.flushed();
       return { ScheduleArn: scheduleArn(region, id) };
     }),
   ],
@@ -126,8 +128,9 @@ const operations = new Map<string, Operation<SchedulerContext>>([
   ],
   [
     'DELETE /schedules/{Name}',
-    operation(namedSchedule, ({ schedules }, { Name, groupName }) => {
+    operation(namedSchedule, async ({ schedules }, { Name, groupName }) => {
       schedules.delete({ group: groupName, name: Name });
+      await schedules.flushed();
       return {};
     }),
   ],

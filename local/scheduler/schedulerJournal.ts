@@ -31,6 +31,8 @@ export interface SchedulerJournal {
   /** The schedules that were kept when the journal was opened, by their keys. */
   readonly kept: Map<string, StoredSchedule>;
   readonly file: AppendOnly<SchedulerEntry>;
+  /** False when schedules may be missing. */
+  readonly isWhole: boolean;
 }
 
 /** The key of a schedule; keys sort by group and then by name. */
@@ -40,23 +42,19 @@ export function keyOf({ group, name }: ScheduleId): string {
 
 /** A journal of a stage that keeps nothing. */
 export function noSchedulerJournal(): SchedulerJournal {
-  return { kept: new Map(), file: nowhere };
+  return { kept: new Map(), file: nowhere, isWhole: true };
 }
 
-/**
- * Reads the journal, and rewrites it so that it has only the schedules that are kept.
- *
- * @throws StageError when the file is damaged
- */
+/** Reads the journal, and rewrites it so that it has only the schedules that are kept. */
 export function openSchedulerJournal(path: string): SchedulerJournal {
   const kept = new Map<string, StoredSchedule>();
-  const described = { name: "Scheduler's journal", holds: 'all schedules and long delays' };
-  for (const change of readEntries(path, entry, described)) apply(kept, change);
-  return { kept, file: openAppendOnly(path, entriesOf(kept)) };
+  const { entries, isWhole } = readEntries(path, entry);
+  for (const change of entries) apply(kept, change);
+  return { kept, file: openAppendOnly(path, entriesOf(kept)), isWhole };
 }
 
 /** The entries that make an empty journal one of these schedules. */
-export function* entriesOf(schedules: ReadonlyMap<string, StoredSchedule>): Generator<SchedulerEntry> {
+function* entriesOf(schedules: ReadonlyMap<string, StoredSchedule>): Generator<SchedulerEntry> {
   for (const schedule of schedules.values()) yield { op: 'keep', schedule };
 }
 

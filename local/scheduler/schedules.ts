@@ -14,7 +14,6 @@ import { Heap, type Placed } from '../heap.ts';
 import type { AppendOnly } from '../journal/appendOnly.ts';
 import { ExpressionError } from './cron.ts';
 import {
-  entriesOf,
   keyOf,
   type ScheduleId,
   type SchedulerEntry,
@@ -39,8 +38,10 @@ export interface SchedulesOptions {
   readonly journal: SchedulerJournal;
   /** Epoch milliseconds; call `wake` after it has jumped. */
   readonly now: () => number;
-  /** Invokes the target durably. The attempt is repeated when this throws. */
+  /** Invokes the target. The attempt is repeated when this throws. */
   readonly invoke: (invocation: Invocation) => void;
+  /** Waits until what the targets were given is on the disk. */
+  readonly invoked: () => Promise<void>;
   /** Called with the errors of `invoke`. */
   readonly report: (error: unknown) => void;
 }
@@ -68,17 +69,22 @@ export class Schedules {
   readonly #journal: AppendOnly<SchedulerEntry>;
   readonly #now: () => number;
   readonly #invoke: SchedulesOptions['invoke'];
+  readonly #invoked: SchedulesOptions['invoked'];
   readonly #report: SchedulesOptions['report'];
   readonly #pending = new Map<string, Pending>();
   readonly #byDueTime = new Heap<Pending>((a, b) => a.dueAt < b.dueAt);
+  /** One-time schedules that have fired, with the record of it, which waits until the fire is on the disk. */
+  readonly #unrecorded = new Map<StoredSchedule, Promise<void>>();
   #alarm: NodeJS.Timeout | undefined;
 
-  constructor({ groups, journal, now, invoke, report }: SchedulesOptions) {
+  constructor({ groups, journal, now, invoke, invoked, report }: SchedulesOptions) {
     this.#groups = new Set(['default', ...groups]);
     this.#kept = journal.kept;
     this.#journal = journal.file;
     this.#now = now;
     this.#invoke = invoke;
+    this.#invoked = invoked;
+    this.#journal.keepShort({ count: () => this.#kept.size, entries: () => this.#snapshot() });
     this.#report = report;
     for (const schedule of this.#kept.values()) this.#plan(schedule, timingOf(schedule.settings));
     this.#serve();
@@ -101,7 +107,6 @@ export class Schedules {
     this.#journal.append([{ op: 'keep', schedule }]);
     this.#kept.set(keyOf(id), schedule);
     this.#plan(schedule, timing);
-    this.#compact();
     this.#serve();
   }
 
@@ -116,8 +121,9 @@ export class Schedules {
   /** @throws AwsError */
   delete(id: ScheduleId): void {
     this.get(id);
-    this.#remove(id);
-    this.#compact();
+    const { group, name } = id;
+    this.#journal.append([{ op: 'delete', id: { group, name } }]);
+    this.#forget(id);
     this.#serve();
   }
 
@@ -142,8 +148,14 @@ export class Schedules {
     this.#serve();
   }
 
-  close(): void {
+  /** Waits until all schedules are on the disk. */
+  flushed(): Promise<void> {
+    return this.#journal.flushed();
+  }
+
+  async close(): Promise<void> {
     clearTimeout(this.#alarm);
+    await Promise.all(this.#unrecorded.values());
     this.#journal.close();
   }
 
@@ -169,10 +181,17 @@ export class Schedules {
     this.#pending.delete(keyOf(id));
   }
 
-  #remove({ group, name }: ScheduleId): void {
-    this.#journal.append([{ op: 'delete', id: { group, name } }]);
-    this.#cancel({ group, name });
-    this.#kept.delete(keyOf({ group, name }));
+  /** A schedule whose fire may not be on the disk has not fired in it, and one of the same name that was made since comes after it. */
+  *#snapshot(): Generator<SchedulerEntry> {
+    for (const schedule of this.#unrecorded.keys())
+      yield { op: 'keep', schedule: { ...schedule, isDone: false } };
+    for (const schedule of this.#kept.values())
+      if (!this.#unrecorded.has(schedule)) yield { op: 'keep', schedule };
+  }
+
+  #forget(id: ScheduleId): void {
+    this.#cancel(id);
+    this.#kept.delete(keyOf(id));
   }
 
   /** Fires all schedules that are due, in the order of their times, and sets the alarm for the others. */
@@ -214,15 +233,24 @@ export class Schedules {
     const { schedule, timing, scheduledAt } = pending;
     const next = timing.kind === 'once' ? undefined : timing.next(scheduledAt);
     if (next === undefined) {
-      const { group, name, settings } = schedule;
-      if (settings.ActionAfterCompletion === 'DELETE') this.#remove(schedule);
-      else {
-        this.#journal.append([{ op: 'done', id: { group, name } }]);
-        schedule.isDone = true;
-      }
-      this.#compact();
+      schedule.isDone = true;
+      if (schedule.settings.ActionAfterCompletion === 'DELETE') this.#forget(schedule);
+      this.#unrecorded.set(schedule, this.#record(schedule).catch(this.#report));
     }
     this.#goOn(pending, next);
+  }
+
+  /**
+   * Records that a one-time schedule has fired, when its fire is on the disk: the record must not outlive the fire. A schedule of
+   * the same name that was made meanwhile has replaced it in the journal.
+   */
+  async #record(schedule: StoredSchedule): Promise<void> {
+    await this.#invoked();
+    this.#unrecorded.delete(schedule);
+    const { group, name } = schedule;
+    const now = this.#kept.get(keyOf(schedule));
+    if (now === undefined) this.#journal.append([{ op: 'delete', id: { group, name } }]);
+    else if (now === schedule) this.#journal.append([{ op: 'done', id: { group, name } }]);
   }
 
   /** @param next undefined when the schedule does not fire again */
@@ -235,11 +263,6 @@ export class Schedules {
     pending.dueAt = next;
     pending.failures = 0;
     this.#byDueTime.reorder(pending);
-  }
-
-  /** Shortens the journal when it has become long. Memory and journal must agree at this moment. */
-  #compact(): void {
-    if (this.#journal.isLong(this.#kept.size)) this.#journal.rewrite(entriesOf(this.#kept));
   }
 }
 

@@ -33,16 +33,17 @@ const operation = checkedOperations<SqsContext>('InvalidParameterValue');
 export const sqsOperations = new Map<string, Operation<SqsContext>>([
   [
     'SendMessage',
-    operation(sendInput, ({ queues }, { QueueUrl, ...message }) => {
+    operation(sendInput, async ({ queues }, { QueueUrl, ...message }) => {
       const name = queueIn(queues, QueueUrl);
       checkSize([message.MessageBody], 'InvalidParameterValue');
       const [MessageId] = queues.send(name, [toOutgoing(message)]);
+      await queues.flushed();
       return { MessageId, MD5OfMessageBody: md5(message.MessageBody) };
     }),
   ],
   [
     'SendMessageBatch',
-    operation(sendBatchInput, ({ queues }, { QueueUrl, Entries }) => {
+    operation(sendBatchInput, async ({ queues }, { QueueUrl, Entries }) => {
       const name = queueIn(queues, QueueUrl);
       checkBatch(Entries);
       const bodies = Entries.map(({ MessageBody }) => MessageBody);
@@ -52,6 +53,7 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
         name,
         done.map(({ value }) => value),
       );
+      await queues.flushed();
       const Successful = done.map(({ entry }, index) => ({
         Id: entry.Id,
         MessageId: ids[index],

@@ -33,22 +33,20 @@ export interface QueueJournal {
   /** The messages that were kept when the journal was opened. */
   readonly kept: Kept;
   readonly file: AppendOnly<QueueEntry>;
+  /** False when messages may be missing. */
+  readonly isWhole: boolean;
 }
 
 /** A journal of a stage that keeps nothing. */
-export const noQueueJournal: QueueJournal = { kept: new Map(), file: nowhere };
+export const noQueueJournal: QueueJournal = { kept: new Map(), file: nowhere, isWhole: true };
 
-/**
- * Reads the journal, and rewrites it so that it has only the messages that are kept.
- *
- * @throws StageError when the file is damaged
- */
+/** Reads the journal, and rewrites it so that it has only the messages that are kept. */
 export function openQueueJournal(path: string): QueueJournal {
   const kept: Kept = new Map();
-  const described = { name: "The queues' journal", holds: 'what is queued' };
-  for (const change of readEntries(path, entry, described)) apply(kept, change);
+  const { entries, isWhole } = readEntries(path, entry);
+  for (const change of entries) apply(kept, change);
   const live = [...kept.values()].map(({ queue, message }): QueueEntry => ({ op: 'keep', queue, message }));
-  return { kept, file: openAppendOnly(path, live) };
+  return { kept, file: openAppendOnly(path, live), isWhole };
 }
 
 /** Applies an entry again. An entry about a deleted message changes nothing. */

@@ -83,13 +83,14 @@ export class Queues {
       this.#queues.set(shape.name, { shape, byAvailability, longPolls: new Set(), alarm: undefined });
     }
     for (const { queue, message } of journal.kept.values()) this.#insert(this.#queue(queue), message);
+    this.#journal.keepShort({ count: () => this.#messages.size, entries: () => this.#snapshot() });
   }
 
   has(name: string): boolean {
     return this.#queues.has(name);
   }
 
-  /** Sends messages, and returns their ids in the same order. The messages are in the journal by then. */
+  /** Sends messages, and returns their ids in the same order. The messages are in the journal by then, but maybe not yet on the disk. */
   send(name: string, outgoing: readonly Outgoing[]): string[] {
     const queue = this.#queue(name);
     const sentAt = this.#now();
@@ -103,9 +104,13 @@ export class Queues {
     }));
     this.#journal.append(messages.map((message) => ({ op: 'keep', queue: name, message })));
     for (const message of messages) this.#insert(queue, message);
-    this.#compact();
     this.#serve(queue);
     return messages.map((message) => message.id);
+  }
+
+  /** Waits until all that was sent is on the disk. */
+  flushed(): Promise<void> {
+    return this.#journal.flushed();
   }
 
   /** Receives up to `max` messages. It waits for a first one when there is none, and returns none when the wait has ended. */
@@ -145,7 +150,6 @@ export class Queues {
       if (!this.#messages.delete(message.id)) continue;
       queue.byAvailability.remove(message);
     }
-    this.#compact();
   }
 
   /**
@@ -294,11 +298,7 @@ export class Queues {
     return found?.message.receives === receive ? found : undefined;
   }
 
-  /** Shortens the journal when it has become long. Memory and journal must agree at this moment. */
-  #compact(): void {
-    if (this.#journal.isLong(this.#messages.size)) this.#journal.rewrite(this.#snapshot());
-  }
-
+  /** Memory and journal must agree at this moment. */
   *#snapshot(): Generator<QueueEntry> {
     for (const { queue, message } of this.#messages.values()) {
       const { id, body, groupId, sentAt, receives, firstReceivedAt, deadLetterSource } = message;

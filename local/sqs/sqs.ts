@@ -15,7 +15,7 @@ export interface Sqs {
   /** The queues themselves, for callers in this process. */
   readonly queues: Queues;
   /**
-   * Sends a message durably, as Scheduler does.
+   * Sends a message, as Scheduler does. It is on the disk when `flushed` of the queues has returned.
    *
    * @throws AwsError when SQS would refuse it
    */

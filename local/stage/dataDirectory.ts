@@ -4,19 +4,26 @@
  * of its database.
  */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
+import { replaceFile } from '../durable.ts';
 import { identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
 
 export interface DataDirectory {
+  /** Whether no stage has used it before. */
+  readonly isNew: boolean;
   readonly databaseFile: string;
   readonly journalFile: string;
   readonly schedulerJournalFile: string;
   readonly bodiesFolder: string;
-  /** A random text, made at the first call for its name and kept for later runs. */
+  /**
+   * A random text, which the first stage made. Call it before the database is started.
+   *
+   * @throws StageError when another stage has used the directory, and the text is missing
+   */
   secret(name: string): string;
   /** Writes a file that only its owner may read, whole or not at all. */
   write(name: string, text: string): void;
@@ -30,10 +37,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const folder = resolve(path);
   const inFolder = (name: string): string => join(folder, name);
   const write = (name: string, text: string): void => {
-    const temporary = inFolder(`${name}.new`);
-    writeFileSync(temporary, text, { mode: 0o600 });
-    chmodSync(temporary, 0o600);
-    renameSync(temporary, inFolder(name));
+    replaceFile(inFolder(name), Buffer.from(text));
   };
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -42,14 +46,22 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     if (error instanceof StageError || !(error instanceof Error)) throw error;
     throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
   }
+  const isNew = ![databaseName, masterSecretName].some((name) => existsSync(inFolder(name)));
   return {
-    databaseFile: inFolder('dynamodb.db'),
+    isNew,
+    databaseFile: inFolder(databaseName),
     journalFile: inFolder('sqs.journal'),
     schedulerJournalFile: inFolder('scheduler.journal'),
     bodiesFolder: inFolder('bodies'),
     write,
     secret: (name) => {
-      if (!existsSync(inFolder(name))) write(name, randomSecret());
+      if (existsSync(inFolder(name))) return readFileSync(inFolder(name), 'utf8');
+      if (!isNew) {
+        throw new StageError(
+          `The data directory ${folder} has a database, but no ${name}: restore the file from a backup. Without it no token and no signing key is good.`,
+        );
+      }
+      write(name, randomSecret());
       return readFileSync(inFolder(name), 'utf8');
     },
     holdFor: (databasePid) => {
@@ -67,6 +79,9 @@ export function randomSecret(): string {
 }
 
 const lockName = 'lock';
+const databaseName = 'dynamodb.db';
+/** The secret that is made last, and before the database. */
+export const masterSecretName = 'master-secret';
 const holders = z.object({ stage: processIdentity, database: z.optional(processIdentity) });
 
 async function lock(file: string, folder: string): Promise<void> {

@@ -132,6 +132,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
+  if (standIns.lacksJobs) await recreateJobs(options.announce);
   loading.resolve();
   await checkHealth(gateway.url);
   const variables = {
@@ -257,6 +258,25 @@ async function offerTestControl(
   });
   endings.push(control.close);
   return control;
+}
+
+/** What follows from a record is done again when the record is not older, ms: no worker takes longer. */
+const followUpsMs = 3_600_000;
+
+/** Sends again all that the tables say is to be done. What is still queued may then be attempted twice. */
+async function recreateJobs(announce: StageOptions['announce']): Promise<void> {
+  announce(
+    'A journal of the queues or schedules is missing or damaged: making its contents again from the database.',
+  );
+  // The settings must stand before the module is loaded.
+  const { recover } = await import('../../lambdas/recovery/recover.ts');
+  const { attempts, waiting, schedules, skippedRuns } = await recover({
+    since: Date.now() - followUpsMs,
+    isDryRun: false,
+  });
+  announce(
+    `Made again: ${attempts} attempts, ${schedules} schedules; ${waiting} messages wait in lines; ${skippedRuns} runs could not be read.`,
+  );
 }
 
 async function checkHealth(url: string): Promise<void> {

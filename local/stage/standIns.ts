@@ -11,7 +11,7 @@ import {
   tables,
 } from '../../lambdas/aws/resources.ts';
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
-import { randomSecret, type DataDirectory } from './dataDirectory.ts';
+import { masterSecretName, randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
 import { openFaultProxy, type FaultPlan, type Service } from '../aws/faultProxy.ts';
 import { handingOver, type HandedOver, type HandOvers } from '../aws/handOver.ts';
@@ -29,7 +29,6 @@ import { startSqs, type Sqs } from '../sqs/sqs.ts';
 import { createMissing, endProcessLeases } from '../dynamodb/tables.ts';
 
 const bucket = 'bodies';
-const masterSecretId = 'master-secret';
 const managementSecretId = 'management';
 const managementUser = 'admin';
 /** The regions that may serve an account: those of a deployment, and the stage's own. */
@@ -73,6 +72,8 @@ export interface StandIns {
   readonly management: { readonly username: string; readonly password: string };
   /** Resolves when the database has all tables; meanwhile the handlers load. */
   readonly tablesReady: Promise<void>;
+  /** Whether a journal was missing or damaged, so that what it had must be made again from the tables. */
+  readonly lacksJobs: boolean;
 }
 
 /** @param data the data directory; without one everything is in memory */
@@ -81,6 +82,12 @@ export async function startStandIns(
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
+  // They are made before the database, whose file says that the directory has been used.
+  const management = { username: managementUser, password: secretOf(data, 'management-password') };
+  const secretValues = new Map([
+    [masterSecretName, secretOf(data, masterSecretName)],
+    [managementSecretId, JSON.stringify(management)],
+  ]);
   const failed = new AbortController();
   const dynamodb = await startDynamodb({
     file: data?.databaseFile,
@@ -101,19 +108,16 @@ export async function startStandIns(
   const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, now);
   const sqs = await startSqs({ queues: queueShapes, region, journal, now, report });
   endings.push(sqs.close);
+  const schedulerJournal =
+    data === undefined ? noSchedulerJournal() : openSchedulerJournal(data.schedulerJournalFile);
   const scheduler = await startScheduler({
     ...{ sqs, region, now, report },
     groups: [scheduleGroup],
-    journal: data === undefined ? noSchedulerJournal() : openSchedulerJournal(data.schedulerJournalFile),
+    journal: schedulerJournal,
   });
   endings.push(scheduler.close);
   const s3 = await startS3({ bucket, objects, now, report });
   endings.push(s3.close);
-  const management = { username: managementUser, password: secretOf(data, 'management-password') };
-  const secretValues = new Map([
-    [masterSecretId, secretOf(data, masterSecretId)],
-    [managementSecretId, JSON.stringify(management)],
-  ]);
   const secrets = await startSecretsManager(secretValues, report);
   endings.push(secrets.close);
   const services: Readonly<Record<Service, Called>> = { dynamodb, sqs, scheduler, s3, secrets };
@@ -126,6 +130,7 @@ export async function startStandIns(
     secretValues,
     management,
     tablesReady,
+    lacksJobs: data?.isNew === false && !(journal.isWhole && schedulerJournal.isWhole),
   };
 }
 
@@ -215,7 +220,7 @@ export function environmentOf(region: string, standIns: StandIns): Environment {
     SCHEDULER_DLQ_ARN: queueArn(region, 'undeliveredFires'),
     SCHEDULE_GROUP: scheduleGroup,
     SCHEDULER_ROLE_ARN: `arn:aws:iam::${accountId}:role/scheduler`,
-    MASTER_SECRET_ID: masterSecretId,
+    MASTER_SECRET_ID: masterSecretName,
     MANAGEMENT_SECRET_ID: managementSecretId,
     // The stage has one table and one queue for all regions.
     ACCOUNT_CHANGES_QUEUES: JSON.stringify(

@@ -54,7 +54,7 @@ export async function startEmulator(options: {
   const server = [
     '-m',
     'hypercorn',
-    'ministack.app:app',
+    'ministack_imports:app',
     '--bind',
     `127.0.0.1:${port.toString()}`,
     '--keep-alive',
@@ -69,6 +69,8 @@ export async function startEmulator(options: {
     env: {
       PATH: process.env['PATH'],
       HOME: scratch,
+      PYTHONPATH: import.meta.dirname,
+      PYTHONDONTWRITEBYTECODE: '1',
       TMPDIR: scratch,
       STATE_DIR: join(scratch, 'state'),
       GATEWAY_PORT: publicPort.toString(),

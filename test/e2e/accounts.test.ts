@@ -305,6 +305,19 @@ describe('what is not there', () => {
   });
 
   it.each([
+    ['GET', '/v2/svc/nothing', 404],
+    ['PUT', `${users}/${nobody}`, 405],
+    ['GET', `${users}/${nobody}`, 401],
+    ['GET', '/v2/svc/openapi.json', 200],
+  ])(
+    'is told without credentials only where there is nothing to protect: %s %s',
+    async (method, path, status) => {
+      const answer = await manage(method, path, { authorization: null });
+      expect(answer.status).toBe(status);
+    },
+  );
+
+  it.each([
     [{ id: 'me' }, 'id is "me"; allowed is a UUID.'],
     [{ type: 'free', price: 3 }, '"price" is no field that can be set'],
     [[], 'The body is not a JSON object'],

@@ -180,9 +180,17 @@ describe('a body', () => {
 });
 
 describe('a path', () => {
-  it('that does not exist is a 404', async () => {
-    const answer = await call('/v2/nowhere');
+  it.each([
+    '/v2/nowhere',
+    '/nowhere',
+    '/v2/logs/1',
+    '/v2/messages/msg_1/no/where',
+    '/v2/publish',
+    '/v2/wait/',
+  ])('that does not exist is a 404: %s', async (path) => {
+    const answer = await call(path);
     expect([answer.status, typeof errorOf(answer)]).toEqual([404, 'string']);
+    expect(answer.json).toMatchObject({ code: 'path_not_found' });
   });
 
   it('that exists with another method is a 405', async () => {
@@ -196,10 +204,17 @@ describe('a path', () => {
     ['/v2/schedules/nightly/pause', 'POST, PATCH'],
     ['/v2/schedules/https://example.com/a/b', 'POST'],
     ['/v2/messages/msg_1', 'GET, DELETE'],
+    ['/v2/messages/count', 'GET'],
+    ['/v2/dlq/retry', 'POST'],
+    ['/v2//dlq//retry/', 'POST'],
+    ['/v2/workflows/runs/count', 'GET'],
+    ['/v2/health', 'GET'],
   ])('says which methods it has: %s', async (path, allowed) => {
     const answer = await call(path, { method: 'OPTIONS' });
     const given = answer.headers.get('allow')?.split(', ').sort();
     expect([answer.status, given]).toEqual([405, allowed.split(', ').sort()]);
+    const head = await call(path, { method: 'HEAD' });
+    expect([head.status, head.headers.get('allow')]).toEqual([405, answer.headers.get('allow')]);
   });
 
   it('of the health check needs no token', async () => {

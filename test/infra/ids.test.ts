@@ -6,11 +6,7 @@ import { stateful } from './changes/deployed.ts';
 /** Resources that hold nothing, or are made again as they were. */
 const stateless = [
   'AWS::ApiGateway::Account',
-  'AWS::ApiGateway::Authorizer',
   'AWS::ApiGateway::Deployment',
-  'AWS::ApiGateway::GatewayResponse',
-  'AWS::ApiGateway::Method',
-  'AWS::ApiGateway::Resource',
   'AWS::ApiGateway::Stage',
   'AWS::CloudWatch::Alarm',
   'AWS::CloudWatch::Dashboard',

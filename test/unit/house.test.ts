@@ -176,7 +176,7 @@ describe('sizes', () => {
 describe('other folders import of the functions', () => {
   const others: readonly (readonly [string, RegExp])[] = [
     ['lib', /^lambdas\/(http\/|error\/|value\/limits|aws\/(resources|metricTable|settings))/],
-    ['local', /^lambdas\/(handlers|http|aws|error|shared|account)\//],
+    ['local', /^lambdas\/(handlers|http|aws|error|shared|account|recovery)\//],
     ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],
     ['console/src', /^lambdas\/(error|shared|value|options|wire)\//],
   ];

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { basePathOf, variablesIn } from '../../../lambdas/http/findRoute.ts';
-import { findRoute } from '../../../lambdas/http/routes.ts';
+import {
+  consoleRoutes,
+  findRoute,
+  gatewayRoutesOf,
+  managementRoutes,
+  routes,
+} from '../../../lambdas/http/routes.ts';
 
 /** The route of a request, and its variables, as the function behind the gateway finds them in the raw path. */
 function found(method: string, rawPath: string) {
@@ -50,6 +56,48 @@ describe('a destination', () => {
       expect(found('POST', `/v2/schedules/${schedule}`)).toEqual(['/v2/schedules/{schedule+}', { schedule }]);
     },
   );
+});
+
+describe('a fixed segment', () => {
+  it.each([
+    ['DELETE', '/v2/messages/count', ['GET']],
+    ['GET', '/v2/dlq/retry', ['POST']],
+    ['DELETE', '/v2/dlq//count/', ['GET']],
+    ['DELETE', '/v2/workflows/runs/count', ['GET']],
+    ['GET', '/v2/workflows/dlq/resume', ['POST']],
+  ])('is no value of a variable at its place, whatever the method: %s %s', (method, path, allowed) => {
+    const { route, matching } = findRoute(method, path);
+    expect([route, matching.map((one) => one.method)]).toEqual([undefined, allowed]);
+  });
+
+  it('leaves other values to the variable', () => {
+    expect(found('DELETE', '/v2/messages/counts')).toEqual([
+      '/v2/messages/{messageId}',
+      { messageId: 'counts' },
+    ]);
+  });
+});
+
+describe('the routes of the gateway', () => {
+  it.each([
+    ['messaging', [...routes, ...consoleRoutes]],
+    ['management', [...managementRoutes, ...consoleRoutes]],
+  ])('lead each path of the %s API to its own function', (_, table) => {
+    const gateway = gatewayRoutesOf(table);
+    for (const { path, function: own } of table) {
+      const leading = gateway.filter(
+        (one) => one.path === path || path.startsWith(one.path.replace('{proxy+}', '')),
+      );
+      expect([path, [...new Set(leading.map((one) => one.function))]]).toEqual([path, [own]]);
+    }
+  });
+
+  it('are none for a path that no route has or begins with', () => {
+    const paths = gatewayRoutesOf(routes).map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(['/v2/logs', '/v2/publish/{proxy+}']));
+    for (const path of ['/v2/logs/{proxy+}', '/v2/publish', '/v2/wait', '/v2/health/{proxy+}'])
+      expect(paths).not.toContain(path);
+  });
 });
 
 describe('what is before the API’s own path', () => {

@@ -455,11 +455,10 @@ test('a fire that fails is tried again, holding up no other', () => {
       attempts.push([schedule.name, attempt]);
       if (schedule.name === 'one' && attempt < 3) throw new Error('no space left on device');
     },
+    invoked: () => Promise.resolve(),
     report: (error) => void failures.push(error),
   });
-  endings.push(() => {
-    schedules.close();
-  });
+  endings.push(() => schedules.close());
   const settings = (ScheduleExpression: string) =>
     scheduleSettings.parse({ ScheduleExpression, FlexibleTimeWindow: { Mode: 'OFF' }, Target: target });
   schedules.create({ group: 'default', name: 'one' }, settings('at(2027-01-15T08:16:00)'));
@@ -476,7 +475,7 @@ test('a fire that fails is tried again, holding up no other', () => {
   expect(failures).toHaveLength(2);
 });
 
-test('ten thousand schedules are cheap to make and to fire', () => {
+test('ten thousand schedules are cheap to make and to fire', async () => {
   const file = join(folder, 'scheduler.journal');
   const fired: string[] = [];
   const open = (): Schedules =>
@@ -485,6 +484,7 @@ test('ten thousand schedules are cheap to make and to fire', () => {
       journal: openSchedulerJournal(file),
       now: () => clock,
       invoke: ({ schedule }) => void fired.push(schedule.name),
+      invoked: () => Promise.resolve(),
       report: (error) => {
         throw error;
       },
@@ -498,7 +498,7 @@ test('ten thousand schedules are cheap to make and to fire', () => {
   });
   const names = Array.from({ length: 10_000 }, (_, index) => `s-${index}`);
   for (const name of names) before.create({ group: 'default', name }, settings);
-  before.close();
+  await before.close();
 
   const schedules = open();
   clock += 16 * minuteMs;
@@ -506,6 +506,6 @@ test('ten thousand schedules are cheap to make and to fire', () => {
   expect(new Set(fired)).toEqual(new Set(names));
   expect(fired).toHaveLength(10_000);
   expect(schedules.nextDue).toBeUndefined();
-  schedules.close();
+  await schedules.close();
   expect(statSync(file).size).toBeLessThan(10_000_000);
 });

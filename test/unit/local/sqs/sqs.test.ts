@@ -19,7 +19,6 @@ import { handingOver } from '../../../../local/aws/handOver.ts';
 import { noQueueJournal, openQueueJournal, type QueueJournal } from '../../../../local/sqs/queueJournal.ts';
 import { Queues } from '../../../../local/sqs/queues.ts';
 import { startSqs } from '../../../../local/sqs/sqs.ts';
-import { StageError } from '../../../../local/stage/stageError.ts';
 
 const retentionMs = 14 * 86_400_000;
 const queues = [
@@ -361,11 +360,21 @@ describe('after the process was killed', () => {
     }
   });
 
-  test('a journal that is damaged elsewhere is not touched', () => {
-    appendFileSync(journalFile, '{"op":"keep"}\n{"op":"purge","queue":"work"}\n');
-    expect(() => openQueueJournal(journalFile)).toThrow(StageError);
-    expect(() => openQueueJournal(journalFile)).toThrow(`line 1 of ${journalFile}`);
-    expect(readFileSync(journalFile, 'utf8')).toContain('purge');
+  test('a journal that is damaged elsewhere gives what can be read, says so, and is kept beside', async () => {
+    const before = await startAgain();
+    await before.send('first');
+    appendFileSync(journalFile, '{"op":"keep"}\n');
+    await before.send('second');
+    const damaged = readFileSync(journalFile, 'utf8');
+    const { kept, isWhole } = openQueueJournal(journalFile);
+    expect(isWhole).toBe(false);
+    expect([...kept.values()].map(({ message }) => message.body)).toEqual(['first', 'second']);
+    expect(readFileSync(`${journalFile}.damaged`, 'utf8')).toBe(damaged);
+    expect(openQueueJournal(journalFile).isWhole).toBe(true);
+  });
+
+  test('a journal that is missing may have had anything', () => {
+    expect(openQueueJournal(`${journalFile}.other`).isWhole).toBe(false);
   });
 });
 

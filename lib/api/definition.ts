@@ -1,0 +1,104 @@
+/**
+ * The definition of an API, which API Gateway imports: its form of OpenAPI ("OpenAPI extensions for API Gateway"). One property of
+ * the API stands for what would be hundreds of resources of the stack.
+ */
+import { Fn } from 'aws-cdk-lib';
+import manifest from '../../package.json' with { type: 'json' };
+import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
+import { type GatewayAnswer, refusalBody } from './gatewayAnswers.ts';
+
+/** Checks each request before the function gets it. */
+export interface Authorizer {
+  /** The function whose routes it guards. */
+  readonly before: ApiFunction;
+  readonly arn: string;
+}
+
+interface DefinitionProps {
+  readonly name: string;
+  readonly routes: readonly GatewayRoute[];
+  readonly answers: readonly GatewayAnswer[];
+  readonly authorizer?: Authorizer | undefined;
+}
+
+/** Every body counts as bytes, so it reaches the function as the client sent it. */
+export const binaryMediaTypes = ['*/*'];
+
+const authorizerName = 'operators';
+
+/** Defines an API whose every route passes all its methods on to a function. */
+export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionProps) => ({
+  openapi: '3.0.1',
+  // Each release has a version, so it imports the whole definition again, whatever was changed by hand.
+  info: { title: name, version: manifest.version },
+  'x-amazon-apigateway-binary-media-types': binaryMediaTypes,
+  paths: Object.fromEntries(
+    routes.map((route) => [
+      route.path,
+      {
+        'x-amazon-apigateway-any-method': {
+          parameters: parametersOf(route.path),
+          responses: {},
+          ...(authorizer?.before === route.function && { security: [{ [authorizerName]: [] }] }),
+          'x-amazon-apigateway-integration': {
+            type: 'aws_proxy',
+            httpMethod: 'POST',
+            uri: invocationOf(functionOfStage(route.function)),
+          },
+        },
+      },
+    ]),
+  ),
+  ...(authorizer && {
+    components: {
+      securitySchemes: {
+        [authorizerName]: {
+          type: 'apiKey',
+          // "x-amazon-apigateway-authorizer object" demands this name and place where no header or parameter is looked at.
+          name: 'Unused',
+          in: 'header',
+          'x-amazon-apigateway-authtype': 'custom',
+          'x-amazon-apigateway-authorizer': {
+            type: 'request',
+            authorizerUri: invocationOf('${Function}', { Function: authorizer.arn }),
+            // Each request is checked by itself: a cached result would outlive a password.
+            authorizerResultTtlInSeconds: 0,
+          },
+        },
+      },
+    },
+  }),
+  'x-amazon-apigateway-gateway-responses': Object.fromEntries(
+    answers.map(({ type, status, code, sentence, headers = {} }) => [
+      type.responseType,
+      {
+        ...(status !== undefined && { statusCode: status.toString() }),
+        responseTemplates: { 'application/json': refusalBody({ sentence, code }) },
+        responseParameters: Object.fromEntries(
+          Object.entries(headers).map(([header, value]) => [`gatewayresponse.header.${header}`, value]),
+        ),
+      },
+    ]),
+  ),
+});
+
+const parametersOf = (path: string) =>
+  [...path.matchAll(/\{(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+
+/**
+ * The stage's variables name the functions ("API Gateway stage variables reference for REST APIs"): functions know the API's host, so
+ * the API itself cannot refer to them.
+ */
+const functionOfStage = (name: ApiFunction): string =>
+  `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:\${!stageVariables.${name}}`;
+
+const invocationOf = (functionArn: string, variables?: Readonly<Record<string, string>>): string =>
+  Fn.sub(
+    `arn:\${AWS::Partition}:apigateway:\${AWS::Region}:lambda:path/2015-03-31/functions/${functionArn}/invocations`,
+    variables,
+  );
