@@ -106,3 +106,18 @@ export function textLike(form: RegExp, allowed: string): (text: string) => strin
 }
 
 export const region = textLike(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region of AWS such as eu-central-1');
+
+/** Makes a reader of one more value of a flag that may be repeated. */
+export const oneMore =
+  (read: (text: string) => string) =>
+  (text: string, all: readonly string[] = []): readonly string[] => [...all, read(text)];
+
+/** Reads one more setting, `name=value`. */
+export function setting(
+  text: string,
+  all: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined) throw new InvalidArgumentError('Allowed is name=value, as cdk deploy takes it.');
+  return { ...all, [name]: value };
+}

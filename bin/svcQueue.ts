@@ -2,6 +2,7 @@
 /** The command `svc-queue`. Each of its commands is loaded when it is called. */
 import { Command } from '@commander-js/extra-typings';
 import manifest from '../package.json' with { type: 'json' };
+import { hasCdk } from './cdk.ts';
 import { Ending, parse, sayEnding } from './commandLine.ts';
 
 interface Listed {
@@ -44,7 +45,7 @@ const commands: Readonly<Record<string, Listed>> = {
   },
   verify: {
     about: 'prove a deployment by use, or before it, by reading the AWS account',
-    load: () => import('./commands/verify.ts'),
+    load: () => (hasCdk() ? import('./commands/verify.ts') : import('./commands/besideCdk.ts')),
   },
   accounts: {
     about: 'list, make, change, suspend and delete accounts',
@@ -72,12 +73,15 @@ const commands: Readonly<Record<string, Listed>> = {
   },
 };
 
+/** The app of the CDK. The CDK's CLI runs it for the commands that deploy; see `cdk.ts`. */
+const app: Listed = { about: '', load: () => import('./commands/app.ts') };
+
 const examples = `
 Examples:
   svc-queue                                        the service on this machine, at http://127.0.0.1:8080
   svc-queue start --port 8081 --in-memory
   svc-queue deploy --region eu-central-1 -c monitoring=false
-  svc-queue accounts create ops@acme.example --plan paid
+  svc-queue accounts create ops@acme.example type=paid
 
 Exit status: 0 done; 1 failed, or something is left to do; 2 wrong arguments, or a mistake that the sentence names.
 svc-queue <command> --help has the flags of a command.`;
@@ -86,7 +90,7 @@ svc-queue <command> --help has the flags of a command.`;
 function chosen(args: readonly string[]): { readonly listed: Listed; readonly args: readonly string[] } {
   const [name = 'start'] = args;
   const isFlag = name.startsWith('-') && !['--help', '--version'].includes(name);
-  const listed = commands[isFlag ? 'start' : name];
+  const listed = name === 'app' ? app : commands[isFlag ? 'start' : name];
   if (listed !== undefined)
     return { listed, args: [...(listed.first ?? []), ...(isFlag ? args : args.slice(1))] };
   const program = new Command('svc-queue')
@@ -98,7 +102,8 @@ function chosen(args: readonly string[]): { readonly listed: Listed; readonly ar
     .configureHelp({ helpWidth: 120 })
     .addHelpText('after', examples)
     .exitOverride();
-  for (const [known, { about }] of Object.entries(commands)) program.command(known).summary(about).description(about);
+  for (const [known, { about }] of Object.entries(commands))
+    program.command(known).summary(about).description(about);
   parse(program, args);
   throw new Ending(`There is no command ${name}; --help lists the commands.`, 2);
 }

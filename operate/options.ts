@@ -94,3 +94,27 @@ export function parseRecover(args: readonly string[], now: number): RecoverComma
   ).opts();
   return { ...given, isDryRun: dryRun };
 }
+
+export interface PasswordCommand extends Deployment {
+  /** Whether a new password replaces the one before. */
+  readonly isNew: boolean;
+  readonly isJson: boolean;
+}
+
+/** @throws Ending */
+export function parsePassword(args: readonly string[]): PasswordCommand {
+  const {
+    new: isNew = false,
+    json: isJson = false,
+    ...place
+  } = parse(
+    command('password', 'Shows the login of the management API, or gives it a new password.')
+      .option('--name <name>', 'of the deployment', deployment, 'Svc')
+      .option('--region <region>', 'its first region', region, 'eu-central-1')
+      .option('--new', 'make a new password, in place of the one before')
+      .option('--json', 'print JSON')
+      .addHelpText('after', '\nExamples:\n  svc-queue password\n  svc-queue password --new --name SvcDev'),
+    args,
+  ).opts();
+  return { ...place, isNew, isJson };
+}

@@ -43,6 +43,7 @@ export const commandBuild = {
   ...options,
   entryPoints: { 'svc-queue': 'bin/svcQueue.ts' },
   outdir: join(dist, 'cli'),
+  external: ['aws-cdk-lib', 'constructs'],
   splitting: true,
   // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
   banner: {

@@ -1,6 +1,5 @@
-/** The options of `npm run verify`. */
-import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { command, Ending, parse, region, wholeNumber } from '../bin/commandLine.ts';
+/** The options of `svc-queue verify`. */
+import { command, Ending, oneMore, parse, region, setting, wholeNumber } from '../bin/commandLine.ts';
 
 export interface VerifyOptions {
   readonly isBefore: boolean;
@@ -17,18 +16,10 @@ export interface VerifyOptions {
 
 const examples = `
 Examples:
-  npm run verify -- --before                    what would keep a deployment from succeeding; changes nothing
-  npm run verify                                the deployment at work, in about five minutes
-  npm run verify -- --region us-east-1 --only latency,queue
-  npm run verify -- -c name=SvcDev --json       for CI, with the settings of that deployment`;
-
-const collect = (text: string, all: readonly string[] = []): readonly string[] => [...all, text];
-
-function setting(text: string, all: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
-  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined) throw new InvalidArgumentError('Allowed is name=value, as cdk deploy takes it.');
-  return { ...all, [name]: value };
-}
+  svc-queue verify --before                    what would keep a deployment from succeeding; changes nothing
+  svc-queue verify                                the deployment at work, in about five minutes
+  svc-queue verify --region us-east-1 --only latency,queue
+  svc-queue verify -c name=SvcDev --json       for CI, with the settings of that deployment`;
 
 /**
  * @param known the names of the checks before and after a deployment
@@ -44,9 +35,7 @@ export function parseVerify(
       'Proves a deployment: by use of what is deployed, or before, by reading the AWS account.',
     )
       .option('--before', 'check the AWS account before a deployment; nothing is changed')
-      .option('--region <region>', 'only this region; repeatable', (text, all?: readonly string[]) =>
-        collect(region(text), all),
-      )
+      .option('--region <region>', 'only this region; repeatable', oneMore(region))
       .option(
         '--only <check>',
         'only these checks, with commas; repeatable',

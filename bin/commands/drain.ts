@@ -11,13 +11,13 @@ const print = (line: string): void => {
 export function run(args: readonly string[]): Promise<void> {
   const options = parseDrain(args);
   return runCommand(async () => {
-  await takeEnvironment(options);
-  const region = await import('../../lambdas/recovery/drain.ts');
-  if (options.undo) {
-    print(`${await region.setDraining(false)} accounts take new messages again.`);
-    return 0;
-  }
-  const { everySeconds, once } = options;
-  return (await drain(region, { everyMs: everySeconds * 1_000, once }, print)) ? 0 : 1;
-}, console.error);
+    await takeEnvironment(options);
+    const region = await import('../../lambdas/recovery/drain.ts');
+    if (options.undo) {
+      print(`${await region.setDraining(false)} accounts take new messages again.`);
+      return 0;
+    }
+    const { everySeconds, once } = options;
+    return (await drain(region, { everyMs: everySeconds * 1_000, once }, print)) ? 0 : 1;
+  }, console.error);
 }

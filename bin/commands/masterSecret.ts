@@ -47,14 +47,14 @@ function changed(text: string, change: (secret: MasterSecret) => MasterSecret): 
 export function run(args: readonly string[]): Promise<void> {
   const { step, name, region } = parseMasterSecretCommand(args);
   return runCommand(async () => {
-  // The SDK's warning about old Node versions is not for operators.
-  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
-  const client = new SecretsManagerClient({ ...clientOptions('quick'), region });
-  const SecretId = `${name}/master`;
-  const { change, done } = steps[step];
-  const SecretString = changed(await readSecret(client, SecretId, region), change);
-  await client.send(new PutSecretValueCommand({ SecretId, SecretString }));
-  console.log(done);
-  return 0;
-}, console.error);
+    // The SDK's warning about old Node versions is not for operators.
+    process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+    const client = new SecretsManagerClient({ ...clientOptions('quick'), region });
+    const SecretId = `${name}/master`;
+    const { change, done } = steps[step];
+    const SecretString = changed(await readSecret(client, SecretId, region), change);
+    await client.send(new PutSecretValueCommand({ SecretId, SecretString }));
+    console.log(done);
+    return 0;
+  }, console.error);
 }

@@ -5,13 +5,13 @@ import { migrate } from '../../migrate/run.ts';
 
 export async function run(args: readonly string[]): Promise<void> {
   const options = parseOptions(args, process.env);
-try {
-  process.exitCode = await migrate(options, (line) => {
-    console.log(line);
-  });
-} catch (error) {
-  // Of what the person who started it can correct, the sentence alone.
-  console.error(error instanceof MigrationError ? error.message : error);
-  process.exitCode = 1;
-}
+  try {
+    process.exitCode = await migrate(options, (line) => {
+      console.log(line);
+    });
+  } catch (error) {
+    // Of what the person who started it can correct, the sentence alone.
+    console.error(error instanceof MigrationError ? error.message : error);
+    process.exitCode = 1;
+  }
 }

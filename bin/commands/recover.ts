@@ -9,19 +9,19 @@ const longestWorkMs = 3_600_000;
 export function run(args: readonly string[]): Promise<void> {
   const options = parseRecover(args, Date.now());
   return runCommand(async () => {
-  await takeEnvironment(options);
-  const { recover } = await import('../../lambdas/recovery/recover.ts');
-  const { restoredTo, isDryRun } = options;
-  const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
-  console.log(
-    `${isDryRun ? 'What would be made' : 'What was made'}: attempts ${made.attempts}, looks at records ${made.followUps}, ` +
-      `looks at lanes ${made.pumps}, schedules ${made.schedules}, deadlines of waits ${made.waits}. ` +
-      `Attempts that stay in their lines: ${made.waiting}.`,
-  );
-  if (made.skippedRuns > 0) {
-    console.error(`Runs that could not be recovered: ${made.skippedRuns}; the errors above name them.`);
-    return 1;
-  }
-  return 0;
-}, console.error);
+    await takeEnvironment(options);
+    const { recover } = await import('../../lambdas/recovery/recover.ts');
+    const { restoredTo, isDryRun } = options;
+    const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
+    console.log(
+      `${isDryRun ? 'What would be made' : 'What was made'}: attempts ${made.attempts}, looks at records ${made.followUps}, ` +
+        `looks at lanes ${made.pumps}, schedules ${made.schedules}, deadlines of waits ${made.waits}. ` +
+        `Attempts that stay in their lines: ${made.waiting}.`,
+    );
+    if (made.skippedRuns > 0) {
+      console.error(`Runs that could not be recovered: ${made.skippedRuns}; the errors above name them.`);
+      return 1;
+    }
+    return 0;
+  }, console.error);
 }

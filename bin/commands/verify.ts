@@ -45,25 +45,25 @@ function regionsOf(asked: readonly string[], { settings }: Deployment): readonly
 export function run(args: readonly string[]): Promise<void> {
   const options = parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) });
   return runCommand(async () => {
-  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
-  const { context, isBefore, isJson, only, waitSeconds } = options;
-  const deployment = readDeployment(context);
-  const asked = {
-    deployment,
-    regions: regionsOf(options.regions, deployment),
-    only,
-    isEmulator: process.env['AWS_ENDPOINT_URL'] !== undefined,
-  };
-  const outcomes = isBefore
-    ? await verifyBefore({ ...asked, open: openAccount })
-    : await verifyAfter({
-        ...asked,
-        waitMs: waitSeconds * 1_000,
-        front: process.env['SVC_VERIFY_FRONT'],
-        signal: interruption(),
-        say: console.error,
-      });
-  console.log(isJson ? jsonOf(outcomes) : tableOf(outcomes));
-  return isGood(outcomes) ? 0 : 1;
-}, console.error);
+    process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+    const { context, isBefore, isJson, only, waitSeconds } = options;
+    const deployment = readDeployment(context);
+    const asked = {
+      deployment,
+      regions: regionsOf(options.regions, deployment),
+      only,
+      isEmulator: process.env['AWS_ENDPOINT_URL'] !== undefined,
+    };
+    const outcomes = isBefore
+      ? await verifyBefore({ ...asked, open: openAccount })
+      : await verifyAfter({
+          ...asked,
+          waitMs: waitSeconds * 1_000,
+          front: process.env['SVC_VERIFY_FRONT'],
+          signal: interruption(),
+          say: console.error,
+        });
+    console.log(isJson ? jsonOf(outcomes) : tableOf(outcomes));
+    return isGood(outcomes) ? 0 : 1;
+  }, console.error);
 }

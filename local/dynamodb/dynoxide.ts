@@ -7,16 +7,11 @@
  * They are not all optional dependencies, of which npm would choose the right one by itself: `npm ci` would fail with a registry
  * that lacks one of them, as some mirrors do.
  */
-import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
-import { delimiter, dirname, join, sep } from 'node:path';
-import { promisify } from 'node:util';
-import * as z from 'zod/mini';
+import { delimiter, dirname, join } from 'node:path';
+import { cacheFolder, fetchInto } from '../../bin/npm.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { jsonOrUndefined } from '../json.ts';
 import { StageError } from '../stage/stageError.ts';
 
 /** The machines that dynoxide is published for, as Node.js names them. */
@@ -47,7 +42,15 @@ export async function findDynoxide(announce: (sentence: string) => void): Promis
     throw new StageError(`There is no DynamoDB for this machine: ${otherwise}`);
   }
   announce(`Fetching the local database, ${packageName} ${version}, this one time.`);
-  await fetchInto(kept);
+  try {
+    await fetchInto(kept, [`${packageName}@${version}`]);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StageError(
+      `The local database, ${packageName} ${version}, could not be fetched (${reason}): ${otherwise}`,
+      { cause: error },
+    );
+  }
   if (isExecutable(keptProgram)) return keptProgram;
   throw new StageError(`The package ${packageName} ${version} has no program ${program}: ${otherwise}`);
 }
@@ -69,73 +72,4 @@ function isExecutable(path: string): boolean {
     // Missing, or not executable: the next candidate is tried.
     return false;
   }
-}
-
-/**
- * Finds the folder for what is fetched: `.cache` in the project's folder, or the user's for an installed package, whose folder npm
- * makes anew for each version. This file may run from its source, or from a bundle somewhere below the folder.
- */
-function cacheFolder(): string {
-  const here = import.meta.dirname;
-  if (here.split(sep).includes('node_modules')) return join(homedir(), '.cache/svc-queue');
-  const above = (folder: string): string =>
-    existsSync(join(folder, 'package-lock.json')) || dirname(folder) === folder
-      ? folder
-      : above(dirname(folder));
-  return join(above(here), '.cache');
-}
-
-/** The time for the download over a slow connection; npm itself gives up on a silent one earlier. */
-const fetchLimitMs = 600_000;
-
-/**
- * Installs the package into a folder, whole or not at all: npm installs elsewhere, and the result is moved.
- *
- * @throws StageError
- */
-async function fetchInto(folder: string): Promise<void> {
-  const draft = `${folder}.${randomUUID()}`;
-  mkdirSync(draft, { recursive: true });
-  try {
-    await npmInstall(draft);
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(draft, folder);
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
-    // Another stage, which started at the same time, has installed it first.
-    if (existsSync(folder)) return;
-    throw new StageError(
-      `The local database, ${packageName} ${version}, could not be fetched (${reasonOf(error)}): ${otherwise}`,
-      { cause: error },
-    );
-  }
-}
-
-async function npmInstall(folder: string): Promise<void> {
-  const [file, ...first] = npmCommand();
-  const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--json'];
-  const args = [...first, 'install', '--prefix', folder, ...options, `${packageName}@${version}`];
-  await promisify(execFile)(file, args, { cwd: folder, timeout: fetchLimitMs, windowsHide: true });
-}
-
-/** Finds npm: the one that runs this script, that of this Node.js, or the one on the PATH. */
-function npmCommand(): readonly [file: string, ...args: string[]] {
-  const node = dirname(process.execPath);
-  const scripts = [
-    join(dirname(process.env['npm_execpath'] ?? ''), 'npm-cli.js'),
-    join(node, 'node_modules/npm/bin/npm-cli.js'),
-    join(node, '../lib/node_modules/npm/bin/npm-cli.js'),
-  ];
-  const script = scripts.find((path) => existsSync(path));
-  return script === undefined ? ['npm'] : [process.execPath, script];
-}
-
-const npmFailure = z.object({ stdout: z.string() });
-const npmReport = z.object({ error: z.object({ summary: z.string() }) });
-
-/** Reads the summary of npm's error, which it prints as an object with `--json`. */
-function reasonOf(error: unknown): string {
-  const { stdout = '' } = npmFailure.safeParse(error).data ?? {};
-  const { summary } = npmReport.safeParse(jsonOrUndefined(stdout)).data?.error ?? {};
-  return (summary ?? String(error)).split('\n')[0] ?? '';
 }

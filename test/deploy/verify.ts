@@ -50,7 +50,7 @@ interface Verifier {
 }
 
 /**
- * Runs `npm run verify`.
+ * Runs `svc-queue verify`.
  *
  * @param signal ends it so, once it has made what it needs
  */
@@ -63,7 +63,7 @@ function verify(
   return new Promise((done, failed) => {
     const child = spawn(
       process.execPath,
-      ['--import', 'tsx', 'bin/verify.ts', '--json', ...context, ...args],
+      ['--import', 'tsx', 'bin/svcQueue.ts', 'verify', '--json', ...context, ...args],
       {
         cwd: root,
         env: { ...process.env, ...cdk.env, CLIENT_PATIENCE: '10', SVC_VERIFY_FRONT: front },

@@ -8,7 +8,7 @@ import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** `npm run migrate`, from one account to another, and from APIs that misbehave. */
+/** `svc-queue migrate`, from one account to another, and from APIs that misbehave. */
 
 // The command is the same whatever is behind the APIs.
 const here = describe.runIf(service.target === 'local');
@@ -121,7 +121,7 @@ const everything = [
   ...['all', 'plain', 'long', 'stopped', 'to-group'].map((id) => `/v2/schedules/${id}`),
 ];
 
-here('npm run migrate', () => {
+here('svc-queue migrate', () => {
   it('says what it would do, and changes nothing', async () => {
     await fill();
     const ran = await run();

@@ -7,12 +7,8 @@ export const root = resolve(import.meta.dirname, '../..');
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The file of the bundled local stage. */
+    /** The file of the bundled command, which starts the local stage unless it is told another thing. */
     bundledStage: string;
-    /** The file of the bundled command that changes the master secret. */
-    bundledMasterSecret: string;
-    /** The file of the bundled command that migrates. */
-    bundledMigrate: string;
   }
 }
 
@@ -23,8 +19,8 @@ export const bundling = {
   platform: 'node',
   target: 'node20',
   format: 'esm',
-  // The stage builds the console with it.
-  external: ['esbuild'],
+  // The stage builds the console with esbuild; what deploys needs the rest.
+  external: ['esbuild', 'aws-cdk-lib', 'constructs'],
   mainFields: ['module', 'main'],
   outExtension: { '.js': '.mjs' },
   // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
@@ -39,17 +35,15 @@ const folderOf = (project: TestProject): string =>
 
 export const bundleOf = (project: TestProject): string => join(folderOf(project), 'stage.mjs');
 
-/** Bundles the commands once for all tests of a project: they start in a third of the time that their source takes. */
+/** Bundles the command once for all tests of a project: it starts in a third of the time that its source takes. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = folderOf(project);
   await build({
     absWorkingDir: root,
-    entryPoints: { stage: 'bin/local.ts', masterSecret: 'bin/masterSecret.ts', migrate: 'bin/migrate.ts' },
+    entryPoints: { stage: 'bin/svcQueue.ts' },
     outdir: folder,
     ...bundling,
   });
   project.provide('bundledStage', bundleOf(project));
-  project.provide('bundledMasterSecret', join(folder, 'masterSecret.mjs'));
-  project.provide('bundledMigrate', join(folder, 'migrate.mjs'));
   return () => rm(folder, { recursive: true, force: true });
 }

@@ -10,12 +10,12 @@ export interface Ran {
   readonly output: string;
 }
 
-/** Runs `npm run migrate` with these arguments, in a folder without a local stage. */
+/** Runs `svc-queue migrate` with these arguments, in a folder without a local stage. */
 export async function migrate(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ran> {
-  const child = spawn(process.execPath, [inject('bundledMigrate'), ...args], {
+  const child = spawn(process.execPath, [inject('bundledStage'), 'migrate', ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

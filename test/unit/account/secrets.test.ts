@@ -125,9 +125,9 @@ describe('the master secret', () => {
   );
 });
 
-describe('npm run master-secret', () => {
+describe('svc-queue master-secret', () => {
   const command = (...args: string[]) =>
-    promisify(execFile)(process.execPath, [inject('bundledMasterSecret'), ...args], {
+    promisify(execFile)(process.execPath, [inject('bundledStage'), 'master-secret', ...args], {
       env: {
         ...process.env,
         AWS_ENDPOINT_URL_SECRETS_MANAGER: standIns().urls.secrets,

@@ -57,7 +57,7 @@ describe('the options of recover', () => {
   it('are shown when asked for', () => {
     const parsers = [parseMasterSecretCommand, parseDrain, (args: string[]) => parseRecover(args, now)];
     for (const parse of parsers) {
-      expect(() => parse(['--help'])).toThrow(/^Usage: npm run/);
+      expect(() => parse(['--help'])).toThrow(/^Usage: svc-queue /);
       expect(() => parse(['--help'])).toThrow(expect.objectContaining({ exitStatus: 0 }));
     }
   });

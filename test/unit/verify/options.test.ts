@@ -49,7 +49,7 @@ describe('the options of verify', () => {
   });
 
   it('are shown when asked for, with examples and the names of the checks', () => {
-    expect(() => parse('--help')).toThrow(/^Usage: npm run verify/);
+    expect(() => parse('--help')).toThrow(/^Usage: svc-queue verify/);
     expect(() => parse('--help')).toThrow(/Examples:[^]*-- --before[^]*Checks after: delivery, queue\./);
   });
 

@@ -1,4 +1,4 @@
-/** The receiver of `npm run verify`: what it answers, and what it writes down. */
+/** The receiver of `svc-queue verify`: what it answers, and what it writes down. */
 import { buffer } from 'node:stream/consumers';
 import { runInNewContext } from 'node:vm';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';

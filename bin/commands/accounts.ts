@@ -1,0 +1,14 @@
+/** `svc-queue accounts`: the accounts of a deployment, or of the local stage. */
+import { parseAccounts } from '../../operate/accounts.ts';
+import { findManagementApi } from '../../operate/managementApi.ts';
+import { runCommand } from '../../operate/runCommand.ts';
+
+export function run(args: readonly string[]): Promise<void> {
+  const { act, isJson, ...deployment } = parseAccounts(args);
+  return runCommand(async () => {
+    const api = await findManagementApi(deployment);
+    const { json, text } = await act(api);
+    console.log(isJson ? JSON.stringify(json, undefined, 2) : text);
+    return 0;
+  }, console.error);
+}

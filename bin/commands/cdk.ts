@@ -1,0 +1,160 @@
+/** `svc-queue bootstrap`, `deploy`, `diff` and `destroy`: the CDK's commands with the app of the service, without a clone. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Option } from '@commander-js/extra-typings';
+import * as z from 'zod';
+import { runCommand } from '../../operate/runCommand.ts';
+import { stages } from '../../lib/presets.ts';
+import { hasCdk, runBesideCdk, runCdk } from '../cdk.ts';
+import { command, Ending, oneMore, parse, region, setting, textLike } from '../commandLine.ts';
+
+type Name = 'bootstrap' | 'deploy' | 'diff' | 'destroy';
+
+const abouts: Readonly<Record<Name, string>> = {
+  bootstrap:
+    'Prepares the AWS account for deployments to the regions of the settings: once for each account and region.',
+  deploy: 'Deploys the service to AWS, or a change of its settings, or a newer version.',
+  diff: 'Shows what a deployment would change.',
+  destroy: 'Deletes the stacks of a deployment. With the setting retain, which is the default, data stays.',
+};
+
+const examples: Readonly<Record<Name, string>> = {
+  bootstrap: '  svc-queue bootstrap --region eu-central-1',
+  deploy: `  svc-queue deploy                              to eu-central-1 and us-east-1
+  svc-queue deploy --region eu-central-1 -c monitoring=false
+  svc-queue deploy --stage dev --region us-east-1 --yes
+  svc-queue deploy --stack Svc-Management -- --verbose`,
+  diff: '  svc-queue diff --region eu-central-1 --fail',
+  destroy: '  svc-queue destroy --region eu-central-1',
+};
+
+const notes = `
+Settings also come from "context" in the cdk.json of this folder, where a flag goes before: put there what the next deployment
+shall have, too. Credentials and their region are those of the AWS CLI: AWS_PROFILE, AWS_ACCESS_KEY_ID.`;
+
+interface CdkCommand {
+  readonly name: Name;
+  /** For the CDK's CLI, before those that say where the app is. */
+  readonly args: readonly string[];
+  readonly isJson: boolean;
+}
+
+/** The arguments of the CDK's CLI for a flag that may be repeated. */
+const each = (flag: string, values: readonly string[]): readonly string[] =>
+  values.flatMap((value) => [flag, value]);
+
+/** The commands that a flag is for. */
+const flagsOf: Readonly<Record<'stack' | 'yes' | 'fail' | 'json', readonly Name[]>> = {
+  stack: ['deploy', 'diff', 'destroy'],
+  yes: ['deploy', 'destroy'],
+  fail: ['diff'],
+  json: ['deploy'],
+};
+
+/** @throws Ending */
+export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
+  const name = z.enum(['bootstrap', 'deploy', 'diff', 'destroy']).parse(given);
+  const flag = <O extends Pick<Option, 'hideHelp'>>(which: keyof typeof flagsOf, option: O): O => {
+    option.hideHelp(!flagsOf[which].includes(name));
+    return option;
+  };
+  const read = parse(
+    command(name, abouts[name])
+      .argument('[flags...]', 'after --: further flags of the CDK’s command')
+      .option(
+        '--region <region>',
+        'a region of the deployment; repeatable, the first gets the management API',
+        oneMore(region),
+      )
+      .option('--name <name>', 'of the deployment: Svc by default', textLike(/./, 'the name of a deployment'))
+      .option(
+        '--stage <stage>',
+        `settings for a purpose: ${stages.join(', ')}`,
+        textLike(new RegExp(`^(${stages.join('|')})$`), stages.join(' or ')),
+      )
+      .option('-c, --context <name=value>', 'any setting; repeatable', setting)
+      .addOption(
+        flag('stack', new Option('--stack <pattern>', 'only these stacks; repeatable')).argParser(
+          oneMore(String),
+        ),
+      )
+      .addOption(flag('yes', new Option('--yes', 'do not ask before rights are widened, or stacks deleted')))
+      .addOption(flag('fail', new Option('--fail', 'exit with 1 where there are differences')))
+      .addOption(flag('json', new Option('--json', 'print what the stacks put out, as JSON')))
+      .addHelpText('after', `\nExamples:\n${examples[name]}\n${notes}`),
+    args,
+  );
+  const { region: regions = [], name: deployment, stage, context = {}, stack = [], ...flags } = read.opts();
+  for (const [which, commands] of Object.entries(flagsOf))
+    if (which in read.opts() && !commands.includes(name))
+      throw new Ending(`The flag --${which} is for ${commands.join(' and ')}; --help lists the flags.`, 2);
+  const settings = {
+    ...context,
+    ...(regions.length > 0 && { regions: regions.join(',') }),
+    ...(deployment !== undefined && { name: deployment }),
+    ...(stage !== undefined && { stage }),
+  };
+  const { yes = false, fail = false, json: isJson = false } = flags;
+  const all = {
+    bootstrap: [],
+    deploy: [
+      ...(stack.length > 0 ? ['--exclusively', ...stack] : ['--all']),
+      ...(yes ? ['--require-approval', 'never'] : []),
+    ],
+    diff: [...stack, ...(stack.length > 0 ? ['--exclusively'] : []), ...(fail ? ['--fail'] : [])],
+    destroy: [...(stack.length > 0 ? ['--exclusively', ...stack] : ['--all']), ...(yes ? ['--force'] : [])],
+  } satisfies Record<Name, readonly string[]>;
+  return {
+    name,
+    args: [
+      name,
+      ...all[name],
+      ...each(
+        '--context',
+        Object.entries(settings).map(([key, value]) => `${key}=${value}`),
+      ),
+      ...read.processedArgs[0],
+    ],
+    isJson,
+  };
+}
+
+const outputs = z.record(z.string(), z.record(z.string(), z.string()));
+
+/** What a person needs of the stacks' outputs, and the next commands. */
+function* summaryOf(put: z.output<typeof outputs>): Generator<string> {
+  yield '';
+  for (const [stack, { Url, PublishUrl, ManagementUrl }] of Object.entries(put)) {
+    if (Url !== undefined) yield `API ${/-(.+)-Service$/.exec(stack)?.[1] ?? ''}: ${Url}`;
+    if (PublishUrl !== undefined) yield `Publish URL: ${PublishUrl}`;
+    if (ManagementUrl !== undefined) yield `Management API: ${ManagementUrl}`;
+  }
+  yield 'Next: svc-queue accounts create <e-mail address> type=paid; svc-queue verify';
+}
+
+function readOutputs(folder: string): z.output<typeof outputs> {
+  const file = join(folder, 'outputs.json');
+  return existsSync(file) ? outputs.parse(JSON.parse(readFileSync(file, 'utf8'))) : {};
+}
+
+/** @param args the first is the name of the command */
+export function run(args: readonly string[]): Promise<void> {
+  const asked = parseCdk(args);
+  return runCommand(async () => {
+    if (!hasCdk()) return runBesideCdk();
+    const { name, isJson } = asked;
+    const outputsFile = (folder: string): readonly string[] =>
+      name === 'deploy' ? ['--outputs-file', join(folder, 'outputs.json')] : [];
+    return runCdk(
+      (folder) => [...asked.args, ...outputsFile(folder)],
+      (status, folder) => {
+        if (status !== 0 || name !== 'deploy') return status;
+        const put = readOutputs(folder);
+        if (isJson) console.log(JSON.stringify(put, undefined, 2));
+        else for (const line of summaryOf(put)) console.log(line);
+        return 0;
+      },
+      isJson ? 'stderr' : 'inherit',
+    );
+  }, console.error);
+}

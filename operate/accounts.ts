@@ -1,0 +1,207 @@
+/** `svc-queue accounts`: what an operator does with accounts, by the management API. */
+import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
+import * as z from 'zod';
+import { Ending, command, parse, region, textLike } from '../bin/commandLine.ts';
+import { callManagementApi, type Call, type ManagementApi } from './managementApi.ts';
+
+/** What is shown of an account. The record has more: `--json` shows all of it. */
+const account = z.looseObject({
+  id: z.string(),
+  customer_id: z.string().optional(),
+  type: z.string(),
+  region: z.string(),
+  state: z.string(),
+  token: z.string(),
+  read_only_token: z.string(),
+});
+type Account = z.output<typeof account>;
+
+export interface AccountsCommand {
+  readonly name: string | undefined;
+  readonly region: string | undefined;
+  readonly isJson: boolean;
+  readonly act: (api: ManagementApi) => Promise<Shown>;
+}
+
+interface Shown {
+  /** All of the answer. */
+  readonly json: unknown;
+  readonly text: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads one more field of an account, `name=value`, where the value is JSON or a text. */
+function field(text: string, all: Fields = {}): Fields {
+  const [, name, value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined)
+    throw new InvalidArgumentError(
+      'Allowed is name=value, such as max_requests_per_day=5000 or circuit=null.',
+    );
+  return { ...all, [name]: jsonOrText(value) };
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A table of texts, whose columns are as wide as their widest text. */
+function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+const lineOf = ({ id, customer_id = '', type, region: where, state }: Account): readonly string[] => [
+  id,
+  customer_id,
+  type,
+  where,
+  state,
+];
+
+/** An account with its tokens, as lines that a shell can read. */
+const describe = (one: Account): string =>
+  [
+    ...Object.entries(one)
+      .filter(([name]) => !['token', 'read_only_token'].includes(name))
+      .map(([name, value]) => `# ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`),
+    `SVC_TOKEN=${one.token}`,
+    `SVC_READ_ONLY_TOKEN=${one.read_only_token}`,
+  ].join('\n');
+
+async function show(api: ManagementApi, call: Call): Promise<Shown> {
+  const { body } = await callManagementApi(api, call);
+  return { json: body, text: describe(account.parse(body)) };
+}
+
+async function list(api: ManagementApi): Promise<Shown> {
+  const all: unknown[] = [];
+  for (let path: string | undefined = 'users'; path !== undefined;) {
+    const page: Awaited<ReturnType<typeof callManagementApi>> = await callManagementApi(api, { path });
+    all.push(...z.array(z.unknown()).parse(page.body));
+    path = page.next;
+  }
+  const rows = z.array(account).parse(all).map(lineOf);
+  return { json: all, text: tableOf([['ID', 'CUSTOMER', 'TYPE', 'REGION', 'STATE'], ...rows]) };
+}
+
+const point = z.object({ x: z.string(), y: z.number() });
+const stats = z.object({
+  daily_requests: z.array(point),
+  daily_messages: z.array(point),
+  daily_calls: z.array(point),
+  daily_billings: z.array(point),
+});
+
+async function showStats(api: ManagementApi, id: string): Promise<Shown> {
+  const { body } = await callManagementApi(api, { path: `stats/${id}` });
+  const { daily_requests, daily_messages, daily_calls, daily_billings } = stats.parse(body);
+  const rows = daily_requests.map(({ x, y }, day) => [
+    x.slice(0, 10),
+    y.toString(),
+    (daily_messages[day]?.y ?? 0).toString(),
+    (daily_calls[day]?.y ?? 0).toString(),
+    (daily_billings[day]?.y ?? 0).toString(),
+  ]);
+  return { json: body, text: tableOf([['DAY', 'REQUESTS', 'MESSAGES', 'CALLS', 'DOLLARS'], ...rows]) };
+}
+
+const actionNames = [
+  'list',
+  'show',
+  'create',
+  'change',
+  'suspend',
+  'resume',
+  'rotate',
+  'stats',
+  'delete',
+] as const;
+
+interface Action {
+  readonly needs: 'nothing' | 'id' | 'customer';
+  readonly run: (api: ManagementApi, of: { readonly of: string; readonly fields: Fields }) => Promise<Shown>;
+}
+
+/** What can be done, with what it needs. */
+const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
+  list: { needs: 'nothing', run: (api) => list(api) },
+  show: { needs: 'id', run: (api, { of }) => show(api, { path: `users/${of}` }) },
+  create: {
+    needs: 'customer',
+    run: (api, { of, fields }) =>
+      show(api, {
+        method: 'POST',
+        path: 'users',
+        body: { ...(of !== '' && { customer_id: of }), ...fields },
+      }),
+  },
+  change: { needs: 'id', run: (api, { of, fields }) => patch(api, of, fields) },
+  suspend: { needs: 'id', run: (api, { of }) => patch(api, of, { active: false }) },
+  resume: { needs: 'id', run: (api, { of }) => patch(api, of, { active: true }) },
+  rotate: {
+    needs: 'id',
+    run: (api, { of }) => show(api, { method: 'POST', path: `rotate-token/${of}` }),
+  },
+  stats: { needs: 'id', run: (api, { of }) => showStats(api, of) },
+  delete: { needs: 'id', run: (api, { of }) => show(api, { method: 'DELETE', path: `users/${of}` }) },
+};
+
+const patch = (api: ManagementApi, id: string, body: Fields): Promise<Shown> =>
+  show(api, { method: 'PATCH', path: `users/${id}`, body });
+
+const about = 'Lists, makes, changes, suspends and deletes accounts, by the management API.';
+
+const examples = `
+Examples:
+  svc-queue accounts                                        all accounts
+  svc-queue accounts create ops@acme.example type=paid      a new one, with its tokens
+  svc-queue accounts show <id>                              one, with its tokens
+  svc-queue accounts change <id> max_requests_per_day=5000 budget=20
+  svc-queue accounts suspend <id>                           its tokens are refused, its messages are held
+  svc-queue accounts rotate <id>                            new tokens; the old ones end at once
+  svc-queue accounts --name SvcDev --region us-east-1 --json
+
+Without --name and --region the API is that of SVC_MANAGEMENT_URL, SVC_MANAGEMENT_USER and SVC_MANAGEMENT_PASSWORD; without
+these, that of the local stage of this folder; without one, that of the deployment Svc in eu-central-1.
+The fields of an account are in docs/limits.md. Their values are JSON or texts.`;
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** @throws Ending */
+export function parseAccounts(args: readonly string[]): AccountsCommand {
+  const read = parse(
+    command('accounts', about)
+      .addArgument(new Argument('[action]').choices(actionNames).default('list' as const))
+      .argument('[account]', 'its id; the customer, an e-mail address or a team, of a new one', '')
+      .argument('[fields...]', 'name=value, for create and change', field, {})
+      .option('--name <name>', 'of the deployment', textLike(/./, 'the name of a deployment'))
+      .option('--region <region>', 'its first region', region)
+      .option('--yes', 'delete without a question: it cannot be undone')
+      .option('--json', 'print JSON')
+      .addHelpText('after', examples),
+    args,
+  );
+  const [action, of, fields] = read.processedArgs;
+  const { yes = false, json: isJson = false, name, region: where } = read.opts();
+  const { needs, run } = actions[action];
+  if (needs === 'id' && !uuid.test(of))
+    throw new Ending(`The account is '${of}'; allowed for ${action} is the id of an account, a UUID.`, 2);
+  if (needs === 'nothing' && of !== '') throw new Ending(`${action} takes no account.`, 2);
+  if (!['create', 'change'].includes(action) && Object.keys(fields).length > 0)
+    throw new Ending(`${action} takes no fields.`, 2);
+  if (action === 'delete' && !yes)
+    throw new Ending(`Deleting cannot be undone: svc-queue accounts delete ${of} --yes`, 2);
+  return { name, region: where, isJson, act: (api) => run(api, { of, fields }) };
+}

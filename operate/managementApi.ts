@@ -1,0 +1,159 @@
+/** The management API for the operator's commands: where it is, and calls of it. */
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import {
+  GetSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod';
+import { clientOptions } from '../lambdas/aws/clientOptions.ts';
+import type { Deployment } from './environment.ts';
+import { OperateError } from './operateError.ts';
+
+const credentials = z.object({ username: z.string(), password: z.string() });
+
+export interface ManagementApi extends z.output<typeof credentials> {
+  readonly url: string;
+}
+
+/** What the local stage prints, and writes to its folder. */
+const variables = z.object({
+  SVC_MANAGEMENT_URL: z.url(),
+  SVC_MANAGEMENT_USER: z.string().min(1),
+  SVC_MANAGEMENT_PASSWORD: z.string().min(1),
+});
+
+function fromVariables(environment: Readonly<Record<string, string | undefined>>): ManagementApi | undefined {
+  const {
+    SVC_MANAGEMENT_URL: url,
+    SVC_MANAGEMENT_USER: username,
+    SVC_MANAGEMENT_PASSWORD: password,
+  } = variables.safeParse({ SVC_MANAGEMENT_USER: 'admin', ...environment }).data ?? {};
+  return url === undefined || username === undefined || password === undefined
+    ? undefined
+    : { url, username, password };
+}
+
+/** The SDK's warning about old Node versions is not for operators. */
+function secretsIn(region: string): SecretsManagerClient {
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+  return new SecretsManagerClient({ ...clientOptions('quick'), region });
+}
+
+/**
+ * Reads the secret with the operator's login of a deployment.
+ *
+ * @param deployment with its first region
+ * @throws OperateError when there is none
+ */
+export async function readLogin({ name, region }: Deployment) {
+  const client = secretsIn(region);
+  const id = `${name}/management`;
+  try {
+    const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId: id }));
+    return { client, id, login: credentials.parse(JSON.parse(SecretString)) };
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    throw new OperateError(
+      `There is no secret ${id} in ${region}: is the deployment called ${name} (--name), and is this its first region (--region)?`,
+    );
+  }
+}
+
+async function fromDeployment(deployment: Deployment): Promise<ManagementApi> {
+  const { name, region } = deployment;
+  const { login } = await readLogin(deployment);
+  const client = new CloudFormationClient({ ...clientOptions('quick'), region });
+  const { Stacks: [stack] = [] } = await client.send(
+    new DescribeStacksCommand({ StackName: `${name}-Management` }),
+  );
+  const url = stack?.Outputs?.find(({ OutputKey }) => OutputKey === 'ManagementUrl')?.OutputValue;
+  if (url === undefined)
+    throw new OperateError(`The stack ${name}-Management in ${region} has no ManagementUrl.`);
+  return { url, ...login };
+}
+
+interface Asked {
+  readonly name: string | undefined;
+  readonly region: string | undefined;
+}
+
+/**
+ * Finds the management API: of the deployment that is named; otherwise that of the variables `SVC_MANAGEMENT_URL`,
+ * `SVC_MANAGEMENT_USER` and `SVC_MANAGEMENT_PASSWORD`; otherwise that of the local stage of this folder; otherwise that of the
+ * deployment `Svc` in eu-central-1.
+ *
+ * @throws OperateError when there is none
+ */
+export async function findManagementApi({ name, region }: Asked): Promise<ManagementApi> {
+  const deployment = { name: name ?? 'Svc', region: region ?? 'eu-central-1' };
+  if (name !== undefined || region !== undefined) return fromDeployment(deployment);
+  const given = fromVariables(process.env);
+  if (given !== undefined) return given;
+  const file = '.svc/env';
+  const local = existsSync(file) ? fromVariables(parseEnv(readFileSync(file, 'utf8'))) : undefined;
+  return local ?? fromDeployment(deployment);
+}
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below `/v2/svc/`. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+const refusal = z.object({ error: z.string() });
+
+/** The longest time for an answer, ms: a gateway waits for 29 s. */
+const limitMs = 60_000;
+
+/**
+ * Calls the management API.
+ *
+ * @returns the answer's body, and the path of the next page where there is one
+ * @throws OperateError with the API's sentence for what it refuses
+ */
+export async function callManagementApi(
+  { url, username, password }: ManagementApi,
+  { method = 'GET', path, body }: Call,
+): Promise<{ readonly body: unknown; readonly next: string | undefined }> {
+  const address = new URL(`v2/svc/${path}`, url.endsWith('/') ? url : `${url}/`);
+  const response = await send(address, {
+    method,
+    headers: {
+      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(limitMs),
+  });
+  const text = await response.text();
+  if (!response.ok) {
+    const sentence = refusalIn(text) ?? text.slice(0, 300);
+    throw new OperateError(`${address.origin} answered ${response.status.toString()}: ${sentence}`);
+  }
+  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  const query = /^<(\?[^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+  return { body: json, next: query === undefined ? undefined : `${path.split('?')[0] ?? ''}${query}` };
+}
+
+async function send(address: URL, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, request);
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new OperateError(`${address.origin} does not answer: ${reason}`);
+  }
+}
+
+function refusalIn(text: string): string | undefined {
+  try {
+    return refusal.safeParse(JSON.parse(text)).data?.error;
+  } catch {
+    // Not the service's own answer: its text is shown.
+    return undefined;
+  }
+}
