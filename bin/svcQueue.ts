@@ -38,6 +38,11 @@ const commands: Readonly<Record<string, Listed>> = {
     load: () => import('./commands/cdk.ts'),
     first: ['diff'],
   },
+  drift: {
+    about: 'show what somebody changed by hand',
+    load: () => import('./commands/cdk.ts'),
+    first: ['drift'],
+  },
   destroy: {
     about: 'delete a deployment; its data stays with the setting retain',
     load: () => import('./commands/cdk.ts'),

@@ -1,4 +1,4 @@
-/** The arguments of `npm run migrate`, with their defaults. */
+/** The arguments of `npx svc-queue migrate`, with their defaults. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';

@@ -1,4 +1,4 @@
-/** `npm run drain`: stops all accounts of a region, and waits until it is empty. */
+/** `svc-queue drain`: stops all accounts of a region, and waits until it is empty. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { secondMs } from '../lambdas/shared/clock.ts';
 import type { Left } from '../lambdas/recovery/drain.ts';

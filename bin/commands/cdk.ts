@@ -1,4 +1,4 @@
-/** `svc-queue bootstrap`, `deploy`, `diff` and `destroy`: the CDK's commands with the app of the service, without a clone. */
+/** `svc-queue bootstrap`, `deploy`, `diff`, `drift` and `destroy`: the CDK's commands with the app of the service, without a clone. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
@@ -8,13 +8,16 @@ import { stages } from '../../lib/presets.ts';
 import { hasCdk, runBesideCdk, runCdk } from '../cdk.ts';
 import { command, Ending, oneMore, parse, region, setting, textLike } from '../commandLine.ts';
 
-type Name = 'bootstrap' | 'deploy' | 'diff' | 'destroy';
+export const names = ['bootstrap', 'deploy', 'diff', 'drift', 'destroy'] as const;
+type Name = (typeof names)[number];
 
 const abouts: Readonly<Record<Name, string>> = {
   bootstrap:
     'Prepares the AWS account for deployments to the regions of the settings: once for each account and region.',
   deploy: 'Deploys the service to AWS, or a change of its settings, or a newer version.',
   diff: 'Shows what a deployment would change.',
+  drift:
+    'Shows what somebody changed by hand. `deploy -- --revert-drift` brings the deployment back to its templates.',
   destroy: 'Deletes the stacks of a deployment. With the setting retain, which is the default, data stays.',
 };
 
@@ -25,6 +28,7 @@ const examples: Readonly<Record<Name, string>> = {
   svc-queue deploy --stage dev --region us-east-1 --yes
   svc-queue deploy --stack Svc-Management -- --verbose`,
   diff: '  svc-queue diff --region eu-central-1 --fail',
+  drift: '  svc-queue drift --fail',
   destroy: '  svc-queue destroy --region eu-central-1',
 };
 
@@ -45,15 +49,15 @@ const each = (flag: string, values: readonly string[]): readonly string[] =>
 
 /** The commands that a flag is for. */
 const flagsOf: Readonly<Record<'stack' | 'yes' | 'fail' | 'json', readonly Name[]>> = {
-  stack: ['deploy', 'diff', 'destroy'],
+  stack: ['deploy', 'diff', 'drift', 'destroy'],
   yes: ['deploy', 'destroy'],
-  fail: ['diff'],
+  fail: ['diff', 'drift'],
   json: ['deploy'],
 };
 
 /** @throws Ending */
 export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
-  const name = z.enum(['bootstrap', 'deploy', 'diff', 'destroy']).parse(given);
+  const name = z.enum(names).parse(given);
   const flag = <O extends Pick<Option, 'hideHelp'>>(which: keyof typeof flagsOf, option: O): O => {
     option.hideHelp(!flagsOf[which].includes(name));
     return option;
@@ -88,6 +92,9 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
   for (const [which, commands] of Object.entries(flagsOf))
     if (which in read.opts() && !commands.includes(name))
       throw new Ending(`The flag --${which} is for ${commands.join(' and ')}; --help lists the flags.`, 2);
+  const [further = []] = read.processedArgs;
+  if (further[0]?.startsWith('-') === false)
+    throw new Ending(`There is no argument '${further[0]}': stacks are named with --stack.`, 2);
   const settings = {
     ...context,
     ...(regions.length > 0 && { regions: regions.join(',') }),
@@ -102,6 +109,7 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
       ...(yes ? ['--require-approval', 'never'] : []),
     ],
     diff: [...stack, ...(stack.length > 0 ? ['--exclusively'] : []), ...(fail ? ['--fail'] : [])],
+    drift: [...stack, ...(fail ? ['--fail'] : [])],
     destroy: [...(stack.length > 0 ? ['--exclusively', ...stack] : ['--all']), ...(yes ? ['--force'] : [])],
   } satisfies Record<Name, readonly string[]>;
   return {
@@ -113,7 +121,7 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
         '--context',
         Object.entries(settings).map(([key, value]) => `${key}=${value}`),
       ),
-      ...read.processedArgs[0],
+      ...further,
     ],
     isJson,
   };

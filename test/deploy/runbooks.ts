@@ -18,7 +18,6 @@ import type { Running } from './withEmulator.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const home = 'eu-central-1';
-const newPassword = 'a password of the test';
 
 /** Commands that are not run, by how they begin, each with the reason. `npm test` checks their arguments. */
 const notRun: Readonly<Record<string, string>> = {
@@ -27,9 +26,7 @@ const notRun: Readonly<Record<string, string>> = {
   'aws logs get-query-results': 'It reads the result of a saved query.',
   'aws secretsmanager remove-regions-from-replication':
     'The emulator cannot end the replication of a secret.',
-  'git ': 'It changes the clone.',
-  'npm ci': 'It installs the packages of another release.',
-  'npm run verify': '`npm run test:verify` runs it on an emulator, and after sabotages.',
+  'npx svc-queue verify': '`npm run test:verify` runs it on an emulator, and after sabotages.',
 };
 
 /** Makes a program that leaves out what is not run, and notes that it did. */
@@ -51,8 +48,12 @@ const programs = (aws: string): Readonly<Record<string, string>> => ({
   // Its requests to SQS go to a host of their own, unless the endpoint is an argument.
   aws: standIn('aws', `exec ${aws} --endpoint-url "$AWS_ENDPOINT_URL" "$@"`),
   // `drain --once` ends with status 1 while something is left, as the document says.
-  npm: standIn('npm', '[[ "$*" == *" --once" ]] || exec npm "$@"; npm "$@" || [[ $? == 1 ]]'),
-  git: standIn('git', 'exit 1'),
+  npx: standIn(
+    'npx',
+    `shift; run() { node --import tsx bin/svcQueue.ts "$@"; }
+[[ "$*" == *" --once" ]] || { run "$@"; exit; }
+run "$@" || [[ $? == 1 ]]`,
+  ),
   curl: standIn('curl', 'exec curl --fail-with-body --silent --show-error "$@"'),
 });
 
@@ -63,17 +64,7 @@ function makeClone(folder: string): void {
   for (const name of [...shared, 'package.json', 'tsconfig.json'])
     symlinkSync(join(root, name), join(folder, name));
   cpSync(join(root, 'cdk.json'), join(folder, 'cdk.json'));
-  addSettings(folder, { app: 'bash synthesize.sh' });
-  writeFileSync(join(folder, 'synthesize.sh'), synthesize);
 }
-
-/** Synthesizes once for the same settings: that takes as long as all that the emulator does of a deployment. */
-const synthesize = `set -e
-made=$HOME/assemblies/$(cat cdk.json | sha1sum | cut -c1-40)
-[[ -e $made/manifest.json ]] || CDK_OUTDIR=$made node --import tsx bin/svc.ts
-mkdir -p "$CDK_OUTDIR"
-cp -r "$made"/. "$CDK_OUTDIR"
-`;
 
 const configShape = z.looseObject({ context: z.record(z.string(), z.unknown()).default({}) });
 const readConfig = (folder: string) =>
@@ -213,8 +204,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
     ['account id', account],
     ['ManagementUrl', managing.url],
     ['Url', messaging.url],
-    ['at least 16 characters', newPassword],
-    ['the release before', 'HEAD'],
+    ['the release before', 'latest'],
   ]);
   const filledIn = (text: string): string =>
     text.replaceAll(/<([A-Za-z][\w -]*)>/g, (_all, place: string) => {
@@ -229,7 +219,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
       /\$ID\b/,
       // The document has replaced the master secret by then, and with it the token.
       `until message=$(curl -X POST "$SVC_URL/v2/publish/https://example.com/" -H "Authorization: Bearer $SVC_TOKEN" -H 'Svc-Delay: 1d' -d 1)
-       do sleep 5; SVC_TOKEN=$(curl -u 'admin:${newPassword}' "$SVC_MANAGEMENT_URL/v2/svc/users/$account" | field token); done
+       do sleep 5; SVC_TOKEN=$(curl -u "$SVC_MANAGEMENT_USER:$SVC_MANAGEMENT_PASSWORD" "$SVC_MANAGEMENT_URL/v2/svc/users/$account" | field token); done
        ID=$(echo "$message" | field messageId)`,
     ],
     [/restore-secret/, 'aws secretsmanager delete-secret --secret-id Svc/master'],
@@ -270,10 +260,10 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
       for (const [, commands] of before.filter(([pattern]) => pattern.test(text))) await shell.run(commands);
       const output = await shell.run(filledIn(text));
       say(`${at} is good`);
-      if (/npm run deploy/.test(text)) await afterDeployment();
-      const made = /^\{.*"token".*\}$/m.exec(output);
+      if (/svc-queue(@\S+)? deploy/.test(text)) await afterDeployment();
+      const made = /^# id: (?<id>\S+)$.*^SVC_TOKEN=(?<token>\S+)$/ms.exec(output);
       if (made !== null) {
-        const { id, token } = accountShape.parse(JSON.parse(made[0]));
+        const { id, token } = accountShape.parse(made.groups);
         places.set('id', id).set('token', token);
         await shell.run(`account=${id}`);
       }

@@ -85,6 +85,7 @@ describe('the archive', () => {
       'dist/licences.txt',
       'dist/types',
       'docs',
+      'operate',
       'package.json',
     ]);
   });

@@ -4,7 +4,7 @@ import { expectThat } from '../check.ts';
 import { anything, type Client } from './api.ts';
 
 /** Tells the accounts of this command from those of customers. */
-const customer = 'npm run verify';
+const customer = 'svc-queue verify';
 
 const account = z.object({
   id: z.string(),

@@ -1,4 +1,4 @@
-/** `npm run verify`: uses a deployment as its clients do, and takes away all that it made for that. */
+/** `svc-queue verify`: uses a deployment as its clients do, and takes away all that it made for that. */
 import { resourcesOf } from '../../operate/stackResources.ts';
 import { type Check, type Outcome, runCheck } from '../check.ts';
 import { clientsIn } from '../clients.ts';

@@ -84,7 +84,7 @@ export const apiChecks: readonly Check<After>[] = [
     name: 'answers',
     shows: 'refusals have their status, an error as JSON, and WWW-Authenticate or Allow',
     remedy:
-      'npx cdk drift shows a changed API; npx cdk deploy --all --revert-drift repairs it. A changed API needs a new deployment of its stage.',
+      'npx svc-queue drift shows a changed API; npx svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
     run: checkAnswers,
   },
   {
@@ -97,7 +97,7 @@ export const apiChecks: readonly Check<After>[] = [
   {
     name: 'too-large',
     shows: 'a message of 7 MB is refused with 413',
-    remedy: 'Look at the gateway responses of the API: npx cdk drift.',
+    remedy: 'Look at the gateway responses of the API: npx svc-queue drift.',
     run: checkTooLarge,
   },
   {

@@ -218,13 +218,13 @@ export const deliveryChecks: readonly Check<After>[] = [
   {
     name: 'signature',
     shows: 'a delivery is signed with the key that the account sees',
-    remedy: 'The functions Keys and DeliverLong have to read one master secret: npx cdk drift.',
+    remedy: 'The functions Keys and DeliverLong have to read one master secret: npx svc-queue drift.',
     run: checkSignature,
   },
   {
     name: 'binary-body',
     shows: 'a body that is no text arrives byte for byte',
-    remedy: 'The API needs the binary media type */*: npx cdk drift shows whether it has it.',
+    remedy: 'The API needs the binary media type */*: npx svc-queue drift shows whether it has it.',
     notOnEmulator: 'the emulator takes every body for text',
     run: async (after) => {
       await checkBody(after, binary, 'application/octet-stream');

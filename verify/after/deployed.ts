@@ -16,7 +16,9 @@ export async function outputsOf(
     );
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ValidationError')) throw error;
-    throw new OperateError(`There is no stack ${StackName}: ${error.message}. Deploy first: npm run deploy.`);
+    throw new OperateError(
+      `There is no stack ${StackName}: ${error.message}. Deploy first: npx svc-queue deploy.`,
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The code of the receiver that `npm run verify` deploys: a function with a URL that writes down each request in its log, and answers
+ * The code of the receiver that `svc-queue verify` deploys: a function with a URL that writes down each request in its log, and answers
  * as the path asks: `/<inbox>/<answer>/…`. It runs with nothing but Node.js, so it imports nothing else.
  */
 import { createHash } from 'node:crypto';
@@ -110,7 +110,7 @@ export async function handler(event: LambdaFunctionURLEvent): Promise<Answer> {
     sha256: createHash('sha256').update(bytes).digest('hex'),
     text: bytes.length > longestText ? '' : bytes.toString(),
   };
-  // oxlint-disable-next-line no-console -- The log is what `npm run verify` reads.
+  // oxlint-disable-next-line no-console -- The log is what `svc-queue verify` reads.
   console.log(JSON.stringify({ received }));
   return (await answers[kind]?.({ headers, retried, body: bytes.toString() })) ?? { statusCode: 404 };
 }

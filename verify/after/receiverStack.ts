@@ -43,7 +43,7 @@ export function receiverTemplate(deployment: string): string {
   });
   const receiver = new Function(stack, 'Receiver', {
     functionName: names.function,
-    description: 'Receives the messages of npm run verify, which takes it away',
+    description: 'Receives the messages of svc-queue verify, which takes it away',
     runtime: Runtime.NODEJS_24_X,
     handler: 'index.handler',
     code: Code.fromInline(receiverCode()),

@@ -24,7 +24,7 @@ async function checkUnreadable({ clients, patience, resources, settings }: After
   await clients.sqs.send(
     new SendMessageCommand({
       QueueUrl: queue.physicalId,
-      MessageBody: 'npm run verify',
+      MessageBody: 'svc-queue verify',
       MessageGroupId: 'verify',
     }),
   );
@@ -128,7 +128,7 @@ export const watchChecks: readonly Check<After>[] = [
     name: 'drift',
     shows: 'nobody has changed what was deployed',
     remedy:
-      'npx cdk drift shows it in full; npx cdk deploy --all --revert-drift brings the deployment back to its templates.',
+      'npx svc-queue drift shows it in full; npx svc-queue deploy -- --revert-drift brings the deployment back to its templates.',
     run: checkDrift,
   },
 ];

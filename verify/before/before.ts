@@ -1,4 +1,4 @@
-/** `npm run verify -- --before`: reads an AWS account, and says what would keep a deployment from succeeding. */
+/** `svc-queue verify --before`: reads an AWS account, and says what would keep a deployment from succeeding. */
 import { type Outcome, runCheck } from '../check.ts';
 import type { Deployment } from '../deployment.ts';
 import type { AwsAccount } from './account.ts';

@@ -173,7 +173,7 @@ export const beforeChecks: readonly Check<Before>[] = [
   {
     name: 'bootstrap',
     shows: 'the region is bootstrapped for the CDK',
-    remedy: 'Run npx cdk bootstrap aws://<account id>/<region>.',
+    remedy: 'Run npx svc-queue bootstrap --region <region>.',
     run: async ({ aws, qualifier }) => {
       const version = await aws.bootstrapVersion(qualifier);
       expectThat(version !== undefined, `The region has no bootstrap stack with the qualifier ${qualifier}.`);

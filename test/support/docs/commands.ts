@@ -3,7 +3,19 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ending } from '../../../bin/commandLine.ts';
-import { parseDrain, parseMasterSecretCommand, parseRecover } from '../../../operate/options.ts';
+import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
+import { parseOptions as parseStart } from '../../../local/stage/options.ts';
+import { parseOptions as parseMigrate } from '../../../migrate/options.ts';
+import { parseAccounts } from '../../../operate/accounts.ts';
+import {
+  parseDrain,
+  parseMasterSecretCommand,
+  parsePassword,
+  parseRecover,
+} from '../../../operate/options.ts';
+import { afterChecks } from '../../../verify/after/checks.ts';
+import { beforeChecks } from '../../../verify/before/checks.ts';
+import { parseVerify } from '../../../verify/options.ts';
 import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
 import { findPython, installPackage } from '../python.ts';
@@ -42,19 +54,41 @@ async function faultsOfAws(
   return stdout.split('\n').filter((line) => line !== '');
 }
 
+const names = (checks: readonly { readonly name: string }[]) => checks.map(({ name }) => name);
+
+/** Of the commands of `svc-queue`. */
 const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
+  start: (args) => parseStart(args, {}),
+  dev: (args) => parseStart(args, {}),
   drain: parseDrain,
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,
+  accounts: parseAccounts,
+  password: parsePassword,
+  migrate: (args) => parseMigrate(args, migrateVariables),
+  verify: (args) => parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) }),
+  ...Object.fromEntries(
+    cdkCommands.map((name) => [name, (args: readonly string[]) => parseCdk([name, ...args])]),
+  ),
 };
 
-function faultsOfScript(script: string, args: readonly string[]): readonly string[] {
+/** What `migrate` needs to know of the two APIs. */
+const migrateVariables = {
+  QSTASH_TOKEN: 'token of the source',
+  SVC_URL: 'https://to.example.com',
+  SVC_TOKEN: 'token',
+};
+
+function faultsOfCommand(given: readonly string[]): readonly string[] {
+  const [name = 'start', ...args] = given;
+  const read = parsers[name];
+  if (read === undefined) return [`There is no command svc-queue ${name}.`];
   try {
-    parsers[script]?.(args);
+    read(args);
     return [];
   } catch (error) {
     if (!(error instanceof Ending)) throw error;
-    return [`npm run ${script} -- ${args.join(' ')}: ${error.message}`];
+    return [`svc-queue ${given.join(' ')}: ${error.message}`];
   }
 }
 
@@ -70,11 +104,15 @@ async function faultsOfCdk(command: string, args: readonly string[]): Promise<re
 }
 
 function faultsOf({ program, args }: Command): readonly string[] | Promise<readonly string[]> {
-  const [first = '', second = '', ...others] = args;
-  if (program === 'npx') return faultsOfCdk(second, others);
-  if (program !== 'npm' || first !== 'run') return [];
-  const given = others[0] === '--' ? others.slice(1) : others;
-  return second === 'deploy' ? faultsOfCdk('deploy', given) : faultsOfScript(second, given);
+  const [first = '', ...others] = args;
+  if (program === 'npx') {
+    if (first === 'cdk') return faultsOfCdk(others[0] ?? '', others.slice(1));
+    const end = others.indexOf('--');
+    const further = end === -1 ? [] : faultsOfCdk(others[0] ?? '', others.slice(end + 1));
+    return Promise.all([faultsOfCommand(others), further]).then((faults) => faults.flat());
+  }
+  if (program !== 'npm' || first !== 'start') return [];
+  return faultsOfCommand(['start', ...others.filter((one) => one !== '--')]);
 }
 
 /**

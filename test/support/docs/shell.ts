@@ -15,7 +15,7 @@ import type { Command } from './commands.ts';
 /** Commands that are not run, each with the reason. Each has a stand-in that checks its arguments. */
 export const notRun: Readonly<Record<string, string>> = {
   aws: 'It needs an AWS account. It answers with what the documents read from it.',
-  npx: 'It is `cdk`, which needs an AWS account; what it makes is tested in `test/infra`.',
+  npx: 'It is `svc-queue` or `cdk`, most of whose commands need an AWS account; what they make is tested in `test/infra`.',
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
   git: 'It changes the clone.',
   sleep: 'What a document waits for is on AWS.',
@@ -63,7 +63,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '  *) echo 4f06cac4-97c0-4df6-a421-dba68e792cf8 ;;',
     'esac',
   ),
-  npx: bash(record, '[[ $1 == cdk ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
+  npx: bash(record, '[[ $1 == cdk || $1 == svc-queue* ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
   npm: bash(
     record,
     'case $1 in',
