@@ -95,7 +95,9 @@ export async function runBesideCdk(): Promise<number> {
   });
 }
 
-const quoted = (text: string): string => `"${text.replaceAll('"', '\\"')}"`;
+/** A part of a command for a shell. The last part must be without quotes: the CDK's CLI takes a pair around the whole away. */
+const quoted = (text: string): string =>
+  /^[\w@%+=:,./\\-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`;
 
 /**
  * Runs the CLI of the CDK with the app of the service, in the current folder: settings in its `cdk.json` count, and what the CDK

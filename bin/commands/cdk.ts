@@ -92,7 +92,7 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
   for (const [which, commands] of Object.entries(flagsOf))
     if (which in read.opts() && !commands.includes(name))
       throw new Ending(`The flag --${which} is for ${commands.join(' and ')}; --help lists the flags.`, 2);
-  const [further = []] = read.processedArgs;
+  const [further] = read.processedArgs;
   if (further[0]?.startsWith('-') === false)
     throw new Ending(`There is no argument '${further[0]}': stacks are named with --stack.`, 2);
   const settings = {

@@ -9,6 +9,12 @@ import { idOfFailed, provision } from '../provision/provision.ts';
 /** An answer has at most 4,096 bytes. */
 const longestReason = 1_000;
 
+/** A first deployment that fails takes the log with it, so the reason of any error is told: an SDK's errors have no secrets in them. */
+function reasonOf(error: unknown): string {
+  if (error instanceof HttpError) return error.message;
+  return `The service failed. ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
+}
+
 /** Answers CloudFormation in any case: it would wait for long. The event is not logged: its URL is as good as a password. */
 export const handler = withMetrics(async (given: unknown): Promise<void> => {
   const event = shape.parse(given);
@@ -21,13 +27,9 @@ export const handler = withMetrics(async (given: unknown): Promise<void> => {
         request: event.RequestType,
         error: error instanceof Error ? error : String(error),
       });
-      const sentence =
-        error instanceof HttpError
-          ? error.message
-          : 'The service failed; its log in CloudWatch has the reason.';
       return {
         Status: 'FAILED',
-        Reason: sentence.slice(0, longestReason),
+        Reason: reasonOf(error).slice(0, longestReason),
         PhysicalResourceId: idOfFailed(event),
       } as const;
     },

@@ -2,7 +2,7 @@
 
 On AWS, CloudFormation imports a changed definition into the same API; MiniStack makes another API of it. It also passes over
 methods named ANY, the answers of the gateway, stage variables in the name of a function, and authorizers that look at no part of
-a request in particular.
+a request in particular. And what refers to a secret of a template gets its name there, and on AWS its ARN.
 """
 
 import json
@@ -76,3 +76,28 @@ def update_in_place(physical_id, old, new, *rest, **options):
 
 
 HANDLERS["update"] = update_in_place
+
+SECRET = provisioners._RESOURCE_HANDLERS["AWS::SecretsManager::Secret"]
+create_secret, update_secret, delete_secret = SECRET["create"], SECRET["update"], SECRET["delete"]
+
+
+def name_of_secret(arn):
+    """MiniStack knows a secret by its name. Its ARN ends with a dash and six characters."""
+    return re.sub(r"^arn:[^:]*:secretsmanager:[^:]*:[^:]*:secret:(.*)-\w{6}$", r"\1", arn)
+
+
+def create_secret_by_arn(*args, **options):
+    _, attributes = create_secret(*args, **options)
+    return attributes["Arn"], attributes
+
+
+def update_secret_by_arn(physical_id, *rest, **options):
+    _, attributes = update_secret(name_of_secret(physical_id), *rest, **options)
+    return attributes["Arn"], attributes
+
+
+def delete_secret_by_arn(physical_id, *rest, **options):
+    return delete_secret(name_of_secret(physical_id), *rest, **options)
+
+
+SECRET.update(create=create_secret_by_arn, update=update_secret_by_arn, delete=delete_secret_by_arn)

@@ -1,6 +1,6 @@
 /**
  * `npm run test:package`: packs, installs the archive where nothing else is, and does what users do: starts the local stage and sends
- * a first message, and synthesizes the example of an app.
+ * a first message, deploys with the command, and with the example of an app. `-- deploy` leaves the first part out.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { findPython, installPackage } from '../support/python.ts';
+import { deployPackage } from './deploy.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'svc-package-'));
@@ -19,7 +20,7 @@ const begun = Date.now();
 
 /** The most that an installation of the archive takes, ms: a user waits for it. */
 const longestInstallMs = 10_000;
-const longestCommandMs = 120_000;
+const longestCommandMs = 600_000;
 
 /** What npm knows of this machine, in a home where no stage has ever been started. */
 const env = {
@@ -33,8 +34,18 @@ const say = (text: string): void => {
   console.log(`${Math.round((Date.now() - begun) / 1000).toString()} s: ${text}`);
 };
 
-async function run(cwd: string, file: string, args: readonly string[]): Promise<string> {
-  const options = { cwd, env, timeout: longestCommandMs, maxBuffer: 100_000_000 };
+async function run(
+  cwd: string,
+  file: string,
+  args: readonly string[],
+  more: Readonly<Record<string, string | undefined>> = {},
+): Promise<string> {
+  const options = {
+    cwd,
+    env: { ...env, ...more, HOME: home },
+    timeout: longestCommandMs,
+    maxBuffer: 100_000_000,
+  };
   return (await promisify(execFile)(file, [...args], options)).stdout;
 }
 
@@ -122,7 +133,7 @@ async function startAndSend(archive: string): Promise<void> {
 const receiver = createServer();
 
 /** Synthesizes the example with the archive in it, and lints its templates. */
-async function synthesizeExample(archive: string): Promise<void> {
+async function synthesizeExample(archive: string): Promise<string> {
   const cwd = join(folder, 'app');
   cpSync(join(root, 'examples/cdk-app'), cwd, { recursive: true });
   await run(cwd, 'npm', ['install', '--no-audit', '--no-fund', archive]);
@@ -133,7 +144,7 @@ async function synthesizeExample(archive: string): Promise<void> {
   const stacks = Object.entries(manifest.artifacts)
     .filter(([, { type }]) => type === 'aws:cloudformation:stack')
     .map(([name]) => name);
-  const wanted = ['Shop', 'Svc-Accounts', 'Svc-Contents', 'Svc-Management'];
+  const wanted = ['Shop', 'SvcDev-Accounts', 'SvcDev-Contents', 'SvcDev-Management'];
   const missing = wanted.filter((name) => !stacks.includes(name));
   if (missing.length > 0) throw new Error(`The app has no stack ${missing.join(', ')}.`);
   say(`the example has the stacks ${stacks.join(', ')}`);
@@ -142,22 +153,29 @@ async function synthesizeExample(archive: string): Promise<void> {
   if (python === undefined) {
     if (process.env['CI'] !== undefined) throw new Error('There is no Python 3.10 or newer.');
     say('cfn-lint was skipped: there is no Python 3.10 or newer');
-    return;
+    return cwd;
   }
   const interpreter = await installPackage(python, { name: 'cfn-lint', version: '1.58.0' });
   // The stacks of the service are linted by a test of their own.
-  const templates = ['Shop', 'Svc-Accounts', 'Svc-Contents'].map((name) => `cdk.out/${name}.template.json`);
+  const templates = ['Shop', 'SvcDev-Accounts', 'SvcDev-Contents'].map(
+    (name) => `cdk.out/${name}.template.json`,
+  );
   await run(cwd, join(interpreter, '../cfn-lint'), ['--non-zero-exit-code', 'error', '--', ...templates]);
   say('cfn-lint finds no error');
+  return cwd;
 }
 
 mkdirSync(home);
 try {
   const archive = await pack();
   say('packed');
-  await install(archive);
-  await startAndSend(archive);
-  await synthesizeExample(archive);
+  if (process.argv[2] !== 'deploy') {
+    await install(archive);
+    await startAndSend(archive);
+  }
+  const app = await synthesizeExample(archive);
+  if (findPython() === undefined) say('The emulator was skipped: there is no Python 3.10 or newer');
+  else await deployPackage({ emptyFolder, run, app, archive });
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

@@ -109,7 +109,7 @@ function faultsOf({ program, args }: Command): readonly string[] | Promise<reado
     if (first === 'cdk') return faultsOfCdk(others[0] ?? '', others.slice(1));
     const end = others.indexOf('--');
     const further = end === -1 ? [] : faultsOfCdk(others[0] ?? '', others.slice(end + 1));
-    return Promise.all([faultsOfCommand(others), further]).then((faults) => faults.flat());
+    return Promise.resolve(further).then((faults) => [...faultsOfCommand(others), ...faults]);
   }
   if (program !== 'npm' || first !== 'start') return [];
   return faultsOfCommand(['start', ...others.filter((one) => one !== '--')]);

@@ -50,7 +50,7 @@ describe('the options of verify', () => {
 
   it('are shown when asked for, with examples and the names of the checks', () => {
     expect(() => parse('--help')).toThrow(/^Usage: svc-queue verify/);
-    expect(() => parse('--help')).toThrow(/Examples:[^]*-- --before[^]*Checks after: delivery, queue\./);
+    expect(() => parse('--help')).toThrow(/Examples:[^]*verify --before[^]*Checks after: delivery, queue\./);
   });
 
   it('have examples with checks that there are', () => {

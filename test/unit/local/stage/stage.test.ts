@@ -132,7 +132,7 @@ test('a wrong flag is refused with one sentence, and --help explains all', async
   const refused = await runStage(['--port', 'x']);
   expect(await refused.exited).toBe(2);
   expect(refused.output().trim().split('\n')).toHaveLength(1);
-  const helped = await runStage(['--help']);
+  const helped = await runStage(['start', '--help']);
   expect(await helped.exited).toBe(0);
   for (const flag of ['--port', '--data-dir', '--region', '--in-memory', '--allowed-destinations']) {
     expect(helped.output()).toContain(flag);

@@ -1,0 +1,236 @@
+/**
+ * The archive on an AWS emulator: its command deploys the service and makes an account; then the example of an app takes the
+ * deployment over, publishes from one of its functions, and is changed.
+ */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { stackResources } from '../../operate/stackResources.ts';
+import { readSecret } from '../deploy/aws.ts';
+import { openCdk } from '../deploy/cdk.ts';
+import { credentials } from '../deploy/emulator.ts';
+import { type Api, apiAt, hostedAt, openFront } from '../deploy/front.ts';
+import { withEmulator } from '../deploy/withEmulator.ts';
+
+const region = 'eu-central-1';
+const name = 'SvcDev';
+
+interface Tools {
+  /** A new folder. */
+  readonly emptyFolder: (name: string) => string;
+  /** @returns what the program printed */
+  readonly run: (
+    cwd: string,
+    file: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string | undefined>>,
+  ) => Promise<string>;
+  /** The folder of the example, in which the archive is installed. */
+  readonly app: string;
+  readonly archive: string;
+}
+
+/** Settings that only the emulator needs: see `test/deploy/run.ts`. */
+const settingsFor = (ownHost: string) => ({
+  stage: 'dev',
+  regions: [region],
+  forEmulator: true,
+  scheduleGroup: 'default',
+  clientPatience: 10,
+  allowedDestinations: ['127.0.0.0/8'],
+  ownHosts: [ownHost],
+});
+
+const outputsShape = z.object({
+  [`${name}-${region}-Service`]: z.object({ Url: z.url() }),
+  [`${name}-Management`]: z.object({ ManagementUrl: z.url(), ManagementSecret: z.string() }),
+});
+const shopShape = z.object({ Shop: z.object({ ApiUrl: z.url() }) });
+const credentialsShape = z.object({ QSTASH_TOKEN: z.string(), QSTASH_URL: z.url() });
+const publishedShape = z.object({ messageId: z.string() });
+const logsShape = z.object({ logs: z.array(z.object({ messageId: z.string(), state: z.string() })) });
+const schedulesShape = z.array(z.object({ scheduleId: z.string(), cron: z.string() }));
+const accountsShape = z.array(
+  z.object({ customer_id: z.string(), token: z.string(), active: z.boolean(), max_retries: z.number() }),
+);
+
+/** The longest time for what comes in seconds, ms. */
+const limitMs = 300_000;
+
+async function eventually<T>(read: () => Promise<T>, isRight: (value: T) => boolean): Promise<T> {
+  const end = Date.now() + limitMs;
+  for (;;) {
+    const value = await read();
+    if (isRight(value)) return value;
+    if (Date.now() > end) throw new Error(`It did not come: ${JSON.stringify(value)}`);
+    await sleep(500);
+  }
+}
+
+async function ask(url: string, token: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await fetch(url, { ...init, headers: { authorization: `Bearer ${token}` } });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url} answered ${response.status.toString()}: ${text}`);
+  return JSON.parse(text);
+}
+
+function expectThat(holds: boolean, sentence: string): void {
+  if (!holds) throw new Error(`It does not hold: ${sentence}`);
+}
+
+/** Replaces a part of the example's source, which must be there. */
+function changeApp(app: string, changes: readonly (readonly [string, string])[]): void {
+  const file = join(app, 'app.js');
+  let text = readFileSync(file, 'utf8');
+  for (const [before, after] of changes) {
+    expectThat(text.includes(before), `the example has ${before}`);
+    text = text.replaceAll(before, after);
+  }
+  writeFileSync(file, text);
+}
+
+export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promise<void> =>
+  withEmulator(async ({ port, awsUrl, scratch, say }) => {
+    let [messaging, management]: (Api | undefined)[] = [];
+    const fronts = [
+      await openFront(port, () => messaging),
+      await openFront(port, () => management),
+      await openFront(port, hostedAt),
+    ] as const;
+    const [api, managing, hosted] = fronts;
+    const receiver = createServer((request, response) => {
+      request.resume().once('end', () => response.end());
+    });
+    try {
+      const settings = settingsFor(new URL(api.url).host);
+      const env = { ...openCdk({ scratch, endpoint: awsUrl, context: {} }).env, HOME: process.env['HOME'] };
+
+      // With the command, from a folder that has nothing but the archive.
+      const folder = emptyFolder('operator');
+      cpSync(archive, join(folder, 'svc-queue.tgz'));
+      writeFileSync(join(folder, 'cdk.json'), JSON.stringify({ context: settings }));
+      const svcQueue = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+        run(folder, 'npx', ['--yes', './svc-queue.tgz', ...args], { ...env, ...more });
+      await svcQueue(['bootstrap']);
+      const outputs = outputsShape.parse(JSON.parse(await svcQueue(['deploy', '--yes', '--json'])));
+      messaging = apiAt(new URL(outputs[`${name}-${region}-Service`]?.Url ?? ''));
+      management = apiAt(new URL(outputs[`${name}-Management`]?.ManagementUrl ?? ''));
+      say('the command has deployed');
+
+      const [, password = ''] =
+        /^SVC_MANAGEMENT_PASSWORD=(.+)$/m.exec(await svcQueue(['password', '--name', name])) ?? [];
+      const manage = { SVC_MANAGEMENT_URL: managing.url, SVC_MANAGEMENT_PASSWORD: password };
+      const made = await svcQueue(['accounts', 'create', 'ops@acme.example', 'type=paid'], manage);
+      const [, token = ''] = /^SVC_TOKEN=(.+)$/m.exec(made) ?? [];
+      receiver.listen(0, '127.0.0.1');
+      await once(receiver, 'listening');
+      const address = receiver.address();
+      const destination = `http://127.0.0.1:${typeof address === 'object' ? String(address?.port) : ''}/`;
+      const send = { method: 'POST', body: 'first' };
+      const first = await ask(`${api.url}/v2/publish/${destination}`, token, send);
+      await isDelivered(token, publishedShape.parse(first).messageId);
+      say('a first message came');
+
+      // With an app, which takes the deployment over.
+      const behindFront = (url: string): string =>
+        `\`${hosted.url}/\${Fn.select(2, Fn.split('/', ${url}))}/\``;
+      changeApp(app, [
+        ["{ stage: 'dev', regions: [region] }", JSON.stringify(settings)],
+        ['{ App, CfnOutput, Stack }', '{ App, CfnOutput, Fn, Stack }'],
+        ['url: receiver.url, name', `url: ${behindFront('receiver.url')}, name`],
+        ["'RECEIVER_URL', receiver.url", `'RECEIVER_URL', ${behindFront('receiver.url')}`],
+        ['destination: receiver.url', `destination: ${behindFront('receiver.url')}`],
+        // The functions of the emulator reach no host on AWS.
+        ['  account.grantPublish(fn);', `  account.grantPublish(fn);\n${reachFront(hosted.url)}`],
+      ]);
+      const deployApp = async (): Promise<unknown> => {
+        const file = join(app, 'outputs.json');
+        const flags = ['--all', '--require-approval', 'never', '--outputs-file', file];
+        await run(app, 'npx', ['cdk', 'deploy', ...flags], env);
+        return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+      };
+      const { Shop } = shopShape.parse(await deployApp());
+      say('the app is deployed');
+      const order = await fetch(`${hosted.url}/${new URL(Shop.ApiUrl).host}/`, {
+        method: 'POST',
+        body: '{"items":[1,2]}',
+      });
+      const { messageId } = publishedShape.parse(await order.json());
+      const shopSecret = credentialsShape.parse(JSON.parse(await secretOfShop()));
+      // The receiver of the example refuses what is not signed by the account's keys.
+      await isDelivered(shopSecret.QSTASH_TOKEN, messageId);
+      say('a message came from a function of the app to another');
+
+      changeApp(app, [
+        ['max_retries: 5', 'max_retries: 4'],
+        ["cron: '0 6 * * *'", "cron: '0 7 * * *'"],
+        ['queue.urlGroup(', 'if (false) queue.urlGroup('],
+      ]);
+      await deployApp();
+      const schedules = schedulesShape.parse(await ask(`${api.url}/v2/schedules`, shopSecret.QSTASH_TOKEN));
+      expectThat(
+        schedules.map(({ scheduleId, cron }) => `${scheduleId} ${cron}`).join() === 'daily 0 7 * * *',
+        'the schedule is changed',
+      );
+      const groups = z.array(z.unknown()).parse(await ask(`${api.url}/v2/topics`, shopSecret.QSTASH_TOKEN));
+      expectThat(groups.length === 0, 'the URL group is deleted');
+      const shop = async () => {
+        const all = accountsShape.parse(JSON.parse(await svcQueue(['accounts', '--json'], manage)));
+        return all.find(({ customer_id }) => customer_id === 'shop');
+      };
+      expectThat((await shop())?.max_retries === 4, 'the limit is changed');
+      say('the app is changed');
+
+      changeApp(app, [["queue.account('shop'", "queue.account('market'"]]);
+      await deployApp();
+      expectThat((await shop())?.active === false, 'an account that the app gave up is suspended');
+      changeApp(app, [["queue.account('market'", "queue.account('shop'"]]);
+      await deployApp();
+      const again = await shop();
+      expectThat(
+        again?.active === true && again.token === shopSecret.QSTASH_TOKEN,
+        'it comes back with its token',
+      );
+      say('an account went and came back');
+      await svcQueue(['destroy', '--yes', '--stack', `${name}-Management`]);
+      say('the command has destroyed a stack');
+    } finally {
+      receiver.close();
+      await Promise.all(fronts.map((front) => front.close()));
+    }
+
+    async function isDelivered(token: string, messageId: string): Promise<void> {
+      await eventually(
+        async () => logsShape.parse(await ask(`${api.url}/v2/logs?messageId=${messageId}`, token)).logs,
+        (logs) => logs.some(({ state }) => state === 'DELIVERED'),
+      );
+    }
+
+    /** The credentials of the account, from the secret that the deployment has made. */
+    async function secretOfShop(): Promise<string> {
+      const client = new CloudFormationClient({ ...clientOptions('quick'), ...place(awsUrl) });
+      for await (const { type, physicalId } of stackResources(client, `${name}-Accounts`))
+        if (type === 'AWS::SecretsManager::Secret') return readSecret(awsUrl, region, physicalId);
+      throw new Error('The app has made no secret.');
+    }
+  });
+
+const place = (endpoint: string) => ({
+  endpoint,
+  region,
+  credentials: {
+    accessKeyId: credentials.AWS_ACCESS_KEY_ID,
+    secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
+  },
+});
+
+const reachFront = (front: string): string =>
+  [
+    `  fn.addEnvironment('NODE_OPTIONS', '--import ${join(import.meta.dirname, 'network.mjs')}');`,
+    `  fn.addEnvironment('SVC_TEST_FRONT', '${front}');`,
+  ].join('\n');
