@@ -6,6 +6,7 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { IConstruct } from 'constructs';
 import * as z from 'zod';
 
@@ -16,6 +17,17 @@ import * as z from 'zod';
  */
 export function accept(construct: IConstruct, rules: string | readonly string[], reason: string): void {
   for (const id of [rules].flat()) Validations.of(construct).acknowledge({ id, reason });
+}
+
+/** Accepts what cdk-nag finds in a secret that is not rotated by Secrets Manager. @param reason why it is not */
+export function acceptSecret(secret: Secret, reason: string): void {
+  accept(secret, ['AwsSolutions-SMG4', 'NIST.800.53.R5-SecretsManagerRotationEnabled'], reason);
+  accept(
+    secret,
+    'NIST.800.53.R5-SecretsManagerUsingKMSKey',
+    'Secrets Manager encrypts it with a key of the AWS account, and the functions’ roles bound who reads it. A key of its own would ' +
+      'cost $1 a month in each region, and the secret would be lost with it.',
+  );
 }
 
 /** Accepts that CloudWatch Logs encrypts a log with its own key. */

@@ -12,7 +12,7 @@ import {
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct, IConstruct } from 'constructs';
 import { bodyLifetimesDays, tables } from '../lambdas/aws/resources.ts';
-import { accept } from './acknowledge.ts';
+import { accept, acceptSecret } from './acknowledge.ts';
 import { fixedOf, namesOf } from './names.ts';
 import { setFlags } from './flags.ts';
 import type { Settings } from './settings.ts';
@@ -122,9 +122,8 @@ export class StateStack extends Stack {
       replicaRegions: replicas,
       removalPolicy: removalPolicyOf(retain),
     });
-    accept(
+    acceptSecret(
       masterSecret,
-      noRotation,
       'Every token and signing key is derived from it, so a new value needs an overlap in which customers take over ' +
         'their new tokens. A person decides when it ends: docs/deploy.md, "Another master secret".',
     );
@@ -139,13 +138,11 @@ export class StateStack extends Stack {
       },
       removalPolicy: removalPolicyOf(retain),
     });
-    accept(
+    acceptSecret(
       managementSecret,
-      noRotation,
       'People and scripts know this password, and a new one would lock them out at a time they do not know. ' +
         'An operator sets it with one command and no deployment: docs/deploy.md.',
     );
-    for (const secret of [masterSecret, managementSecret]) acceptAccountKey(secret);
     return [masterSecret, managementSecret, accounts];
   }
 }
@@ -163,8 +160,6 @@ function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]):
 }
 
 /** cdk-nag finds a secret that nothing renews. */
-const noRotation = ['AwsSolutions-SMG4', 'NIST.800.53.R5-SecretsManagerRotationEnabled'] as const;
-
 /** Accepts what cdk-nag finds in a bucket whose objects are written once and end by their age. */
 function acceptPlainBucket(bucket: Bucket): void {
   accept(
@@ -176,16 +171,6 @@ function acceptPlainBucket(bucket: Bucket): void {
     bucket,
     'NIST.800.53.R5-S3DefaultEncryptionKMS',
     'S3 encrypts with keys of its own. A key of the operator would cost a call for each body, and bodies would be lost with it.',
-  );
-}
-
-/** Accepts that Secrets Manager encrypts a secret with the key of the AWS account. */
-function acceptAccountKey(secret: Secret): void {
-  accept(
-    secret,
-    'NIST.800.53.R5-SecretsManagerUsingKMSKey',
-    'Secrets Manager encrypts it with a key of the AWS account, and the functions’ roles bound who reads it. A key of its own would ' +
-      'cost $1 a month in each region, and the secret would be lost with it.',
   );
 }
 

@@ -5,7 +5,7 @@
 import { CustomResource, Duration, Stack, type StackProps } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { accept } from '../acknowledge.ts';
+import { acceptSecret } from '../acknowledge.ts';
 import { setFlags } from '../flags.ts';
 import { type CodeOf, SvcFunction } from '../functions/function.ts';
 import { Rights } from '../functions/rights.ts';
@@ -54,9 +54,8 @@ export class AccountsStack extends Stack {
     const secret = new Secret(place, 'Secret', {
       description: `The token and the signing keys of the account ${id}`,
     });
-    accept(
+    acceptSecret(
       secret,
-      'AwsSolutions-SMG4',
       'The service derives what is in it. A rotation is a command of the operator, and a deployment follows it.',
     );
     this.#provision.addToRolePolicy(allow(['secretsmanager:PutSecretValue'], secret.secretArn));

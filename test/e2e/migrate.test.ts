@@ -3,7 +3,8 @@ import * as z from 'zod/mini';
 import { makeAccount, type AccountRecord } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
-import { migrate, startOtherApi, type OtherApi, type Ran, type Reply } from '../support/migration.ts';
+import { type Ran, svcQueue } from '../support/command.ts';
+import { startOtherApi, type OtherApi, type Reply } from '../support/migration.ts';
 import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
@@ -26,7 +27,8 @@ beforeEach(async () => {
 
 /** Runs the command from the one account to the other. */
 async function run(...flags: readonly string[]): Promise<Ran> {
-  const ran = await migrate([
+  const ran = await svcQueue([
+    'migrate',
     ...['--from-url', service.url, '--from-token', source.token],
     ...['--to-url', service.url, '--to-token', target.token],
     ...flags,
@@ -239,7 +241,8 @@ here('svc-queue migrate', () => {
       return { headers: more, body: names.slice(at, at + 20).map((name) => ({ name, parallelism: 1 })) };
     });
     onTestFinished(() => paged.close());
-    const ran = await migrate([
+    const ran = await svcQueue([
+      'migrate',
       ...['--from-url', service.url, '--from-token', source.token, '--to-url', paged.url, '--to-token', 't'],
     ]);
     expect([ran.code, ran.output]).toEqual([0, expect.stringContaining('60 same.')]);
@@ -345,7 +348,8 @@ here('a copied schedule', () => {
       body: { n: 1 },
     });
     const { url, token } = stage;
-    const ran = await migrate([
+    const ran = await svcQueue([
+      'migrate',
       ...['--from-url', service.url, '--from-token', source.token, '--to-url', url, '--to-token', token],
       '--apply',
     ]);
@@ -372,7 +376,8 @@ here('a source', () => {
     const open = other;
     onTestFinished(() => open.close());
     const token = 'the-token-of-the-source';
-    const ran = await migrate([
+    const ran = await svcQueue([
+      'migrate',
       ...[
         '--from-url',
         other.url,
@@ -433,7 +438,8 @@ here('a source', () => {
   it('that does not listen is named', async () => {
     const closed = await startOtherApi(() => ({}));
     await closed.close();
-    const ran = await migrate([
+    const ran = await svcQueue([
+      'migrate',
       ...['--from-url', closed.url, '--from-token', 't', '--to-url', service.url, '--to-token', target.token],
     ]);
     expect(sentence(ran)).toMatch(/^The source, \S+, does not answer: .*ECONNREFUSED/);
@@ -515,7 +521,8 @@ here('a source', () => {
 here('a target', () => {
   it('that may only be read is named, and the rest is tried', async () => {
     await as(source, 'POST', '/v2/queues', { body: { queueName: 'mail', parallelism: 3 } });
-    const ran = await migrate([
+    const ran = await svcQueue([
+      'migrate',
       ...['--from-url', service.url, '--from-token', source.token],
       ...['--to-url', service.url, '--to-token', target.read_only_token, '--apply'],
     ]);
@@ -534,7 +541,8 @@ here('a target', () => {
       return made === 1 ? {} : { status: 503 };
     });
     onTestFinished(() => other.close());
-    const ran = await migrate([
+    const ran = await svcQueue([
+      'migrate',
       ...[
         '--from-url',
         service.url,

@@ -1,9 +1,10 @@
 /** The app as cdk-nag sees it, with its rules of AWS Solutions, for serverless apps, and of NIST 800-53 r5: what it finds is put right, or accepted where it is made. */
-import { Validations } from 'aws-cdk-lib';
+import { App, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 import { AwsSolutionsChecks, NIST80053R5Checks, ServerlessChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { SvcQueue } from '../../lib/svcQueue.ts';
 import { everythingOn, fixedAddresses, makeApp } from './app.ts';
 
 const packsOf = (app: IConstruct) => [
@@ -38,30 +39,50 @@ const acceptedIn = (app: IConstruct) =>
       })),
   );
 
-const variants: readonly [title: string, context: Readonly<Record<string, unknown>>, account?: string][] = [
-  ['the default settings', {}],
-  ['the stage dev', { stage: 'dev', regions: 'eu-central-1' }],
-  ['the stage prod', { stage: 'prod', regions: 'eu-central-1' }],
-  ['everything on, in a VPC of the operator', everythingOn, '111122223333'],
-  ['everything on, with fixed addresses', { ...everythingOn, ...fixedAddresses }, '111122223333'],
+/** Makes the app of the service with settings. */
+const withSettings = (context: Readonly<Record<string, unknown>>, account?: string) => (): App =>
+  makeApp(context, account).app;
+
+/** Makes the app of a customer, who has all that `SvcQueue` offers. */
+function inAnApp(): App {
+  const app = new App();
+  const queue = new SvcQueue(app, 'Queue', { regions: ['eu-central-1'] });
+  queue.account('shop');
+  queue.schedule('daily', { cron: '0 6 * * *', destination: 'https://example.com/' });
+  queue.urlGroup('orders', { endpoints: [{ url: 'https://example.com/' }] });
+  return app;
+}
+
+const variants: readonly [title: string, make: () => App][] = [
+  ['the default settings', withSettings({})],
+  ['the stage dev', withSettings({ stage: 'dev', regions: 'eu-central-1' })],
+  ['the stage prod', withSettings({ stage: 'prod', regions: 'eu-central-1' })],
+  ['everything on, in a VPC of the operator', withSettings(everythingOn, '111122223333')],
+  [
+    'everything on, with fixed addresses',
+    withSettings({ ...everythingOn, ...fixedAddresses }, '111122223333'),
+  ],
   [
     'every setting that makes or leaves out a resource, in a known account',
-    {
-      regions: 'us-east-1',
-      retain: 'false',
-      publishUrl: 'true',
-      publishConcurrency: '200',
-      scheduleGroup: 'default',
-      gatewayLogRole: 'false',
-    },
-    '111122223333',
+    withSettings(
+      {
+        regions: 'us-east-1',
+        retain: 'false',
+        publishUrl: 'true',
+        publishConcurrency: '200',
+        scheduleGroup: 'default',
+        gatewayLogRole: 'false',
+      },
+      '111122223333',
+    ),
   ],
+  ['an app of somebody else', inAnApp],
 ];
 
-describe.each(variants)('cdk-nag with %s', (_, context, account) => {
+describe.each(variants)('cdk-nag with %s', (_, make) => {
   // What is accepted is held back until cdk-nag has shown all that it finds.
   const accept = vi.spyOn(Validations.prototype, 'acknowledge').mockReturnValue();
-  const { app } = makeApp(context, account);
+  const app = make();
   const accepted = accept.mock.calls.map((rules, at) => ({ rules, of: accept.mock.contexts[at] }));
   accept.mockRestore();
   // References between stacks get their final form with the synthesis.

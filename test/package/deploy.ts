@@ -137,6 +137,8 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       say('a first message came');
 
       // With an app, which takes the deployment over.
+      const networkFile = join(scratch, 'network.mjs');
+      writeFileSync(networkFile, network(hosted.url));
       const behindFront = (url: string): string =>
         `\`${hosted.url}/\${Fn.select(2, Fn.split('/', ${url}))}/\``;
       changeApp(app, [
@@ -146,7 +148,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
         ["'RECEIVER_URL', receiver.url", `'RECEIVER_URL', ${behindFront('receiver.url')}`],
         ['destination: receiver.url', `destination: ${behindFront('receiver.url')}`],
         // The functions of the emulator reach no host on AWS.
-        ['  account.grantPublish(fn);', `  account.grantPublish(fn);\n${reachFront(hosted.url)}`],
+        ['  account.grantPublish(fn);', `  account.grantPublish(fn);\n${load(networkFile)}`],
       ]);
       const deployApp = async (): Promise<unknown> => {
         const file = join(app, 'outputs.json');
@@ -229,8 +231,18 @@ const place = (endpoint: string) => ({
   },
 });
 
-const reachFront = (front: string): string =>
-  [
-    `  fn.addEnvironment('NODE_OPTIONS', '--import ${join(import.meta.dirname, 'network.mjs')}');`,
-    `  fn.addEnvironment('SVC_TEST_FRONT', '${front}');`,
-  ].join('\n');
+/**
+ * What each function of the app loads on the emulator, which has no name servers and no certificates: requests to an API on AWS go
+ * to the front instead, which knows it by its host.
+ */
+const network = (front: string): string => `
+const send = globalThis.fetch;
+globalThis.fetch = (input, init) => {
+  const url = new URL(input instanceof Request ? input.url : input);
+  const isApi = /\\.execute-api\\.[a-z0-9-]+\\.amazonaws\\.com$/.test(url.hostname);
+  return isApi ? send('${front}/' + url.hostname + url.pathname + url.search, init) : send(input, init);
+};
+`;
+
+/** A line of the app, which has a function load a file before its own code. */
+const load = (file: string): string => `  fn.addEnvironment('NODE_OPTIONS', '--import ${file}');`;

@@ -1,28 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { text } from 'node:stream/consumers';
-import { inject } from 'vitest';
 import { close, listen } from '../../local/http.ts';
-
-export interface Ran {
-  readonly code: number | null;
-  readonly output: string;
-}
-
-/** Runs `svc-queue migrate` with these arguments, in a folder without a local stage. */
-export async function migrate(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Ran> {
-  const child = spawn(process.execPath, [inject('bundledStage'), 'migrate', ...args], {
-    cwd: tmpdir(),
-    env: { PATH: process.env['PATH'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code: child.exitCode, output: `${stdout}${stderr}` };
-}
 
 /** The answer of another API: a status, headers, and a body that is sent as JSON unless it is a text. */
 export interface Reply {

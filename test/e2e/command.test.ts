@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { svcQueue } from '../support/command.ts';
+import { service } from '../support/publish.ts';
+
+/** `svc-queue`: which command is meant, and `svc-queue accounts`, from an account's first day to its last. */
+
+const accountShape = z.object({
+  id: z.string(),
+  customer_id: z.optional(z.string()),
+  token: z.string(),
+  active: z.boolean(),
+  max_retries: z.number(),
+});
+
+const accounts = (...args: readonly string[]) => {
+  const { url, user, password } = service.management;
+  return svcQueue(['accounts', ...args], {
+    SVC_MANAGEMENT_URL: url,
+    SVC_MANAGEMENT_USER: user,
+    SVC_MANAGEMENT_PASSWORD: password,
+  });
+};
+
+async function record(...args: readonly string[]) {
+  const { code, stdout, output } = await accounts(...args, '--json');
+  expect(code, output).toBe(0);
+  return accountShape.parse(JSON.parse(stdout));
+}
+
+describe('svc-queue accounts', () => {
+  it('makes, shows, changes, suspends, resumes, rotates and deletes an account', async () => {
+    const made = await accounts('create', 'ops@command.example', 'type=paid', `region=${service.region}`);
+    expect(made.code, made.output).toBe(0);
+    const id = /^# id: (.+)$/m.exec(made.stdout)?.[1] ?? '';
+    const token = /^SVC_TOKEN=(.+)$/m.exec(made.stdout)?.[1];
+    expect(await record('show', id)).toMatchObject({ id, token, customer_id: 'ops@command.example' });
+    expect(await record('change', id, 'max_retries=2', 'budget=20')).toMatchObject({ max_retries: 2 });
+    expect(await record('change', id, 'max_retries=null')).toMatchObject({ max_retries: 5 });
+    expect(await record('suspend', id)).toMatchObject({ active: false });
+    expect(await record('resume', id)).toMatchObject({ active: true });
+    expect((await record('rotate', id)).token).not.toBe(token);
+    expect((await accounts('stats', id)).stdout).toMatch(
+      /^DAY +REQUESTS +MESSAGES +CALLS +DOLLARS\n\d{4}-\d\d-\d\d /,
+    );
+    const list = await accounts();
+    expect(list.stdout).toMatch(/^ID +CUSTOMER +TYPE +REGION +STATE\n/);
+    expect(list.stdout).toMatch(
+      new RegExp(`^${id} +ops@command.example +paid +${service.region} +active$`, 'm'),
+    );
+    expect(list.stdout).not.toContain('SVC_TOKEN');
+    await record('delete', id, '--yes');
+    expect((await accounts()).stdout).not.toMatch(new RegExp(`^${id} .* active$`, 'm'));
+  });
+
+  it('says a refusal in the words of the service, and that nothing answers', async () => {
+    const refused = await accounts('create', 'ops@command.example', 'max_retries=-1');
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.output).toMatch(/ answered 400: .*max_retries is -1; allowed is a whole number/);
+    const wrong = await svcQueue(['accounts'], {
+      SVC_MANAGEMENT_URL: service.management.url,
+      SVC_MANAGEMENT_PASSWORD: 'wrong',
+    });
+    expect(wrong.output).toMatch(/ answered 401: The user name or the password is wrong\./);
+    expect(wrong.code).toBe(2);
+    const silent = await svcQueue(['accounts'], {
+      SVC_MANAGEMENT_URL: 'http://127.0.0.1:9',
+      SVC_MANAGEMENT_PASSWORD: 'any',
+    });
+    expect(silent).toMatchObject({
+      code: 2,
+      output: expect.stringMatching(/^http:\/\/127\.0\.0\.1:9 does not answer: /),
+    });
+  });
+
+  it.each([
+    [['show'], /^The account is ''; allowed for show is the id of an account, a UUID\.\n$/],
+    [
+      ['frobnicate'],
+      /^Command-argument value 'frobnicate' is invalid .* Allowed choices are list, show, create,/,
+    ],
+    [['list', 'ops@acme.example'], /^list takes no account\.\n$/],
+    [['create', 'ops@acme.example', 'budget'], /value 'budget' is invalid.* Allowed is name=value, such as/],
+    [['suspend', '0f8fad5b-d9cb-469f-a165-70867728950e', 'budget=1'], /^suspend takes no fields\.\n$/],
+    [['delete', '0f8fad5b-d9cb-469f-a165-70867728950e'], /^Deleting cannot be undone: .* --yes\n$/],
+    [['--region', 'Europe'], /--region <region>' argument 'Europe' is invalid. Allowed is a region of AWS/],
+  ])('refuses %j by name', async (args, sentence) => {
+    const ran = await accounts(...args);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.output).toMatch(sentence);
+  });
+});
+
+describe('svc-queue', () => {
+  it('lists its commands, each of which has a help', async () => {
+    const { code, stdout } = await svcQueue(['--help']);
+    expect(code).toBe(0);
+    const [, listed = ''] = /^Commands:\n([^]+?)\n\n/m.exec(stdout) ?? [];
+    const commands = [...listed.matchAll(/^ {2}([a-z][a-z-]*) {2,}[a-z]/gm)].map(([, name = '']) => name);
+    expect(commands.length).toBeGreaterThan(12);
+    const helps = await Promise.all(commands.map((name) => svcQueue([name, '--help'])));
+    for (const { code: status, stdout: help } of helps) {
+      expect(status).toBe(0);
+      expect(help).toMatch(/^Usage: svc-queue [a-z-]+ /);
+    }
+  });
+
+  it.each([
+    [['frobnicate'], /^Unknown command 'frobnicate'; --help lists the flags\.\n$/],
+    [
+      ['deploy', 'Svc-Management'],
+      /^There is no argument 'Svc-Management': stacks are named with --stack\.\n$/,
+    ],
+    [['deploy', '--fail'], /^The flag --fail is for diff and drift; --help lists the flags\.\n$/],
+    [['deploy', '--stage', 'test'], /--stage <stage>' argument 'test' is invalid. Allowed is dev or prod; /],
+    [
+      ['deploy', '-c', 'monitoring'],
+      /argument 'monitoring' is invalid. Allowed is name=value, as cdk deploy/,
+    ],
+    [
+      ['destroy', '--region', 'Europe'],
+      /'Europe' is invalid. Allowed is a region of AWS such as eu-central-1; /,
+    ],
+    [['password', '--old'], /^Unknown option '--old'; --help lists the flags\.\n$/],
+  ])('refuses %j by name', async (args, sentence) => {
+    const ran = await svcQueue(args);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.output).toMatch(sentence);
+  });
+});

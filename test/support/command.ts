@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { inject } from 'vitest';
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** Both outputs. */
+  readonly output: string;
+}
+
+/** Runs `svc-queue` in a folder without a local stage. */
+export async function svcQueue(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
+  const child = spawn(process.execPath, [inject('bundledStage'), ...args], {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, stdout, output: `${stdout}${stderr}` };
+}
