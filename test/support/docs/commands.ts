@@ -74,7 +74,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
 
 /** What `migrate` needs to know of the two APIs. */
 const migrateVariables = {
-  QSTASH_TOKEN: 'token of the source',
+  QSTASH_TOKEN: 'token-of-the-source',
   SVC_URL: 'https://to.example.com',
   SVC_TOKEN: 'token',
 };
