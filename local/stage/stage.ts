@@ -8,6 +8,8 @@ import {
   timers,
   type TimedFunction,
 } from '../../lambdas/aws/resources.ts';
+import { isOpen, ownHosts } from '../network/network.ts';
+import { ownCalls, type CallOwn } from '../network/ownCalls.ts';
 import { guardDevMode } from './devGuard.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
@@ -23,6 +25,7 @@ import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
+import { checkStrength } from './strength.ts';
 import type { Queues } from '../sqs/queues.ts';
 import {
   environmentOf,
@@ -76,7 +79,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
  * stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
-  const { report, region, loadFunction: load = loadFunction } = options;
+  const { report, region, network, loadFunction: load = loadFunction } = options;
   if (options.dev) giveDevCredentials();
   const testClock = options.testControl ? takeOverClock() : undefined;
   if (testClock !== undefined) endings.push(testClock.release);
@@ -85,6 +88,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const guard = options.dev ? guardDevMode : undefined;
   const gateway = await startGateway({
     port: options.port,
+    network,
     guard,
     routes: gatewayRoutes,
     functions,
@@ -97,6 +101,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       ? undefined
       : await startFunctionUrl({
           port: options.publishPort,
+          network,
           guard,
           called: () => functions.get('publish'),
           ready: loading.promise,
@@ -109,13 +114,18 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
   if (data !== undefined) endings.push(data.release);
   const standIns = await startStandIns(options, data, endings);
+  if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);
+  const publicUrl = network.publicUrl ?? gateway.url;
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
-    // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
-    OWN_HOSTS: servers.map(({ port }) => `localhost:${port}`).join(','),
-    API_URL: gateway.url,
+    OWN_HOSTS: ownHosts(
+      network,
+      servers.map(({ port }) => port),
+      Object.values(standIns.urls),
+    ).join(','),
+    API_URL: publicUrl,
     // Hosts are not learned from requests: a client may send any, and another program may have the port tomorrow.
     LEARN_HOSTS: 'false',
     // One address serves both APIs here.
@@ -134,11 +144,19 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
   if (standIns.lacksJobs) await recreateJobs(options.announce);
   loading.resolve();
-  await checkHealth(gateway.url);
+  const own = ownCalls();
+  endings.push(own.close);
+  await checkHealth(gateway.url, own.call);
+  const credentials = await clientVariables(
+    publicUrl,
+    { url: gateway.url, ...standIns.management },
+    region,
+    own.call,
+  );
   const variables = {
     ...(testControl !== undefined && { SVC_TEST_CONTROL_URL: testControl.url }),
     ...(publishUrl !== undefined && { SVC_PUBLISH_URL: publishUrl.url }),
-    ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
+    ...credentials,
   };
   data?.write('env', toLines(variables));
   // The event sources start last and all at once: messages that wait since the previous stage would delay the start, and a failed
@@ -150,18 +168,23 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const inFlight = [...servers, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
-  return { url: gateway.url, variables };
+  return { url: publicUrl, variables };
 }
 
-async function clientVariables(management: Management, region: string): Promise<Record<string, string>> {
-  const account = await localAccount(management, region);
+async function clientVariables(
+  url: string,
+  management: Management,
+  region: string,
+  callOwn: CallOwn,
+): Promise<Record<string, string>> {
+  const account = await localAccount(management, region, callOwn);
   return {
-    SVC_URL: management.url,
+    SVC_URL: url,
     SVC_TOKEN: account.token,
     SVC_READ_ONLY_TOKEN: account.read_only_token,
     SVC_CURRENT_SIGNING_KEY: account.keys?.current ?? '',
     SVC_NEXT_SIGNING_KEY: account.keys?.next ?? '',
-    SVC_MANAGEMENT_URL: management.url,
+    SVC_MANAGEMENT_URL: url,
     SVC_MANAGEMENT_USER: management.username,
     SVC_MANAGEMENT_PASSWORD: management.password,
   };
@@ -279,8 +302,8 @@ async function recreateJobs(announce: StageOptions['announce']): Promise<void> {
   );
 }
 
-async function checkHealth(url: string): Promise<void> {
-  const response = await fetch(`${url}/v2/health`);
+async function checkHealth(url: string, callOwn: CallOwn): Promise<void> {
+  const response = await callOwn(`${url}/v2/health`);
   const text = await response.text();
   if (response.status !== 200) throw new Error(`The stage is not healthy: ${response.status} ${text}`);
 }

@@ -68,6 +68,8 @@ export interface StandIns {
   readonly scheduler: Scheduler;
   /** Values by the secrets' names. A change of the map changes the secret. */
   readonly secretValues: Map<string, string>;
+  /** The secrets that all others are made of, by the names of their files. */
+  readonly secrets: Readonly<Record<string, string>>;
   /** The credentials of the management API. */
   readonly management: { readonly username: string; readonly password: string };
   /** Resolves when the database has all tables; meanwhile the handlers load. */
@@ -83,9 +85,13 @@ export async function startStandIns(
   endings: Endings,
 ): Promise<StandIns> {
   // They are made before the database, whose file says that the directory has been used.
-  const management = { username: managementUser, password: secretOf(data, 'management-password') };
+  const generated = {
+    'management-password': secretOf(data, 'management-password'),
+    [masterSecretName]: secretOf(data, masterSecretName),
+  };
+  const management = { username: managementUser, password: generated['management-password'] };
   const secretValues = new Map([
-    [masterSecretName, secretOf(data, masterSecretName)],
+    [masterSecretName, generated[masterSecretName]],
     [managementSecretId, JSON.stringify(management)],
   ]);
   const failed = new AbortController();
@@ -128,6 +134,7 @@ export async function startStandIns(
     sqs,
     scheduler,
     secretValues,
+    secrets: generated,
     management,
     tablesReady,
     lacksJobs: data?.isNew === false && !(journal.isWhole && schedulerJournal.isWhole),
