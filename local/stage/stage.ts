@@ -8,6 +8,9 @@ import {
   timers,
   type TimedFunction,
 } from '../../lambdas/aws/resources.ts';
+import { Disk, diskSentence } from '../disk/disk.ts';
+import { readiness } from '../disk/readiness.ts';
+import type { Guard } from '../http.ts';
 import { isOpen, ownHosts } from '../network/network.ts';
 import { ownCalls, type CallOwn } from '../network/ownCalls.ts';
 import { guardDevMode } from './devGuard.ts';
@@ -25,6 +28,7 @@ import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
+import { StageError } from './stageError.ts';
 import { checkStrength } from './strength.ts';
 import type { Queues } from '../sqs/queues.ts';
 import {
@@ -35,6 +39,7 @@ import {
   type StandInOptions,
   type StandIns,
 } from './standIns.ts';
+import { recreateJobs } from './recreateJobs.ts';
 import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
@@ -70,7 +75,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     return { ...(await start(options, endings)), stop };
   } catch (error) {
     await stop();
-    throw error;
+    const { dataDirectory } = options;
+    const sentence = dataDirectory === undefined ? undefined : diskSentence(error, dataDirectory);
+    throw sentence === undefined ? error : new StageError(sentence, { cause: error });
   }
 }
 
@@ -79,13 +86,21 @@ export async function startStage(options: StageOptions): Promise<Stage> {
  * stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
-  const { report, region, network, loadFunction: load = loadFunction } = options;
+  const { region, network, loadFunction: load = loadFunction } = options;
+  const disk = diskOf(options);
+  const { report } = disk ?? options;
+  if (disk !== undefined) {
+    endings.push(() => {
+      disk.close();
+    });
+  }
+  const ready = readiness(() => disk);
   if (options.dev) giveDevCredentials();
   const testClock = options.testControl ? takeOverClock() : undefined;
   if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
-  const guard = options.dev ? guardDevMode : undefined;
+  const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
   const gateway = await startGateway({
     port: options.port,
     network,
@@ -113,7 +128,11 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const data =
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
   if (data !== undefined) endings.push(data.release);
-  const standIns = await startStandIns(options, data, endings);
+  const standIns = await startStandIns(
+    { ...options, report, onDatabaseFailure: (text) => disk?.failed(text) },
+    data,
+    endings,
+  );
   if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);
   const publicUrl = network.publicUrl ?? gateway.url;
@@ -161,14 +180,24 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   data?.write('env', toLines(variables));
   // The event sources start last and all at once: messages that wait since the previous stage would delay the start, and a failed
   // start would have to end them.
-  const sources = feed(fed, options, standIns.sqs.queues, testControl?.leave);
-  const clocks = startTimers(timed, options);
+  const running = { ...options, report };
+  const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
+  const clocks = startTimers(timed, running);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
     const inFlight = [...servers, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
+  ready.isStarted = true;
+  endings.push(() => {
+    ready.isStarted = false;
+  });
   return { url: publicUrl, variables };
+}
+
+/** The disk of the data directory; undefined for a stage that keeps nothing. */
+function diskOf({ dataDirectory, announce, report }: StageOptions): Disk | undefined {
+  return dataDirectory === undefined ? undefined : new Disk({ folder: dataDirectory, announce, report });
 }
 
 async function clientVariables(
@@ -281,25 +310,6 @@ async function offerTestControl(
   });
   endings.push(control.close);
   return control;
-}
-
-/** What follows from a record is done again when the record is not older, ms: no worker takes longer. */
-const followUpsMs = 3_600_000;
-
-/** Sends again all that the tables say is to be done. What is still queued may then be attempted twice. */
-async function recreateJobs(announce: StageOptions['announce']): Promise<void> {
-  announce(
-    'A journal of the queues or schedules is missing or damaged: making its contents again from the database.',
-  );
-  // The settings must stand before the module is loaded.
-  const { recover } = await import('../../lambdas/recovery/recover.ts');
-  const { attempts, waiting, schedules, skippedRuns } = await recover({
-    since: Date.now() - followUpsMs,
-    isDryRun: false,
-  });
-  announce(
-    `Made again: ${attempts} attempts, ${schedules} schedules; ${waiting} messages wait in lines; ${skippedRuns} runs could not be read.`,
-  );
 }
 
 async function checkHealth(url: string, callOwn: CallOwn): Promise<void> {

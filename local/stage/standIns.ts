@@ -55,6 +55,8 @@ export interface StandInOptions {
   readonly report: (error: unknown) => void;
   /** Called with an error that ends the stage. */
   readonly onFatal: (error: Error) => void;
+  /** Called with what the database says of a call that it failed to make. */
+  readonly onDatabaseFailure?: (text: string) => void;
   /** Faults of the functions' calls, for tests; absent for none. */
   readonly faults?: FaultPlan;
 }
@@ -80,7 +82,7 @@ export interface StandIns {
 
 /** @param data the data directory; without one everything is in memory */
 export async function startStandIns(
-  { region, announce, report, onFatal, faults }: StandInOptions,
+  { region, announce, report, onFatal, onDatabaseFailure, faults }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
@@ -98,6 +100,7 @@ export async function startStandIns(
   const dynamodb = await startDynamodb({
     file: data?.databaseFile,
     announce,
+    ...(onDatabaseFailure !== undefined && { onFailure: onDatabaseFailure }),
     onExit: (error) => {
       failed.abort(error);
       onFatal(error);

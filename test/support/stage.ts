@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,12 +108,15 @@ export async function runStage(
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-stage-')));
   const flags = ['--port', String(options.port ?? 0), '--data-dir', dataDir, ...(options.args ?? [])];
-  const isReady = (output: string): boolean => /^SVC_MANAGEMENT_PASSWORD=.*\n/m.test(output);
+  // A stage for clients of other machines prints no secrets.
+  const isReady = (output: string): boolean =>
+    /^SVC_MANAGEMENT_PASSWORD=.*\n|"The service is ready at .*\n/m.test(output);
   const env = { ...options.env, ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }) };
   const { child, exited, output } = await runStage(flags, isReady, env, options.command);
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
-  const lines = [...output().matchAll(/^(SVC_\w+)=(.*)$/gm)];
+  const text = output().includes('SVC_URL=') ? output() : readFileSync(join(dataDir, 'env'), 'utf8');
+  const lines = [...text.matchAll(/^(SVC_\w+)=(.*)$/gm)];
   const variables = printed.parse(Object.fromEntries(lines.map(([, name, value]) => [name, value])));
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
