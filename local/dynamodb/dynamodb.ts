@@ -12,6 +12,7 @@ import { StageError } from '../stage/stageError.ts';
 import { findDynoxide } from './dynoxide.ts';
 import { groupCommit } from './groupCommit.ts';
 import { callOf, connect, type Send, type SendForClient } from './connection.ts';
+import { Holdable, type Hold } from './hold.ts';
 import { knownAccounts } from './knownAccounts.ts';
 import { underWatch } from './underWatch.ts';
 
@@ -19,6 +20,8 @@ export interface Dynamodb {
   readonly url: string;
   /** Makes the calls of this process; absent with `DYNAMODB_ENDPOINT`. */
   readonly call?: SendForClient;
+  /** Holds its calls back; absent with `DYNAMODB_ENDPOINT`. */
+  readonly hold?: Hold;
   /** The id of the child process; absent with `DYNAMODB_ENDPOINT`. */
   readonly pid?: number;
   readonly stop: () => Promise<void>;
@@ -57,6 +60,7 @@ async function startDynoxide({ file, announce, onFailure, onExit }: DynamodbOpti
     windowsHide: true,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
+  const held = new Holdable(telling(connection.send, onFailure));
   let stopping = false;
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-1000)));
@@ -79,7 +83,8 @@ async function startDynoxide({ file, announce, onFailure, onExit }: DynamodbOpti
   child.stdin.on('error', () => undefined);
   return {
     url,
-    call: knownAccounts(groupCommit(telling(connection.send, onFailure))),
+    call: knownAccounts(groupCommit(held.send)),
+    hold: held.hold,
     ...pidOf(child),
     stop: async () => {
       stopping = true;

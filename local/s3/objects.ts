@@ -19,6 +19,12 @@ export interface Objects {
   delete(key: string): Promise<void>;
 }
 
+/** Objects of a folder. */
+export interface KeptObjects extends Objects {
+  /** Deletes no object's file until the returned function is called. */
+  readonly holdDeletes: () => () => Promise<void>;
+}
+
 export function objectsInMemory(): Objects {
   const objects = new Map<string, StoredObject>();
   return {
@@ -42,12 +48,15 @@ const head = z.object({ contentType: z.string(), modifiedAt: z.number() });
  * A key begins with the object's age class, `<days>d/`. Older objects are deleted when the folder is opened; in AWS the bucket's
  * lifecycle rules do that.
  */
-export async function objectsIn(folder: string, now: () => number): Promise<Objects> {
+export async function objectsIn(folder: string, now: () => number): Promise<KeptObjects> {
   await mkdir(folder, { recursive: true });
   await expire(folder, now());
+  /** Deletions that wait; undefined while none has to. */
+  let deferred: Set<string> | undefined;
   const path = (key: string): string => join(folder, `${encodeURIComponent(key)}${suffix}`);
   return {
     put: async (key, { body, ...about }) => {
+      deferred?.delete(key);
       const temporary = join(folder, `${randomUUID()}.new`);
       await createFile(
         path(key),
@@ -63,7 +72,16 @@ export async function objectsIn(folder: string, now: () => number): Promise<Obje
       return { ...head.parse(about), body: bytes.subarray(lineEnd + 1) };
     },
     delete: async (key) => {
-      await rm(path(key), { force: true });
+      if (deferred === undefined) await rm(path(key), { force: true });
+      else deferred.add(key);
+    },
+    holdDeletes: () => {
+      const waiting = new Set<string>();
+      deferred = waiting;
+      return async () => {
+        deferred = undefined;
+        await Promise.all([...waiting].map((key) => rm(path(key), { force: true })));
+      };
     },
   };
 }

@@ -4,15 +4,21 @@
  * of its database.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
+import { bodiesFolder as bodiesName, needed, optional, restoring } from '../backup/files.ts';
+import { temporaryPrefix } from '../backup/snapshot.ts';
 import { replaceFile } from '../durable.ts';
 import { identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
 
 export interface DataDirectory {
+  /** Its absolute path. */
+  readonly folder: string;
+  /** Whether the stage before was killed, or lost its power. */
+  readonly endedBadly: boolean;
   /** Whether no stage has used it before. */
   readonly isNew: boolean;
   readonly databaseFile: string;
@@ -27,6 +33,7 @@ export interface DataDirectory {
   secret(name: string): string;
   /** Writes a file that only its owner may read, whole or not at all. */
   write(name: string, text: string): void;
+  readonly remove: (name: string) => void;
   /** Records the database in the lock: if this stage is killed, the next one waits for the database's end. */
   holdFor(databasePid: number): void;
   readonly release: () => void;
@@ -39,20 +46,35 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const write = (name: string, text: string): void => {
     replaceFile(inFolder(name), Buffer.from(text));
   };
+  let endedBadly: boolean;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    await lock(inFolder(lockName), folder);
+    endedBadly = await lock(inFolder(lockName), folder);
   } catch (error) {
     if (error instanceof StageError || !(error instanceof Error)) throw error;
     throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
   }
   const isNew = ![databaseName, masterSecretName].some((name) => existsSync(inFolder(name)));
+  if (existsSync(inFolder(restoring))) {
+    rmSync(inFolder(lockName), { force: true });
+    throw new StageError(`A restore into ${folder} was interrupted: run svc-queue restore again.`);
+  }
+  for (const name of readdirSync(folder)) {
+    // A backup leaves its copies when the stage is killed meanwhile.
+    if (name.startsWith(temporaryPrefix)) rmSync(inFolder(name), { recursive: true });
+  }
+  for (const name of [...needed, ...optional, 'dynamodb.db-shm', 'env']) {
+    // A folder that was copied may let others read what is in it.
+    if (existsSync(inFolder(name))) chmodSync(inFolder(name), 0o600);
+  }
   return {
+    folder,
+    endedBadly,
     isNew,
     databaseFile: inFolder(databaseName),
     journalFile: inFolder('sqs.journal'),
     schedulerJournalFile: inFolder('scheduler.journal'),
-    bodiesFolder: inFolder('bodies'),
+    bodiesFolder: inFolder(bodiesName),
     write,
     secret: (name) => {
       if (existsSync(inFolder(name))) return readFileSync(inFolder(name), 'utf8');
@@ -66,6 +88,9 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     },
     holdFor: (databasePid) => {
       write(lockName, lockText(databasePid));
+    },
+    remove: (name) => {
+      rmSync(inFolder(name), { force: true });
     },
     release: () => {
       rmSync(inFolder(lockName), { force: true });
@@ -84,11 +109,12 @@ const databaseName = 'dynamodb.db';
 export const masterSecretName = 'master-secret';
 const holders = z.object({ stage: processIdentity, database: z.optional(processIdentity) });
 
-async function lock(file: string, folder: string): Promise<void> {
-  for (;;) {
+/** @returns whether a lock was left behind */
+async function lock(file: string, folder: string): Promise<boolean> {
+  for (let isLeft = false; ; isLeft = true) {
     try {
       writeFileSync(file, lockText(), { flag: 'wx', mode: 0o600 });
-      return;
+      return isLeft;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }

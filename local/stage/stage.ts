@@ -8,6 +8,7 @@ import {
   timers,
   type TimedFunction,
 } from '../../lambdas/aws/resources.ts';
+import { startControl } from '../backup/control.ts';
 import { Disk, diskSentence } from '../disk/disk.ts';
 import { readiness } from '../disk/readiness.ts';
 import type { Guard } from '../http.ts';
@@ -188,6 +189,10 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const inFlight = [...servers, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
+  if (data !== undefined) {
+    const { still } = standIns;
+    endings.push(await startControl({ ...{ data, still, report }, announce: options.announce }));
+  }
   ready.isStarted = true;
   endings.push(() => {
     ready.isStarted = false;

@@ -11,6 +11,7 @@ import {
   tables,
 } from '../../lambdas/aws/resources.ts';
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
+import type { Still } from '../backup/snapshot.ts';
 import { masterSecretName, randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
 import { openFaultProxy, type FaultPlan, type Service } from '../aws/faultProxy.ts';
@@ -76,6 +77,8 @@ export interface StandIns {
   readonly management: { readonly username: string; readonly password: string };
   /** Resolves when the database has all tables; meanwhile the handlers load. */
   readonly tablesReady: Promise<void>;
+  /** Keeps the data directory still for a backup; undefined where there is none, or the database is not in it. */
+  readonly still: Still | undefined;
   /** Whether a journal was missing or damaged, so that what it had must be made again from the tables. */
   readonly lacksJobs: boolean;
 }
@@ -114,7 +117,8 @@ export async function startStandIns(
 
   const now = (): number => Date.now();
   const journal = data === undefined ? noQueueJournal : openQueueJournal(data.journalFile);
-  const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, now);
+  const kept = data && (await objectsIn(data.bodiesFolder, now));
+  const objects = kept ?? objectsInMemory();
   const sqs = await startSqs({ queues: queueShapes, region, journal, now, report });
   endings.push(sqs.close);
   const schedulerJournal =
@@ -140,6 +144,7 @@ export async function startStandIns(
     secrets: generated,
     management,
     tablesReady,
+    still: kept && dynamodb.hold && { hold: dynamodb.hold, holdDeletes: kept.holdDeletes },
     lacksJobs: data?.isNew === false && !(journal.isWhole && schedulerJournal.isWhole),
   };
 }

@@ -30,7 +30,7 @@ function unmount(folder: string): void {
 const probe = service.target === 'local' ? mounted('size=1m') : undefined;
 if (probe !== undefined) unmount(probe);
 else if (service.target === 'local')
-  console.log('No disk can be mounted here: full and read-only disks are not tried.');
+  process.stderr.write('No disk can be mounted here: full and read-only disks are not tried.\n');
 
 const readiness = (url: string) => call('/v2/ready', {}, url);
 
