@@ -44,7 +44,7 @@ export async function backUp(folder: string, file: string): Promise<Description>
 
 /** Backs up a directory that no stage uses. The lock keeps one from starting meanwhile. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {
-  const { endedBadly, release } = await openDataDirectory(folder);
+  const { before, release } = await openDataDirectory(folder);
   try {
     const snapshot = await takeSnapshot(folder, undefined);
     try {
@@ -54,7 +54,7 @@ async function backUpUnused(folder: string, to: Writable): Promise<void> {
     }
   } finally {
     // The lock that was left behind tells the next stage how the last one ended.
-    if (!endedBadly) release();
+    if (before === 'orderly') release();
   }
 }
 

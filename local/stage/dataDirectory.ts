@@ -11,14 +11,13 @@ import * as z from 'zod/mini';
 import { bodiesFolder as bodiesName, needed, optional, restoring } from '../backup/files.ts';
 import { temporaryPrefix } from '../backup/snapshot.ts';
 import { replaceFile } from '../durable.ts';
-import { identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
+import { bootId, identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
 
 export interface DataDirectory {
   /** Its absolute path. */
   readonly folder: string;
-  /** Whether the stage before was killed, or lost its power. */
-  readonly endedBadly: boolean;
+  readonly before: Ending;
   /** Whether no stage has used it before. */
   readonly isNew: boolean;
   readonly databaseFile: string;
@@ -46,10 +45,10 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const write = (name: string, text: string): void => {
     replaceFile(inFolder(name), Buffer.from(text));
   };
-  let endedBadly: boolean;
+  let before: Ending;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    endedBadly = await lock(inFolder(lockName), folder);
+    before = await lock(inFolder(lockName), folder);
   } catch (error) {
     if (error instanceof StageError || !(error instanceof Error)) throw error;
     throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
@@ -69,7 +68,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   }
   return {
     folder,
-    endedBadly,
+    before,
     isNew,
     databaseFile: inFolder(databaseName),
     journalFile: inFolder('sqs.journal'),
@@ -107,38 +106,48 @@ const lockName = 'lock';
 const databaseName = 'dynamodb.db';
 /** The secret that is made last, and before the database. */
 export const masterSecretName = 'master-secret';
-const holders = z.object({ stage: processIdentity, database: z.optional(processIdentity) });
+const holders = z.object({
+  stage: processIdentity,
+  database: z.optional(processIdentity),
+  boot: z.optional(z.string()),
+});
 
-/** @returns whether a lock was left behind */
-async function lock(file: string, folder: string): Promise<boolean> {
-  for (let isLeft = false; ; isLeft = true) {
+/** How the stage before ended. A killed one has left all that it wrote to the system, which has it on the disk in the end. */
+export type Ending = 'orderly' | 'killed' | 'powerLost';
+
+async function lock(file: string, folder: string): Promise<Ending> {
+  for (let before: Ending = 'orderly'; ;) {
     try {
       writeFileSync(file, lockText(), { flag: 'wx', mode: 0o600 });
-      return isLeft;
+      return before;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
-    await clear(file, folder);
+    before = await clear(file, folder);
   }
 }
 
 function lockText(databasePid?: number): string {
   const database = databasePid === undefined ? undefined : identify(databasePid);
-  return JSON.stringify({ stage: identify(process.pid), database });
+  return JSON.stringify({ stage: identify(process.pid), database, boot: bootId() });
 }
 
 /** Removes the lock of a dead stage when its database has ended. */
-async function clear(file: string, folder: string): Promise<void> {
+async function clear(file: string, folder: string): Promise<Ending> {
   const text = readOrUndefined(file);
   const held = text === undefined ? undefined : holdersIn(text);
-  if (held !== undefined && isRunning(held.stage)) {
+  // After another start of the machine other processes have these numbers. Where the system does not tell, it may be one.
+  const isOtherStart = held?.boot === undefined || held.boot !== bootId();
+  const mayRun = held?.boot === undefined || !isOtherStart;
+  if (held !== undefined && mayRun && isRunning(held.stage)) {
     throw new StageError(
       `A local stage (process ${held.stage.pid}) already uses ${folder}: stop it, or give this one another --data-dir.`,
     );
   }
-  if (held?.database !== undefined) await end(held.database);
+  if (held?.database !== undefined && mayRun) await end(held.database);
   // Another stage, started at the same time, may hold the lock by now.
   if (readOrUndefined(file) === text) rmSync(file, { force: true });
+  return isOtherStart ? 'powerLost' : 'killed';
 }
 
 function readOrUndefined(file: string): string | undefined {

@@ -162,7 +162,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
-  if (standIns.lacksJobs) await recreateJobs(options.announce);
+  if (standIns.lacksJobs !== undefined) {
+    await recreateJobs(standIns.lacksJobs, standIns.sqs.queues, options.announce);
+  }
   loading.resolve();
   const own = ownCalls();
   endings.push(own.close);
@@ -302,7 +304,7 @@ function startTimers(timed: readonly Timed[], { report }: StageOptions): Timer[]
 async function offerTestControl(
   clock: TestClock,
   { report }: StageOptions,
-  { sqs, scheduler }: StandIns,
+  { sqs, scheduler, expiry }: StandIns,
   endings: Endings,
 ): Promise<TestControl> {
   const names = fedQueues.map(({ name }) => name);
@@ -311,6 +313,7 @@ async function offerTestControl(
     queues: sqs.queues,
     scheduler,
     fedQueues: names,
+    expireNow: () => expiry?.expireNow() ?? Promise.resolve(0),
     report,
   });
   endings.push(control.close);

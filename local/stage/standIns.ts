@@ -27,6 +27,7 @@ import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import { noSchedulerJournal, openSchedulerJournal } from '../scheduler/schedulerJournal.ts';
 import { startSecretsManager } from '../secretsManager/secretsManager.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
+import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
 import { createMissing, endProcessLeases } from '../dynamodb/tables.ts';
 
 const bucket = 'bodies';
@@ -77,10 +78,12 @@ export interface StandIns {
   readonly management: { readonly username: string; readonly password: string };
   /** Resolves when the database has all tables; meanwhile the handlers load. */
   readonly tablesReady: Promise<void>;
+  /** Deletes what is past its time; undefined with `DYNAMODB_ENDPOINT`. */
+  readonly expiry: Expiry | undefined;
   /** Keeps the data directory still for a backup; undefined where there is none, or the database is not in it. */
   readonly still: Still | undefined;
-  /** Whether a journal was missing or damaged, so that what it had must be made again from the tables. */
-  readonly lacksJobs: boolean;
+  /** The reason for which journals may lack what the tables ask for, as the beginning of a sentence; undefined without any. */
+  readonly lacksJobs: string | undefined;
 }
 
 /** @param data the data directory; without one everything is in memory */
@@ -134,6 +137,8 @@ export async function startStandIns(
   const secrets = await startSecretsManager(secretValues, report);
   endings.push(secrets.close);
   const services: Readonly<Record<Service, Called>> = { dynamodb, sqs, scheduler, s3, secrets };
+  const expiry = startExpiryOf(dynamodb, kept?.expire, now, report);
+  if (expiry !== undefined) endings.push(expiry.stop);
   return {
     urls: await urlsOf(services, faults, report, endings),
     // With faults all calls go through the fault proxies.
@@ -144,9 +149,26 @@ export async function startStandIns(
     secrets: generated,
     management,
     tablesReady,
+    expiry,
     still: kept && dynamodb.hold && { hold: dynamodb.hold, holdDeletes: kept.holdDeletes },
-    lacksJobs: data?.isNew === false && !(journal.isWhole && schedulerJournal.isWhole),
+    lacksJobs: reasonToLook(data, journal.isWhole && schedulerJournal.isWhole),
   };
+}
+
+function startExpiryOf(
+  { call }: Dynamodb,
+  deleteOthers: () => Promise<void> = () => Promise.resolve(),
+  now: () => number,
+  report: StandInOptions['report'],
+): Expiry | undefined {
+  return call && startExpiry({ call, now, deleteOthers, report });
+}
+
+function reasonToLook(data: DataDirectory | undefined, areWhole: boolean): string | undefined {
+  if (data === undefined || data.isNew) return undefined;
+  if (!areWhole) return 'A journal of the queues or schedules is missing or damaged';
+  // A disk may lose what it said to have written.
+  return data.before === 'powerLost' ? 'The machine lost its power' : undefined;
 }
 
 /** Calls of the developer's own DynamoDB go over HTTP. */

@@ -82,7 +82,7 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     expect(restored.output).toMatch(/^\S+ has the \d+ files of the backup of 20/);
     const again = await start({ dataDir, testControl: true });
     expect(again.token).toBe(token);
-    expect(again.output()).not.toContain('Made again');
+    expect(again.output()).not.toContain('Looked after');
     await call('/v2/queues/held/resume', { method: 'POST', headers: { authorization } }, again.url);
     await again.advance(4 * 3_600_000);
     await inbox.until((deliveries) => {

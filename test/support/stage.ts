@@ -45,6 +45,8 @@ export interface Stage {
    * due meanwhile have been handed out. The stage needs `testControl`, and has real time again after a restart.
    */
   readonly advance: (ms: number) => Promise<void>;
+  /** Deletes what is past its time by the stage's clock; returns the number of rows. It needs `testControl`. */
+  readonly expire: () => Promise<number>;
   /** Sends SIGTERM; resolves to the exit code. */
   readonly stop: () => Promise<number>;
   /** Sends SIGKILL; resolves when the process has gone. */
@@ -122,6 +124,13 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     child.kill('SIGKILL');
     await exited;
   };
+  const control = async (what: string, input: object): Promise<unknown> => {
+    const { SVC_TEST_CONTROL_URL: base } = variables;
+    if (base === undefined) throw new Error('The stage was started without testControl.');
+    const response = await fetch(`${base}/test/${what}`, { method: 'POST', body: JSON.stringify(input) });
+    if (response.status !== 200) throw new Error(await response.text());
+    return response.json();
+  };
   return {
     url: variables.SVC_URL,
     publishUrl: variables.SVC_PUBLISH_URL,
@@ -138,12 +147,9 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     pid,
     output,
     advance: async (ms) => {
-      const control = variables.SVC_TEST_CONTROL_URL;
-      if (control === undefined) throw new Error('The stage was started without testControl.');
-      const body = JSON.stringify({ advanceMs: ms });
-      const response = await fetch(`${control}/test/clock`, { method: 'POST', body });
-      if (response.status !== 200) throw new Error(await response.text());
+      await control('clock', { advanceMs: ms });
     },
+    expire: async () => z.object({ deleted: z.number() }).parse(await control('expire', {})).deleted,
     stop: async () => {
       child.kill('SIGTERM');
       return exited;

@@ -1,5 +1,5 @@
 /** Losses of power for a stage: what was not flushed is gone, in whole or in part. */
-import { readFileSync, statSync, truncateSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { inject } from 'vitest';
@@ -49,4 +49,25 @@ export function cutPower(dataDir: string, kept: number): { readonly lost: number
     lost += size - length;
   }
   return { lost };
+}
+
+/**
+ * Does to the data of a killed stage what a loss of power does on a disk that had not written what it said: the journals end at any
+ * earlier byte.
+ *
+ * @param kept the part of each journal that is left, from 0 to 1
+ * @returns the bytes that were lost
+ */
+export function loseTails(dataDir: string, kept: () => number): number {
+  let lost = 0;
+  for (const path of journals.map((name) => join(dataDir, name))) {
+    const { size } = statSync(path);
+    const length = Math.floor(size * kept());
+    truncateSync(path, length);
+    lost += size - length;
+  }
+  const lock = join(dataDir, 'lock');
+  const held = z.looseObject({}).parse(JSON.parse(readFileSync(lock, 'utf8')));
+  writeFileSync(lock, JSON.stringify({ ...held, boot: 'before the loss' }));
+  return lost;
 }
