@@ -49,6 +49,12 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
       }
     };
     const queue = '/v2/enqueue/held/';
+    const queueMade = { queueName: 'held', parallelism: 1 };
+    await call(
+      '/v2/queues',
+      { method: 'POST', headers: { authorization }, body: JSON.stringify(queueMade) },
+      url,
+    );
     await call('/v2/queues/held/pause', { method: 'POST', headers: { authorization } }, url);
     const inOrder: string[] = [];
     for (let at = 0; at < 5; at += 1) {
@@ -114,14 +120,11 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
       / has data already: move it away, or choose another folder with --data-dir\.\n$/,
     );
     const bytes = readFileSync(file);
+    const middle = Math.floor(bytes.length / 2);
     const target = join(folder, 'target');
     for (const [name, content, sentence] of [
-      ['torn', bytes.subarray(0, bytes.length / 2), /^The backup is (damaged or )?not whole/],
-      [
-        'bent',
-        Buffer.from(bytes).fill(0x55, bytes.length / 2, bytes.length / 2 + 64),
-        /^The backup is damaged/,
-      ],
+      ['torn', bytes.subarray(0, middle), /^The backup is (damaged or )?not whole/],
+      ['bent', Buffer.from(bytes).fill(0x55, middle, middle + 64), /^The backup is damaged/],
       ['other', Buffer.from('no backup'), /^The backup is damaged or not whole|^This is no backup/],
     ] as const) {
       const bad = join(folder, name);

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
-import { cutPower, loseTails, startWatched } from '../support/powerCut/powerCut.ts';
+import { loseTails } from '../support/powerCut/journals.ts';
+import { cutPower, startWatched } from '../support/powerCut/powerCut.ts';
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
 import { randomOf } from '../support/simulatedClock.ts';
 import { startStage, type Stage } from '../support/stage.ts';
@@ -98,6 +99,12 @@ describe.runIf(service.target === 'local')('a stage whose machine loses its powe
       const headers = { authorization, 'Svc-Cron': '*/10 * * * *', 'Svc-Schedule-Id': 'fires' };
       const made = await call(`/v2/schedules/${arrived.url}`, { method: 'POST', headers }, stage.url);
       expect(made.status).toBe(200);
+      const queue = { queueName: 'ordered', parallelism: 1 };
+      await call(
+        '/v2/queues',
+        { method: 'POST', headers: { authorization }, body: JSON.stringify(queue) },
+        stage.url,
+      );
       for (const [round, cut] of cuts.entries()) {
         const { url, token } = stage;
         const send = async (to: string, more: Record<string, string>, list: string[]): Promise<void> => {
@@ -165,6 +172,12 @@ describe.runIf(service.target === 'local')('a stage whose machine loses its powe
         url,
       );
       expect(schedule.status).toBe(200);
+      const queueMade = { queueName: 'held', parallelism: 1 };
+      await call(
+        '/v2/queues',
+        { method: 'POST', headers: { authorization }, body: JSON.stringify(queueMade) },
+        url,
+      );
       await call('/v2/queues/held/pause', { method: 'POST', headers: { authorization } }, url);
       const queued = await call(
         `/v2/enqueue/held/${arrived.url}`,

@@ -1,14 +1,14 @@
 /** Losses of power for a stage: what was not flushed is gone, in whole or in part. */
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
 import { bundling, root } from '../bundledStage.ts';
+import { journalNames } from './journals.ts';
 import { startStage, type Stage, type StageOptions } from '../stage.ts';
 
 const noted = z.tuple([z.string(), z.number()]);
-const journals = ['sqs.journal', 'scheduler.journal'];
 
 /** A stage whose flushes are noted, in the folder of its data. */
 export async function startWatched(options: StageOptions & { readonly dataDir: string }): Promise<Stage> {
@@ -41,7 +41,7 @@ export function cutPower(dataDir: string, kept: number): { readonly lost: number
     flushed.set(path, bytes);
   }
   let lost = 0;
-  for (const path of journals.map((name) => join(dataDir, name))) {
+  for (const path of journalNames.map((name) => join(dataDir, name))) {
     const { size } = statSync(path);
     const safe = Math.min(size, flushed.get(path) ?? 0);
     const length = safe + Math.floor((size - safe) * kept);
@@ -49,25 +49,4 @@ export function cutPower(dataDir: string, kept: number): { readonly lost: number
     lost += size - length;
   }
   return { lost };
-}
-
-/**
- * Does to the data of a killed stage what a loss of power does on a disk that had not written what it said: the journals end at any
- * earlier byte.
- *
- * @param kept the part of each journal that is left, from 0 to 1
- * @returns the bytes that were lost
- */
-export function loseTails(dataDir: string, kept: () => number): number {
-  let lost = 0;
-  for (const path of journals.map((name) => join(dataDir, name))) {
-    const { size } = statSync(path);
-    const length = Math.floor(size * kept());
-    truncateSync(path, length);
-    lost += size - length;
-  }
-  const lock = join(dataDir, 'lock');
-  const held = z.looseObject({}).parse(JSON.parse(readFileSync(lock, 'utf8')));
-  writeFileSync(lock, JSON.stringify({ ...held, boot: 'before the loss' }));
-  return lost;
 }
