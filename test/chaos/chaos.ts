@@ -156,7 +156,8 @@ async function storm(
   const { seed, stage } = fixture;
   const chance = new Chance(seed, 'kills and jumps');
   const ends = Array.from({ length: Math.max(2, Math.round(trafficMs / 60_000)) }, (_, number) => ({
-    at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
+    // Late enough for journals that have something.
+    at: chance.from(trafficMs * (number === 1 ? 0.3 : 0.1), trafficMs * 0.5),
     jumpMs: 0,
     // All of the journals at first, then any part of them.
     kept: number === 1 ? 0 : number % 2 === 0 ? undefined : chance.from(0, 99) / 100,
