@@ -127,8 +127,8 @@ function openShell(folder: string, env: Readonly<Record<string, string | undefin
 }
 
 /**
- * The blocks in the order in which a reader comes to them: a deployment is destroyed last. What is to be done when the first
- * deployment fails is left out, because this one does not.
+ * The blocks in the order in which a reader comes to them: `recovery.md` ends with the removal of everything. What is to be done
+ * when the first deployment fails is left out, because this one does not.
  */
 function blocksInOrder(): readonly Block[] {
   const text = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
@@ -137,16 +137,12 @@ function blocksInOrder(): readonly Block[] {
     if (at === -1) throw new Error(`docs/deploy.md has no section "${heading}".`);
     return text.slice(0, at).split('\n').length;
   };
-  const failed = lineOf('When the first deployment fails');
-  const [goesOn, lastPart] = [lineOf('The first account'), lineOf('Destroy')];
+  const [failed, goesOn] = [lineOf('When the first deployment fails'), lineOf('The first account')];
   const line = ({ at }: Block): number => Number(at.split(':')[1]);
-  const deploy = blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn);
-  const isLast = (block: Block): boolean => line(block) > lastPart;
   return [
-    ...deploy.filter((block) => !isLast(block)),
+    ...blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn),
     ...blocksOf('docs/operate.md'),
     ...blocksOf('docs/recovery.md'),
-    ...deploy.filter(isLast),
   ];
 }
 
