@@ -9,8 +9,9 @@ import { addMissingHeaders } from '../request/forwarding.ts';
 import type { Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
 import { masterSecret } from '../account/secrets.ts';
-import { createDeliveryClient } from './client/deliveryClient.ts';
-import { deploymentRules } from '../destination/rulesOfDeployment.ts';
+import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
+import { isFunction, refusingList } from '../destination/functions.ts';
+import { deploymentRules, functionsOf } from '../destination/rulesOfDeployment.ts';
 import { loopMark } from './loopDetection.ts';
 
 const request = createDeliveryClient(deploymentRules);
@@ -29,7 +30,7 @@ function originHeaders({ prefix, ...message }: Message): readonly Header[] {
 }
 
 /**
- * Makes the HTTP request of an attempt, signed and with all headers that tell the destination about its message.
+ * Makes the request of an attempt, signed and with all headers that tell the destination about its message.
  *
  * @param attempt 0 for the first delivery
  */
@@ -56,12 +57,29 @@ export async function callDestination(
     ...(await loopMark(message)),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];
-  return request({
-    url: message.url,
+  const made = {
     method: message.method,
     headers: addMissingHeaders(own, addMissingHeaders(message.headers, [['user-agent', 'Svc-Queue']])),
     body,
     timeoutMs: message.timeoutMs,
     maxResponseBytes: limitsOf(account).max_message_size,
-  });
+  };
+  return isFunction(message.url)
+    ? callFunction(message, account, made)
+    : request({ ...made, url: message.url });
+}
+
+/** Invokes the function of a message, unless it is not allowed any more. The code is loaded for the first. */
+async function callFunction(
+  { url: arn, messageId, callerIp }: Message,
+  account: Account,
+  made: Omit<DeliveryRequest, 'url'>,
+): Promise<DestinationResponse> {
+  const refusing = refusingList(arn, functionsOf(account));
+  if (refusing !== undefined) {
+    const error = `The function ${arn} is refused: ${refusing} does not have it.`;
+    return { status: 0, error, headers: [], body: new Uint8Array(), isRefusal: true };
+  }
+  const { invokeFunction } = await import('./client/invocation.ts');
+  return invokeFunction({ ...made, arn, messageId, callerIp });
 }

@@ -89,6 +89,12 @@ export const account = z.object({
   budget: whole('Dollars a month; 0 is no limit.'),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   circuit: z.optional(circuitInput),
+  lambda_destinations: z
+    .optional(z.array(z.string()))
+    .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  failure_callback: z.optional(
+    text('Told of what fails for good without a failure callback of its own. Without `user:password`.'),
+  ),
 });
 export const accounts = z.array(account);
 

@@ -21,7 +21,7 @@ import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
-import { localAccount, type Management } from './localAccount.ts';
+import { allFunctions, functionsRunSomewhere, localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import type { Queues } from '../sqs/queues.ts';
 import {
@@ -113,6 +113,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
+    LAMBDA_DESTINATIONS: functionsRunSomewhere() ? allFunctions : '',
     // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
     OWN_HOSTS: servers.map(({ port }) => `localhost:${port}`).join(','),
     API_URL: gateway.url,

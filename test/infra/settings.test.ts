@@ -31,6 +31,7 @@ describe('the settings of a deployment', () => {
       logLevel: 'INFO',
       headerPrefixes: ['Svc', 'Upstash'],
       allowedDestinations: [],
+      lambdaDestinations: [],
       ownHosts: [],
       throttleRate: 10_000,
       throttleBurst: 5_000,
