@@ -46,7 +46,8 @@ const requestErrors = {
   destination_invalid: {
     statuses: [400],
     meaning: 'The destination, a callback’s URL or an endpoint’s URL is missing, malformed or too long.',
-    advice: 'Correct it: allowed is a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group.',
+    advice:
+      'Correct it: allowed is a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group.',
   },
   cron_invalid: {
     statuses: [400],

@@ -98,6 +98,13 @@ export const account = z.object({
 });
 export const accounts = z.array(account);
 
+/** The answer of a failure callback that was called as a test. */
+export const testedCallback = z.object({
+  status: whole('The status that the failure callback answered; 0 where there was no answer.'),
+  error: z.optional(text('Why there was no answer.')),
+  body: z.optional(text('The beginning of the answer’s body.')),
+});
+
 const point = z.object({
   x: text('The day’s beginning, UTC, as in `2026-11-20T00:00:00.000Z`.'),
   y: z.number(),
