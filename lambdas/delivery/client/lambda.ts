@@ -26,6 +26,7 @@ export function openLambda(region: string) {
       new InvokeCommand({ ...namedFor(arn), Payload: payload }),
       { abortSignal },
     );
-    return { payload: Payload, isError: FunctionError !== undefined };
+    const { buffer, byteOffset, length } = Payload;
+    return { payload: Buffer.from(buffer, byteOffset, length), isError: FunctionError !== undefined };
   };
 }

@@ -54,7 +54,7 @@ function bodyOf({ body, isBase64Encoded }: z.infer<typeof answerShape>): Uint8Ar
 const delimiter = Buffer.alloc(8);
 
 function streamedAnswer(payload: Uint8Array): DestinationResponse | undefined {
-  const end = Buffer.from(payload).indexOf(delimiter);
+  const end = Buffer.from(payload.buffer, payload.byteOffset, payload.length).indexOf(delimiter);
   if (end === -1) return undefined;
   const read = answerShape.safeParse(parseOrUndefined(textOf(payload.subarray(0, end))));
   if (!read.success) return undefined;
