@@ -169,7 +169,7 @@ export function refuseDestination(field: string, destination: string, rules: Des
   if (refusing === undefined) return;
   throw forbidden(
     'destination_not_allowed',
-    `${field} is ${quoteUrl(destination)}, which ${refusing} does not have.`,
+    `${field} is "${destination}", which ${refusing} does not have.`,
   );
 }
 
