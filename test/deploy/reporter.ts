@@ -6,6 +6,7 @@ import { CreateFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { reporterCode, reporterName } from '../support/functions.ts';
 import { findPython } from '../support/python.ts';
+import { makeFunctionRole } from './aws.ts';
 import { account, credentials } from './emulator.ts';
 
 /** The setting `lambdaDestinations` with which messages may go to it, and to others that are not there. */
@@ -26,6 +27,9 @@ function packed(folder: string): Uint8Array {
  * @returns its ARN
  */
 export async function makeReporter(endpoint: string, region: string, scratch: string): Promise<string> {
+  // Roles are the same in all regions.
+  const role = `${reporterName}-${region}`;
+  await makeFunctionRole(endpoint, region, role);
   const lambda = new LambdaClient({
     ...clientOptions('quick'),
     endpoint,
@@ -41,7 +45,7 @@ export async function makeReporter(endpoint: string, region: string, scratch: st
         FunctionName: reporterName,
         Runtime: 'nodejs24.x',
         Handler: 'index.handler',
-        Role: `arn:aws:iam::${account}:role/${reporterName}`,
+        Role: `arn:aws:iam::${account}:role/${role}`,
         Code: { ZipFile: packed(join(scratch, 'reporter')) },
         Timeout: 30,
       }),
