@@ -1,7 +1,7 @@
 /** Lambda functions on this machine: a server that speaks Invoke, as SAM's `start-lambda` and the runtime interface emulator do. */
 import { close, listen, readBody } from '../../local/http.ts';
 
-type FunctionHandler = (event: unknown) => Promise<unknown>;
+type FunctionHandler = (event: unknown) => unknown;
 
 /** Refuses an invocation as Lambda does. */
 export class Refusal extends Error {

@@ -8,11 +8,11 @@ import { Refusal, Returned, startFunctions } from '../../../support/functions.ts
 /** Invocations over HTTP, by the SDK's client. */
 
 const events: unknown[] = [];
-const functions = new Map<string, (event: unknown) => Promise<unknown>>([
-  ['ok', async (event) => ({ statusCode: 201, body: String(events.push(event)) })],
-  ['ok:live', async () => 'alive'],
+const functions = new Map<string, (event: unknown) => unknown>([
+  ['ok', (event) => ({ statusCode: 201, body: String(events.push(event)) })],
+  ['ok:live', () => 'alive'],
   ['fails', () => Promise.reject(new TypeError('no such order'))],
-  ['streams', async () => new Returned(Buffer.from(`{"statusCode":202}${'\0'.repeat(8)}body`))],
+  ['streams', () => new Returned(Buffer.from(`{"statusCode":202}${'\0'.repeat(8)}body`))],
   ['hangs', () => new Promise(() => undefined)],
   [
     'throttled',
