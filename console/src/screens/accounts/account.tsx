@@ -139,7 +139,7 @@ function Details({ of }: { readonly of: Account }) {
               'Failure callback',
               of.failure_callback && (
                 <>
-                  <Cut text={of.failure_callback} /> <TestCallback id={of.id} />
+                  <Cut text={of.failure_callback} /> {of.state !== 'deleted' && <TestCallback id={of.id} />}
                 </>
               ),
             ],
