@@ -95,7 +95,8 @@ export class ManagementStack extends Stack {
           secretArn(this, names.managementSecret),
         ),
         allow(
-          ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
+          // Accounts are not deleted, but named tokens are.
+          ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Scan'],
           ...inAllRegions(tableArn, names.accountsTable),
         ),
         readApiHosts(homeAccounts, settings.regions),

@@ -1,6 +1,6 @@
 /** Policy statements that all stacks use. */
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { type ApiName, apiHostsKey, apiNames } from '../lambdas/aws/resources.ts';
+import { type ApiName, apiHostsKey, apiNames, tokenKeyPrefix } from '../lambdas/aws/resources.ts';
 
 /** Allows actions on resources. Each is named one by one: a test refuses patterns. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
@@ -26,3 +26,10 @@ export const readApiHosts = (accountsArn: string, regions: readonly string[]): P
 /** Allows a function behind an API to note the hosts of that API, and to write no account. */
 export const noteApiHost = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
   allowRows(['dynamodb:UpdateItem'], accountsArn, [apiHostsKey(region, api)]);
+
+/** Allows a function behind an API to note the use of named tokens, and to write no account. */
+export function noteTokenUse(accountsArn: string): PolicyStatement {
+  const statement = allow(['dynamodb:UpdateItem'], accountsArn);
+  statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': [`${tokenKeyPrefix}*`] });
+  return statement;
+}

@@ -1,6 +1,7 @@
 import { isServed, type Account } from './account.ts';
 import { now } from '../shared/clock.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from './credentials.ts';
+import type { NamedToken } from './namedToken.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
 import { givenCredentials } from './givenCredentials.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -11,8 +12,10 @@ import { createKnownAccounts } from './knownAccounts.ts';
 
 export interface Caller {
   readonly account: Account;
-  /** The access that its token gives. */
-  readonly access: Access;
+  /** The access that its token gives; `publish`: to publish, and nothing else. */
+  readonly access: Access | 'publish';
+  /** The token, where it is a named one. */
+  readonly named?: NamedToken;
 }
 
 const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
@@ -52,8 +55,8 @@ async function judge(
   secret: MasterSecret,
   password: string,
 ): Promise<Caller | HttpError> {
-  const access = account && (await verify(account, secret, password));
-  if (account === undefined || access === undefined)
+  const verified = account && (await verify(account, secret, password));
+  if (account === undefined || verified === undefined)
     return unauthorized('token_invalid', 'The token is not valid.');
   if (account.region !== settings.region) {
     return unauthorized(
@@ -62,12 +65,24 @@ async function judge(
     );
   }
   if (!isServed(account)) return unauthorized('account_inactive', 'The account is not active.');
-  return { account, access };
+  if (typeof verified === 'string') return { account, access: verified };
+
+  const { accessOf, namedTokens } = await import('./namedTokens.ts');
+  const named = await namedTokens(account.id, verified.tokenId);
+  if (named === undefined) return unauthorized('token_invalid', 'The token was revoked.');
+  const { endsAt = Infinity } = named;
+  if (now() >= endsAt)
+    return unauthorized('token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`);
+  return { account, access: accessOf[named.scope], named };
 }
 
 /** Verifies a token; where that fails, once more with the master secret read again: a new one may have followed. */
-async function verify(account: Account, secret: MasterSecret, password: string): Promise<Access | undefined> {
-  const access = verifyToken(secret, account, password);
-  if (access !== undefined) return access;
+async function verify(
+  account: Account,
+  secret: MasterSecret,
+  password: string,
+): Promise<ReturnType<typeof verifyToken>> {
+  const verified = verifyToken(secret, account, password);
+  if (verified !== undefined) return verified;
   return verifyToken(await renewedMasterSecret(), account, password);
 }

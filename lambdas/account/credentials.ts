@@ -7,7 +7,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Account } from './account.ts';
 
+/** The rights of the two tokens that each account has. */
 export type Access = 'write' | 'read';
+
+/** A named token whose password is right. */
+interface Named {
+  readonly tokenId: string;
+}
 
 /** A token for everything and signing keys that are not derived. A deployment has none; see `giveCredentials`. */
 export interface GivenCredentials {
@@ -49,11 +55,25 @@ function password(masterSecret: string, account: Account, access: Access): strin
   return text;
 }
 
+/**
+ * Makes the password of a named token. An account that is made again under the id of a deleted one has another time of creation, so
+ * no named token of the deleted one lets anybody in.
+ */
+const namedPassword = (masterSecret: string, { id, createdAt }: Account, tokenId: string): string =>
+  `${tokenId}.${derive(masterSecret, `token-${tokenId}`, id, createdAt).toString('base64url')}`;
+
+const encodeToken = (parts: { readonly UserID: string; readonly Password: string }): string =>
+  Buffer.from(JSON.stringify(parts)).toString('base64');
+
+/** Makes a named token, which is shown once. */
+export const namedTokenOf = ({ current }: MasterSecret, account: Account, tokenId: string): string =>
+  encodeToken({ UserID: account.id, Password: namedPassword(current, account, tokenId) });
+
 /** Makes a token: the base64 of `{"UserID","Password"}`, whose first field is the key of the account's row. */
 export function tokenOf(secret: MasterSecret, account: Account, access: Access): string {
   const given = access === 'write' ? givenTo(secret, account.id)?.token : undefined;
   const parts = given ?? { UserID: account.id, Password: password(secret.current, account, access) };
-  return Buffer.from(JSON.stringify(parts)).toString('base64');
+  return encodeToken(parts);
 }
 
 export interface TokenParts {
@@ -104,10 +124,26 @@ function isPassword(derived: string, given: string): boolean {
 const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
   previous === undefined ? [current] : [current, previous];
 
-/** Verifies a token's password, and gives the access that the token has; undefined when the password is wrong. */
-export function verifyToken(secret: MasterSecret, account: Account, given: string): Access | undefined {
+/**
+ * Verifies a token's password.
+ *
+ * @returns the access that it gives, or the named token that it is of; undefined when it is wrong, or the token was revoked
+ */
+export function verifyToken(
+  secret: MasterSecret,
+  account: Account,
+  given: string,
+): Access | Named | undefined {
   const fixed = givenTo(secret, account.id)?.token.Password;
   if (fixed !== undefined && sameText(fixed, given)) return 'write';
+  // No password of the account's own two tokens has a dot.
+  const [tokenId = '', ...rest] = given.split('.');
+  if (rest.length > 0) {
+    const isRight =
+      account.tokenIds?.includes(tokenId) === true &&
+      secretsOf(secret).some((one) => isPassword(namedPassword(one, account, tokenId), given));
+    return isRight ? { tokenId } : undefined;
+  }
   const accesses: readonly Access[] = ['write', 'read'];
   return accesses.find((access) =>
     secretsOf(secret).some((one) => isPassword(password(one, account, access), given)),

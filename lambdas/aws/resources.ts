@@ -92,7 +92,7 @@ export const tables = {
   /** Claims on the keys by which messages of the last minutes count as duplicates. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   /**
-   * Accounts, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its own
+   * Accounts, their named tokens, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its own
    * region only, and read there wherever the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
@@ -110,6 +110,11 @@ export type ApiName = (typeof apiNames)[number];
  * `#` in its id.
  */
 export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${region}#${api}`;
+
+/** What the keys of the rows of named tokens begin with, in the accounts' table. */
+export const tokenKeyPrefix = 'token#';
+export const tokenKey = (accountId: string, tokenId: string): string =>
+  `${tokenKeyPrefix}${accountId}#${tokenId}`;
 
 /**
  * The attribute of a lane with the slots that processes hold. The start of a local stage removes it from all lanes, because every

@@ -10,6 +10,7 @@ import {
   rotateTokens,
   updateAccount,
 } from '../management/accounts.ts';
+import { createToken, listTokens, revokeToken } from '../management/tokens.ts';
 import { getStats } from '../statistics/accountStats.ts';
 
 export const handler = managementApi<'accounts'>(accountsRoutes, {
@@ -25,6 +26,13 @@ export const handler = managementApi<'accounts'>(accountsRoutes, {
     ok(await updateAccount(variable(call, 'id'), call.request.body)),
   'DELETE /v2/{brand}/users/{id}': async (call) => ok(await deleteAccount(variable(call, 'id'))),
   'POST /v2/{brand}/rotate-token/{id}': async (call) => ok(await rotateTokens(variable(call, 'id'))),
+  'POST /v2/{brand}/users/{id}/tokens': async (call) => ({
+    status: 201,
+    body: await createToken(variable(call, 'id'), call.request.body),
+  }),
+  'GET /v2/{brand}/users/{id}/tokens': async (call) => ok(await listTokens(variable(call, 'id'))),
+  'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': async (call) =>
+    ok(await revokeToken(variable(call, 'id'), variable(call, 'tokenId'))),
   'GET /v2/{brand}/stats/{id}': async (call) => ok(await getStats(variable(call, 'id'))),
   'GET /v2/{brand}/openapi.json': async ({ request }) => {
     const { describeManagementApi } = await import('../http/openapi/document.ts');

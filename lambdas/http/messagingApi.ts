@@ -1,6 +1,7 @@
 import { bearerToken } from '../account/credentials.ts';
 import { forbidden } from '../error/httpError.ts';
-import { authenticate } from '../account/authenticate.ts';
+import { authenticate, type Caller } from '../account/authenticate.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
@@ -24,6 +25,12 @@ const token: Middleware = {
     await learnHost('messaging', call.request.host);
     await refuseOwnDelivery(call.canonical, call.request.rawPath);
     await limitCall(caller.account, call.request.body.length);
+    if (caller.access === 'publish' && call.route.publishes !== true) {
+      throw forbidden(
+        'token_scope_exceeded',
+        'The token is for publishing; this operation takes another token.',
+      );
+    }
     if (call.route.access === 'write' && caller.access === 'read') {
       throw forbidden(
         'token_read_only',
@@ -33,17 +40,24 @@ const token: Middleware = {
   },
 };
 
+/** Reports what a request used, and that its token was used. */
+async function report({ account, named }: Caller): Promise<void> {
+  const isNoted =
+    named && logAndContinue(import('../account/namedTokens.ts').then((all) => all.noteUse(named)));
+  await Promise.all([reportUsage(account), isNoted]);
+}
+
 /** Reports what a request used once it is answered, also with an error, and warns in the answer's headers. */
 const usage: Middleware = {
   after: async (request) => {
     const { caller, call } = request.context;
     if (caller === undefined || call === undefined || request.response === null) return;
-    await reportUsage(caller.account);
+    await report(caller);
     const headers = usageHeaders(caller.account, call.canonical.prefix);
     request.response = { ...request.response, headers: { ...request.response.headers, ...headers } };
   },
   onError: async ({ context: { caller } }) => {
-    if (caller !== undefined) await reportUsage(caller.account);
+    if (caller !== undefined) await report(caller);
   },
 };
 

@@ -5,12 +5,30 @@
 import type { Route } from './route.ts';
 
 export const publishRoutes = [
-  { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/publish/{destination+}',
+    function: 'publish',
+    access: 'write',
+    publishes: true,
+  },
+  {
+    method: 'POST',
+    path: '/v2/enqueue/{queueName}/{destination+}',
+    function: 'publish',
+    access: 'write',
+    publishes: true,
+  },
+  { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write', publishes: true },
   // A publish or a batch of a workflow client starts runs, too: so this function has the rights and the memory for it anyway.
-  { method: 'POST', path: '/v2/trigger/{destination+}', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/trigger/{destination+}',
+    function: 'publish',
+    access: 'write',
+    publishes: true,
+  },
+  { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write', publishes: true },
 ] as const satisfies readonly Route[];
 
 export const messagesRoutes = [
@@ -94,7 +112,7 @@ export const workflowsRoutes = [
   { method: 'GET', path: '/v2/workflows/events', function: 'workflows', access: 'read' },
   // An event's id may have slashes, which the published client does not encode.
   { method: 'POST', path: '/v2/wait/{eventId+}', function: 'workflows', access: 'write' },
-  { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write', publishes: true },
   { method: 'GET', path: '/v2/waiters/{eventId+}', function: 'workflows', access: 'read' },
   // Any caller that knows the URL of a webhook may call it, with any method.
   {
@@ -177,6 +195,14 @@ export const accountsRoutes = [
   { method: 'PATCH', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
   { method: 'DELETE', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
   { method: 'POST', path: '/v2/{brand}/rotate-token/{id}', function: 'accounts', access: 'management' },
+  { method: 'POST', path: '/v2/{brand}/users/{id}/tokens', function: 'accounts', access: 'management' },
+  { method: 'GET', path: '/v2/{brand}/users/{id}/tokens', function: 'accounts', access: 'management' },
+  {
+    method: 'DELETE',
+    path: '/v2/{brand}/users/{id}/tokens/{tokenId}',
+    function: 'accounts',
+    access: 'management',
+  },
   { method: 'GET', path: '/v2/{brand}/stats/{id}', function: 'accounts', access: 'management' },
   { method: 'GET', path: '/v2/{brand}/openapi.json', function: 'accounts', access: 'open' },
 ] as const satisfies readonly Route[];

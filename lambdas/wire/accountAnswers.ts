@@ -92,6 +92,31 @@ export const account = z.object({
 });
 export const accounts = z.array(account);
 
+/** A named token as lists show it. */
+export const namedToken = z.object({
+  id: text('Names it in the audit trail, and to revoke it.'),
+  name: text('What it is for.'),
+  scope: z
+    .enum(['full', 'read', 'publish'])
+    .check(
+      z.describe('`full`: everything. `read`: what changes nothing. `publish`: to publish and to notify.'),
+    ),
+  destinations: z.optional(
+    z
+      .array(z.string())
+      .check(
+        z.describe(
+          'What it may publish to: what URLs begin with, and names of URL groups and queues. Absent for everything.',
+        ),
+      ),
+  ),
+  created_at: seconds('When it was made.'),
+  expires_at: z.optional(seconds('From when on it is refused; absent for never.')),
+  last_used: z.optional(text('The last day on which a request came with it, as `2026-11-20`, UTC.')),
+});
+export const namedTokens = z.array(namedToken);
+export const madeToken = z.extend(namedToken, { token: text('The token. It is not shown again.') });
+
 const point = z.object({
   x: text('The day’s beginning, UTC, as in `2026-11-20T00:00:00.000Z`.'),
   y: z.number(),

@@ -11,7 +11,7 @@ import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
-import { allow, noteApiHost, readApiHosts } from '../statements.ts';
+import { allow, noteApiHost, noteTokenUse, readApiHosts } from '../statements.ts';
 import type { Tables } from '../state/tables.ts';
 
 type TableAction =
@@ -148,6 +148,7 @@ export class Rights {
       ...this.authenticate(),
       this.knowHosts(),
       noteApiHost(accountsArn, this.#stack.region, 'messaging'),
+      noteTokenUse(accountsArn),
     ];
   }
 

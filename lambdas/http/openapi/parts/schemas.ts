@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { changedAccountInput, newAccountInput } from '../../../management/accountShapes.ts';
+import { changedAccountInput, newAccountInput, newTokenInput } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
@@ -96,6 +96,10 @@ const shapes = {
   AccountChange: changedAccountInput,
   Account: accountAnswers.account,
   Accounts: accountAnswers.accounts,
+  NewToken: newTokenInput,
+  NamedToken: accountAnswers.namedToken,
+  NamedTokens: accountAnswers.namedTokens,
+  MadeToken: accountAnswers.madeToken,
   AccountStats: accountAnswers.accountStats,
   Health: answers.health,
   Description: answers.description,

@@ -1,0 +1,27 @@
+/** Named tokens, which an account has besides its own two, for programs that need less than everything. */
+import { randomBytes } from 'node:crypto';
+
+/** `full`: as the account's token. `read`: as its read-only token. `publish`: to publish, and nothing else. */
+export const scopes = ['full', 'read', 'publish'] as const;
+export type TokenScope = (typeof scopes)[number];
+
+/** A named token without its secret, which is derived. Nothing of it changes but its last use. */
+export interface NamedToken {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly scope: TokenScope;
+  /** The destinations that it may publish to, as `onlyTo.ts` reads them; undefined for all. */
+  readonly destinations?: readonly string[] | undefined;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Unix milliseconds from which on it is refused. */
+  readonly endsAt?: number | undefined;
+  /** The last day on which it was used, as `2026-11-20`, UTC. */
+  readonly lastUsed?: string | undefined;
+}
+
+/** The named tokens that an account may have. */
+export const mostNamedTokens = 50;
+
+export const newTokenId = (): string => `tok_${randomBytes(8).toString('hex')}`;
