@@ -11,7 +11,7 @@ import { setFlags } from './flags.ts';
 import { namesOf, queueArn, secretArn, tableArn } from './names.ts';
 import type { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';
-import { allow, noteApiHost, readApiHosts } from './statements.ts';
+import { allow, noteHostsAndUses, readApiHosts, removeTokens } from './statements.ts';
 
 interface ManagementStackProps extends StackProps {
   readonly settings: Settings;
@@ -95,12 +95,12 @@ export class ManagementStack extends Stack {
           secretArn(this, names.managementSecret),
         ),
         allow(
-          // Accounts are not deleted, but named tokens are.
-          ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Scan'],
+          ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
           ...inAllRegions(tableArn, names.accountsTable),
         ),
+        removeTokens(...inAllRegions(tableArn, names.accountsTable)),
         readApiHosts(homeAccounts, settings.regions),
-        noteApiHost(homeAccounts, this.region, 'management'),
+        noteHostsAndUses(homeAccounts, this.region, 'management'),
         allow(['dynamodb:Query'], ...inAllRegions(tableArn, names.usageTable)),
         this.countFailedLogins(settings),
         allow(['sqs:SendMessage'], ...inAllRegions(queueArn, names.accountChangesQueue)),

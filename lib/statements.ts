@@ -7,11 +7,16 @@ export function allow(actions: readonly string[], ...resources: readonly string[
   return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }
 
-/** Allows actions on those rows of a table that have one of these keys, and on no others. */
-function allowRows(actions: readonly string[], tableArn: string, keys: readonly string[]): PolicyStatement {
-  const statement = allow(actions, tableArn);
+/** Allows actions on those rows of tables that have one of these keys, and on no others. A key may end with `*`. */
+function allowRows(
+  actions: readonly string[],
+  tableArns: readonly string[],
+  keys: readonly string[],
+): PolicyStatement {
+  const statement = allow(actions, ...tableArns);
+  const compares = keys.some((key) => key.endsWith('*')) ? 'StringLike' : 'StringEquals';
   // The condition also holds for a request without keys, but requests with these actions always have keys.
-  statement.addCondition('ForAllValues:StringEquals', { 'dynamodb:LeadingKeys': [...keys] });
+  statement.addCondition(`ForAllValues:${compares}`, { 'dynamodb:LeadingKeys': [...keys] });
   return statement;
 }
 
@@ -19,17 +24,21 @@ function allowRows(actions: readonly string[], tableArn: string, keys: readonly 
 export const readApiHosts = (accountsArn: string, regions: readonly string[]): PolicyStatement =>
   allowRows(
     ['dynamodb:BatchGetItem'],
-    accountsArn,
+    [accountsArn],
     regions.flatMap((region) => apiNames.map((api) => apiHostsKey(region, api))),
   );
 
-/** Allows a function behind an API to note the hosts of that API, and to write no account. */
-export const noteApiHost = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
-  allowRows(['dynamodb:UpdateItem'], accountsArn, [apiHostsKey(region, api)]);
+/** The rows of named tokens. */
+const tokenRows = `${tokenKeyPrefix}*`;
 
-/** Allows a function behind an API to note the use of named tokens, and to write no account. */
-export function noteTokenUse(accountsArn: string): PolicyStatement {
-  const statement = allow(['dynamodb:UpdateItem'], accountsArn);
-  statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': [`${tokenKeyPrefix}*`] });
-  return statement;
-}
+/** Allows a function behind an API to note the hosts of that API, and the use of named tokens; to write no account. */
+export const noteHostsAndUses = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
+  allowRows(
+    ['dynamodb:UpdateItem'],
+    [accountsArn],
+    [apiHostsKey(region, api), ...(api === 'messaging' ? [tokenRows] : [])],
+  );
+
+/** Allows to remove named tokens, and no account. */
+export const removeTokens = (...accountsArns: readonly string[]): PolicyStatement =>
+  allowRows(['dynamodb:DeleteItem'], accountsArns, [tokenRows]);

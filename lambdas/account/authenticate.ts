@@ -55,8 +55,10 @@ async function judge(
   secret: MasterSecret,
   password: string,
 ): Promise<Caller | HttpError> {
-  const verified = account && (await verify(account, secret, password));
-  if (account === undefined || verified === undefined)
+  // Only passwords of named tokens have a dot. Their code is loaded for the first of them.
+  const named = password.includes('.') ? await import('./namedCaller.ts') : undefined;
+  const access = account && (await verify(account, secret, password, named?.verifyNamed ?? verifyToken));
+  if (account === undefined || access === undefined)
     return unauthorized('token_invalid', 'The token is not valid.');
   if (account.region !== settings.region) {
     return unauthorized(
@@ -65,15 +67,7 @@ async function judge(
     );
   }
   if (!isServed(account)) return unauthorized('account_inactive', 'The account is not active.');
-  if (typeof verified === 'string') return { account, access: verified };
-
-  const { accessOf, namedTokens } = await import('./namedTokens.ts');
-  const named = await namedTokens(account.id, verified.tokenId);
-  if (named === undefined) return unauthorized('token_invalid', 'The token was revoked.');
-  const { endsAt = Infinity } = named;
-  if (now() >= endsAt)
-    return unauthorized('token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`);
-  return { account, access: accessOf[named.scope], named };
+  return named === undefined ? { account, access } : named.callerWith(account, password);
 }
 
 /** Verifies a token; where that fails, once more with the master secret read again: a new one may have followed. */
@@ -81,8 +75,7 @@ async function verify(
   account: Account,
   secret: MasterSecret,
   password: string,
-): Promise<ReturnType<typeof verifyToken>> {
-  const verified = verifyToken(secret, account, password);
-  if (verified !== undefined) return verified;
-  return verifyToken(await renewedMasterSecret(), account, password);
+  by: typeof verifyToken,
+): Promise<Access | undefined> {
+  return by(secret, account, password) ?? by(await renewedMasterSecret(), account, password);
 }

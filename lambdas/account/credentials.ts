@@ -10,11 +10,6 @@ import type { Account } from './account.ts';
 /** The rights of the two tokens that each account has. */
 export type Access = 'write' | 'read';
 
-/** A named token whose password is right. */
-interface Named {
-  readonly tokenId: string;
-}
-
 /** A token for everything and signing keys that are not derived. A deployment has none; see `giveCredentials`. */
 export interface GivenCredentials {
   readonly accountId: string;
@@ -37,7 +32,13 @@ export const givenTo = (
   accountId: string,
 ): GivenCredentials | undefined => (given?.accountId === accountId ? given : undefined);
 
-const derive = (masterSecret: string, purpose: string, accountId: string, generation: number): Buffer =>
+/** @param purpose what is derived; no two things share one */
+export const derive = (
+  masterSecret: string,
+  purpose: string,
+  accountId: string,
+  generation: number,
+): Buffer =>
   createHmac('sha256', masterSecret)
     .update(JSON.stringify([purpose, accountId, generation]))
     .digest();
@@ -55,26 +56,15 @@ function password(masterSecret: string, account: Account, access: Access): strin
   return text;
 }
 
-/**
- * Makes the password of a named token. An account that is made again under the id of a deleted one has another time of creation, so
- * no named token of the deleted one lets anybody in.
- */
-const namedPassword = (masterSecret: string, { id, createdAt }: Account, tokenId: string): string =>
-  `${tokenId}.${derive(masterSecret, `token-${tokenId}`, id, createdAt).toString('base64url')}`;
-
-const encodeToken = (parts: { readonly UserID: string; readonly Password: string }): string =>
-  Buffer.from(JSON.stringify(parts)).toString('base64');
-
-/** Makes a named token, which is shown once. */
-export const namedTokenOf = ({ current }: MasterSecret, account: Account, tokenId: string): string =>
-  encodeToken({ UserID: account.id, Password: namedPassword(current, account, tokenId) });
-
 /** Makes a token: the base64 of `{"UserID","Password"}`, whose first field is the key of the account's row. */
 export function tokenOf(secret: MasterSecret, account: Account, access: Access): string {
   const given = access === 'write' ? givenTo(secret, account.id)?.token : undefined;
   const parts = given ?? { UserID: account.id, Password: password(secret.current, account, access) };
   return encodeToken(parts);
 }
+
+export const encodeToken = (parts: { readonly UserID: string; readonly Password: string }): string =>
+  Buffer.from(JSON.stringify(parts)).toString('base64');
 
 export interface TokenParts {
   readonly accountId: string;
@@ -116,34 +106,18 @@ export const sameText = (one: string, other: string): boolean => {
 };
 
 /** Compares as {@link sameText} does, with less CPU, a text whose length everybody knows. */
-function isPassword(derived: string, given: string): boolean {
+export function isPassword(derived: string, given: string): boolean {
   const [one, other] = [Buffer.from(derived), Buffer.from(given)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
+export const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
   previous === undefined ? [current] : [current, previous];
 
-/**
- * Verifies a token's password.
- *
- * @returns the access that it gives, or the named token that it is of; undefined when it is wrong, or the token was revoked
- */
-export function verifyToken(
-  secret: MasterSecret,
-  account: Account,
-  given: string,
-): Access | Named | undefined {
+/** Verifies a token's password, and gives the access that the token has; undefined when the password is wrong. */
+export function verifyToken(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const fixed = givenTo(secret, account.id)?.token.Password;
   if (fixed !== undefined && sameText(fixed, given)) return 'write';
-  // No password of the account's own two tokens has a dot.
-  const [tokenId = '', ...rest] = given.split('.');
-  if (rest.length > 0) {
-    const isRight =
-      account.tokenIds?.includes(tokenId) === true &&
-      secretsOf(secret).some((one) => isPassword(namedPassword(one, account, tokenId), given));
-    return isRight ? { tokenId } : undefined;
-  }
   const accesses: readonly Access[] = ['write', 'read'];
   return accesses.find((access) =>
     secretsOf(secret).some((one) => isPassword(password(one, account, access), given)),

@@ -40,12 +40,13 @@ const token: Middleware = {
   },
 };
 
+/** Notes that a named token was used. */
+const noteUse = async (named: NonNullable<Caller['named']>): Promise<void> =>
+  (await import('../account/namedCaller.ts')).noteUse(named);
+
 /** Reports what a request used, and that its token was used. */
-async function report({ account, named }: Caller): Promise<void> {
-  const isNoted =
-    named && logAndContinue(import('../account/namedTokens.ts').then((all) => all.noteUse(named)));
-  await Promise.all([reportUsage(account), isNoted]);
-}
+const report = async ({ account, named }: Caller): Promise<unknown> =>
+  Promise.all([reportUsage(account), named && logAndContinue(noteUse(named))]);
 
 /** Reports what a request used once it is answered, also with an error, and warns in the answer's headers. */
 const usage: Middleware = {

@@ -5,8 +5,7 @@
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { isDeleted, type Account } from '../account/account.ts';
-import { namedTokenOf } from '../account/credentials.ts';
-import { mostNamedTokens, newTokenId, type NamedToken } from '../account/namedToken.ts';
+import { mostNamedTokens, namedTokenOf, newTokenId, type NamedToken } from '../account/namedToken.ts';
 import { deleteNamedToken, loadNamedToken, saveNamedToken } from '../account/namedTokens.ts';
 import { saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';

@@ -25,8 +25,9 @@ export class Accounts {
       handler: 'followAccount',
       description: 'Brings a region in line with an account that was changed',
       may: [
-        // The named tokens of a deleted account are removed.
-        rights.on('accounts', 'GetItem', 'DeleteItem'),
+        rights.on('accounts', 'GetItem'),
+        // The named tokens of a deleted account.
+        rights.removeTokens(),
         // The worker releases attempts that waited for their account, or removes all data of a deleted account.
         ...rights.changeLanes(),
         rights.on('lanes', 'DeleteItem'),
