@@ -1,6 +1,12 @@
 /** Policy statements that all stacks use. */
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { type ApiName, apiHostsKey, apiNames, tokenKeyPrefix } from '../lambdas/aws/resources.ts';
+import {
+  type ApiName,
+  apiHostsKey,
+  apiNames,
+  auditedPrefix,
+  tokenKeyPrefix,
+} from '../lambdas/aws/resources.ts';
 
 /** Allows actions on resources. Each is named one by one: a test refuses patterns. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
@@ -42,3 +48,7 @@ export const noteHostsAndUses = (accountsArn: string, region: string, api: ApiNa
 /** Allows to remove named tokens, and no account. */
 export const removeTokens = (...accountsArns: readonly string[]): PolicyStatement =>
   allowRows(['dynamodb:DeleteItem'], accountsArns, [tokenRows]);
+
+/** Allows to write to the audit trails of accounts, and nothing else of what usage tables have. */
+export const writeTrails = (...usageArns: readonly string[]): PolicyStatement =>
+  allowRows(['dynamodb:UpdateItem'], usageArns, [`${auditedPrefix}*`]);

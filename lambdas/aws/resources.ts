@@ -96,7 +96,7 @@ export const tables = {
    * region only, and read there wherever the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** The usage of each account by day; failed logins; jobs that a worker began alone. */
+  /** The usage of each account by day, and its audit trail; failed logins; jobs that a worker began alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;
@@ -115,6 +115,10 @@ export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${
 export const tokenKeyPrefix = 'token#';
 export const tokenKey = (accountId: string, tokenId: string): string =>
   `${tokenKeyPrefix}${accountId}#${tokenId}`;
+
+/** The partition of an account's audit trail, in the usage table. */
+export const auditedPrefix = 'audit#';
+export const auditedOwner = (accountId: string): string => `${auditedPrefix}${accountId}`;
 
 /**
  * The attribute of a lane with the slots that processes hold. The start of a local stage removes it from all lanes, because every

@@ -20,19 +20,21 @@ export const handler = managementApi<'accounts'>(accountsRoutes, {
     const link = next && `<?${new URLSearchParams(next).toString()}>; rel="next"`;
     return { ...ok(accounts), ...(link !== undefined && { headers: { link } }) };
   },
-  'POST /v2/{brand}/users': async ({ request }) => ok(await createAccount(request.body)),
+  'POST /v2/{brand}/users': async ({ request }) => ok(await createAccount(request.body, request.callerIp)),
   'GET /v2/{brand}/users/{id}': async (call) => ok(await getAccount(variable(call, 'id'))),
   'PATCH /v2/{brand}/users/{id}': async (call) =>
-    ok(await updateAccount(variable(call, 'id'), call.request.body)),
-  'DELETE /v2/{brand}/users/{id}': async (call) => ok(await deleteAccount(variable(call, 'id'))),
-  'POST /v2/{brand}/rotate-token/{id}': async (call) => ok(await rotateTokens(variable(call, 'id'))),
+    ok(await updateAccount(variable(call, 'id'), call.request.body, call.request.callerIp)),
+  'DELETE /v2/{brand}/users/{id}': async (call) =>
+    ok(await deleteAccount(variable(call, 'id'), call.request.callerIp)),
+  'POST /v2/{brand}/rotate-token/{id}': async (call) =>
+    ok(await rotateTokens(variable(call, 'id'), call.request.callerIp)),
   'POST /v2/{brand}/users/{id}/tokens': async (call) => ({
     status: 201,
-    body: await createToken(variable(call, 'id'), call.request.body),
+    body: await createToken(variable(call, 'id'), call.request.body, call.request.callerIp),
   }),
   'GET /v2/{brand}/users/{id}/tokens': async (call) => ok(await listTokens(variable(call, 'id'))),
   'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': async (call) =>
-    ok(await revokeToken(variable(call, 'id'), variable(call, 'tokenId'))),
+    ok(await revokeToken(variable(call, 'id'), variable(call, 'tokenId'), call.request.callerIp)),
   'GET /v2/{brand}/stats/{id}': async (call) => ok(await getStats(variable(call, 'id'))),
   'GET /v2/{brand}/openapi.json': async ({ request }) => {
     const { describeManagementApi } = await import('../http/openapi/document.ts');

@@ -1,8 +1,11 @@
+import { readTrail, trailParameters } from '../audit/trail.ts';
 import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
+import { readQuery } from '../http/query.ts';
 import { statsRoutes } from '../http/routeTable.ts';
 import { getOwnStats } from '../statistics/ownStats.ts';
 
 export const handler = api<'stats'>(statsRoutes, {
   'GET /v2/stats': async ({ caller }) => ok(await getOwnStats(caller)),
+  'GET /v2/audit': async (call) => ok(await readTrail(call.caller.account, readQuery(call, trailParameters))),
 });

@@ -62,8 +62,28 @@ const usage: Middleware = {
   },
 };
 
+/** Writes the audit trail of what changes something that lasts. A function that has no such routes never loads it. */
+const trail: Middleware = {
+  before: async ({ context }) => {
+    const { call, caller } = context;
+    if (call?.route.audit === undefined || caller === undefined) return;
+    const { beginAudited } = await import('./auditing.ts');
+    context.audited = await beginAudited(call, caller);
+  },
+  after: async ({ context: { audited }, response }) => {
+    if (audited === undefined || response === null) return;
+    const { finishAudited } = await import('./auditing.ts');
+    await finishAudited(audited, response);
+  },
+  onError: async ({ context: { audited }, error }) => {
+    if (audited === undefined) return;
+    const { refuseAudited } = await import('./auditing.ts');
+    await refuseAudited(audited, error);
+  },
+};
+
 /** The middlewares of every request to the messaging API, in this order. */
-export const messagingMiddlewares: readonly Middleware[] = [token, usage];
+export const messagingMiddlewares: readonly Middleware[] = [token, usage, trail];
 
 /** Makes the Lambda handler of one function of the messaging API. */
 export const api = <F extends MessagingFunction>(

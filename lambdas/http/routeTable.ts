@@ -37,7 +37,7 @@ export const messagesRoutes = [
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
   { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
-  { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
+  { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write', audit: 'messages.cancel' },
 ] as const satisfies readonly Route[];
 
 export const logsRoutes = [
@@ -48,57 +48,177 @@ export const logsRoutes = [
 export const urlGroupsRoutes = [
   { method: 'GET', path: '/v2/topics', function: 'urlGroups', access: 'read' },
   { method: 'GET', path: '/v2/topics/{name}', function: 'urlGroups', access: 'read' },
-  { method: 'PATCH', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
-  { method: 'DELETE', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
-  { method: 'POST', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
-  { method: 'DELETE', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
+  {
+    method: 'PATCH',
+    path: '/v2/topics/{name}',
+    function: 'urlGroups',
+    access: 'write',
+    audit: 'urlGroup.change',
+  },
+  {
+    method: 'DELETE',
+    path: '/v2/topics/{name}',
+    function: 'urlGroups',
+    access: 'write',
+    audit: 'urlGroup.delete',
+  },
+  {
+    method: 'POST',
+    path: '/v2/topics/{name}/endpoints',
+    function: 'urlGroups',
+    access: 'write',
+    audit: 'urlGroup.addEndpoints',
+  },
+  {
+    method: 'DELETE',
+    path: '/v2/topics/{name}/endpoints',
+    function: 'urlGroups',
+    access: 'write',
+    audit: 'urlGroup.removeEndpoints',
+  },
 ] as const satisfies readonly Route[];
 
 export const queuesRoutes = [
-  { method: 'POST', path: '/v2/queues', function: 'queues', access: 'write' },
+  { method: 'POST', path: '/v2/queues', function: 'queues', access: 'write', audit: 'queue.save' },
   { method: 'GET', path: '/v2/queues', function: 'queues', access: 'read' },
   { method: 'GET', path: '/v2/queues/{name}', function: 'queues', access: 'read' },
-  { method: 'DELETE', path: '/v2/queues/{name}', function: 'queues', access: 'write' },
-  { method: 'POST', path: '/v2/queues/{name}/pause', function: 'queues', access: 'write' },
-  { method: 'POST', path: '/v2/queues/{name}/resume', function: 'queues', access: 'write' },
+  { method: 'DELETE', path: '/v2/queues/{name}', function: 'queues', access: 'write', audit: 'queue.delete' },
+  {
+    method: 'POST',
+    path: '/v2/queues/{name}/pause',
+    function: 'queues',
+    access: 'write',
+    audit: 'queue.pause',
+  },
+  {
+    method: 'POST',
+    path: '/v2/queues/{name}/resume',
+    function: 'queues',
+    access: 'write',
+    audit: 'queue.resume',
+  },
 ] as const satisfies readonly Route[];
 
 export const flowControlRoutes = [
   { method: 'GET', path: '/v2/flowControl', function: 'flowControl', access: 'read' },
   { method: 'GET', path: '/v2/flowControl/{key}', function: 'flowControl', access: 'read' },
-  { method: 'POST', path: '/v2/flowControl/{key}/pause', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/resume', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/pin', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/unpin', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/resetRate', function: 'flowControl', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/pause',
+    function: 'flowControl',
+    access: 'write',
+    audit: 'flowControl.pause',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/resume',
+    function: 'flowControl',
+    access: 'write',
+    audit: 'flowControl.resume',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/pin',
+    function: 'flowControl',
+    access: 'write',
+    audit: 'flowControl.pin',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/unpin',
+    function: 'flowControl',
+    access: 'write',
+    audit: 'flowControl.unpin',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/resetRate',
+    function: 'flowControl',
+    access: 'write',
+    audit: 'flowControl.resetRate',
+  },
   // Published clients use this name.
-  { method: 'POST', path: '/v2/flowControl/{key}/reset', function: 'flowControl', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/reset',
+    function: 'flowControl',
+    access: 'write',
+    audit: 'flowControl.resetRate',
+  },
   { method: 'GET', path: '/v2/globalParallelism', function: 'flowControl', access: 'read' },
   { method: 'GET', path: '/v2/circuits', function: 'flowControl', access: 'read' },
-  { method: 'POST', path: '/v2/circuits/{host}/close', function: 'flowControl', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/circuits/{host}/close',
+    function: 'flowControl',
+    access: 'write',
+    audit: 'circuit.close',
+  },
 ] as const satisfies readonly Route[];
 
 export const dlqRoutes = [
   { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
   { method: 'GET', path: '/v2/dlq/count', function: 'dlq', access: 'read' },
-  { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
-  { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
+  { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write', audit: 'dlq.delete' },
+  { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write', audit: 'dlq.retry' },
   { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
   { method: 'GET', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
 ] as const satisfies readonly Route[];
 
 export const schedulesRoutes = [
-  { method: 'POST', path: '/v2/schedules/{schedule+}', function: 'schedules', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/schedules/{schedule+}',
+    function: 'schedules',
+    access: 'write',
+    audit: 'schedule.save',
+  },
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
-  { method: 'PATCH', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
-  { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  {
+    method: 'PATCH',
+    path: '/v2/schedules/{schedule}',
+    function: 'schedules',
+    access: 'write',
+    audit: 'schedule.change',
+  },
+  {
+    method: 'DELETE',
+    path: '/v2/schedules/{schedule}',
+    function: 'schedules',
+    access: 'write',
+    audit: 'schedule.delete',
+  },
   { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
-  { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
-  { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
-  { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
-  { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/schedules/{schedule}/pause',
+    function: 'schedules',
+    access: 'write',
+    audit: 'schedule.pause',
+  },
+  {
+    method: 'PATCH',
+    path: '/v2/schedules/{schedule}/pause',
+    function: 'schedules',
+    access: 'write',
+    audit: 'schedule.pause',
+  },
+  {
+    method: 'POST',
+    path: '/v2/schedules/{schedule}/resume',
+    function: 'schedules',
+    access: 'write',
+    audit: 'schedule.resume',
+  },
+  {
+    method: 'PATCH',
+    path: '/v2/schedules/{schedule}/resume',
+    function: 'schedules',
+    access: 'write',
+    audit: 'schedule.resume',
+  },
   { method: 'GET', path: '/v2/cron', function: 'schedules', access: 'read' },
 ] as const satisfies readonly Route[];
 
@@ -107,7 +227,13 @@ export const workflowsRoutes = [
   // The answer shows payloads as they are, redacted ones too: endpoints need them.
   { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
-  { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
+  {
+    method: 'DELETE',
+    path: '/v2/workflows/runs',
+    function: 'workflows',
+    access: 'write',
+    audit: 'runs.cancel',
+  },
   { method: 'GET', path: '/v2/workflows/logs', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/events', function: 'workflows', access: 'read' },
   // An event's id may have slashes, which the published client does not encode.
@@ -153,12 +279,30 @@ export const workflowsRoutes = [
   },
   { method: 'GET', path: '/v2/workflows/dlq', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/dlq/count', function: 'workflows', access: 'read' },
-  { method: 'DELETE', path: '/v2/workflows/dlq', function: 'workflows', access: 'write' },
+  {
+    method: 'DELETE',
+    path: '/v2/workflows/dlq',
+    function: 'workflows',
+    access: 'write',
+    audit: 'runDlq.delete',
+  },
   { method: 'GET', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'write' },
-  { method: 'POST', path: '/v2/workflows/dlq/resume', function: 'workflows', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/workflows/dlq/resume',
+    function: 'workflows',
+    access: 'write',
+    audit: 'runDlq.resume',
+  },
   { method: 'POST', path: '/v2/workflows/dlq/resume/{dlqId}', function: 'workflows', access: 'write' },
-  { method: 'POST', path: '/v2/workflows/dlq/restart', function: 'workflows', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/workflows/dlq/restart',
+    function: 'workflows',
+    access: 'write',
+    audit: 'runDlq.restart',
+  },
   { method: 'POST', path: '/v2/workflows/dlq/restart/{dlqId}', function: 'workflows', access: 'write' },
   { method: 'POST', path: '/v2/workflows/dlq/callback/{dlqId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/dlq/callback/{dlqId}', function: 'workflows', access: 'write' },
@@ -166,11 +310,12 @@ export const workflowsRoutes = [
 
 export const keysRoutes = [
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
-  { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
+  { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write', audit: 'keys.rotate' },
 ] as const satisfies readonly Route[];
 
 export const statsRoutes = [
   { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/audit', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];
 
 export const descriptionRoutes = [

@@ -15,6 +15,7 @@ import { badField, notFound, overLimit, quote, quoteJson } from '../error/httpEr
 import { dayMs, now, secondMs } from '../shared/clock.ts';
 import { parseShape } from '../shared/json.ts';
 import { allowedToken, newTokenInput } from './accountShapes.ts';
+import { auditedIn } from './auditedIn.ts';
 import { answerOf, busySentence, existingAccount } from './replicas.ts';
 
 type TokenRecord = Answer<typeof answers.namedToken>;
@@ -99,12 +100,23 @@ const unfinishedMs = dayMs;
  *
  * @throws HttpError 400, 404, 412 or 503; nothing is changed then
  */
-export async function createToken(id: string, body: Uint8Array): Promise<Answer<typeof answers.madeToken>> {
+export async function createToken(
+  id: string,
+  body: Uint8Array,
+  address?: string,
+): Promise<Answer<typeof answers.madeToken>> {
   const asked = readToken(body);
   const first = await liveAccount(id);
   const token: NamedToken = { ...asked, id: newTokenId(), accountId: first.id, createdAt: now() };
+  const entry = { action: 'token.create', subject: token.id, address } as const;
+  const account = await auditedIn(first, entry, () => writeToken(first, token));
+  return { ...recordOf(token), token: namedTokenOf(await masterSecret(), account, token.id) };
+}
+
+/** @returns the account, which has the token's id now */
+async function writeToken(first: Account, token: NamedToken): Promise<Account> {
   await answerOf(first.region, saveNamedToken(token, first.region, now() + unfinishedMs));
-  const account = await changeTokens(id, first, async (before) => {
+  const account = await changeTokens(first, async (before) => {
     // Tokens that ended long ago, or were never finished, have no row any more.
     const known = (await tokensOf(before)).filter((one) => one.id !== token.id);
     if (known.length >= mostNamedTokens) {
@@ -116,7 +128,7 @@ export async function createToken(id: string, body: Uint8Array): Promise<Answer<
     return [...known.map((one) => one.id), token.id];
   });
   await answerOf(account.region, saveNamedToken(token, account.region));
-  return { ...recordOf(token), token: namedTokenOf(await masterSecret(), account, token.id) };
+  return account;
 }
 
 /**
@@ -126,13 +138,15 @@ export async function createToken(id: string, body: Uint8Array): Promise<Answer<
  * @returns the token
  * @throws HttpError 404 or 503
  */
-export async function revokeToken(id: string, tokenId: string): Promise<TokenRecord> {
+export async function revokeToken(id: string, tokenId: string, address?: string): Promise<TokenRecord> {
   const account = await liveAccount(id);
   const none = notFound('token_not_found', `The account has no token ${quote(tokenId)}.`);
   if (account.tokenIds?.includes(tokenId) !== true) throw none;
   const token = await answerOf(account.region, loadNamedToken(account.id, tokenId, account.region));
-  await answerOf(account.region, deleteNamedToken(account.id, tokenId, account.region));
-  await changeTokens(id, account, ({ tokenIds = [] }) => tokenIds.filter((one) => one !== tokenId));
+  await auditedIn(account, { action: 'token.revoke', subject: tokenId, address }, async () => {
+    await answerOf(account.region, deleteNamedToken(account.id, tokenId, account.region));
+    await changeTokens(account, ({ tokenIds = [] }) => tokenIds.filter((one) => one !== tokenId));
+  });
   if (token === undefined) throw none;
   return recordOf(token);
 }
@@ -143,13 +157,12 @@ export async function revokeToken(id: string, tokenId: string): Promise<TokenRec
  * @param read the account as it was read for this request
  */
 function changeTokens(
-  id: string,
   read: Account,
   changed: (before: Account) => readonly string[] | Promise<readonly string[]>,
 ): Promise<Account> {
   let known: Account | undefined = read;
-  return retryOnConflict(busySentence(id), async () => {
-    const before = known ?? (await liveAccount(id));
+  return retryOnConflict(busySentence(read.id), async () => {
+    const before = known ?? (await liveAccount(read.id));
     known = undefined;
     const after = { ...before, tokenIds: await changed(before), version: before.version + 1 };
     return (await answerOf(before.region, saveAccount(after, before))) ? after : undefined;

@@ -1,7 +1,7 @@
 /** The shapes of answers about accounts; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
-import { time } from './answers.ts';
+import { cursor, time } from './answers.ts';
 import { circuitInput } from './circuitShape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';
@@ -59,6 +59,20 @@ export const signingKeys = z.object({
   current: text('What deliveries are signed with.'),
   next: text('What takes its place at the next rotation.'),
 });
+
+/** An entry of the audit trail. */
+export const auditEntry = z.object({
+  time: time('Right before the change was made.'),
+  actor: text('`token`, `readOnlyToken`, the id of a named token, or `operator`.'),
+  action: text('What was done, as `queue.pause`.'),
+  subject: z.optional(
+    text(
+      'What it was done to: a name or an id; the filters of many; the fields of an account that were set.',
+    ),
+  ),
+  address: z.optional(text('The address that the request came from.')),
+});
+export const auditPage = z.object({ cursor, entries: z.array(auditEntry) });
 
 const seconds = (description: string) => whole(`${description} Unix seconds.`);
 

@@ -1,4 +1,5 @@
-import { ownStats } from '../parts/examples.ts';
+import { auditActions } from '../../../wire/auditActions.ts';
+import { cursor, namedToken, ownStats, start } from '../parts/examples.ts';
 import type { Operations } from '../parts/operation.ts';
 
 export const stats: Operations<'stats'> = {
@@ -15,6 +16,68 @@ export const stats: Operations<'stats'> = {
         schema: 'OwnStats',
         example: ownStats,
       },
+    },
+  },
+  'GET /v2/audit': {
+    id: 'readAudit',
+    tag: 'Statistics',
+    summary: 'Read the audit trail',
+    description:
+      'Who changed what: schedules, URL groups, queues, keys, limits of flow control, many messages, runs or dead letters at once, named tokens, and the account itself. Publishes are in the log. Entries are kept for 90 days, the newest first, and have no secrets. An entry is written before its change, so no change is without one; the entry of a change that was answered with a 5xx stays, as the change may have been made.',
+    variables: {},
+    query: {
+      fromDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
+      toDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
+      actor: {
+        description: '`token`, `readOnlyToken`, ids of named tokens, or `operator`; several by commas.',
+        schema: { type: 'string' },
+        example: 'operator',
+      },
+      action: {
+        description: `Several by commas, of ${auditActions.map((one) => `\`${one}\``).join(', ')}.`,
+        schema: { type: 'string' },
+        example: 'queue.pause,queue.resume',
+      },
+      subject: { description: 'What was changed.', schema: { type: 'string' }, example: 'orders' },
+      count: {
+        description: 'The most entries of a page, by default 100.',
+        schema: { type: 'integer', minimum: 1, maximum: 100 },
+        example: 20,
+      },
+      cursor: { description: 'Where to go on.', schema: { type: 'string' }, example: cursor },
+    },
+    answers: {
+      200: {
+        description: 'A page of the trail.',
+        schema: 'AuditPage',
+        example: {
+          entries: [
+            {
+              time: start,
+              actor: 'operator',
+              action: 'account.change',
+              subject: 'budget',
+              address: '192.0.2.7',
+            },
+            {
+              time: start - 60_000,
+              actor: namedToken.id,
+              action: 'queue.pause',
+              subject: 'mail',
+              address: '192.0.2.9',
+            },
+          ],
+        },
+      },
+    },
+    errors: {
+      400: [
+        ['field_invalid', 'fromDate is "yesterday"; allowed is a whole number from 0 to 999999999999999.'],
+        [
+          'field_unknown',
+          '"user" is not a parameter here; allowed are fromDate, toDate, actor, action, subject, cursor, count.',
+        ],
+      ],
     },
   },
 };

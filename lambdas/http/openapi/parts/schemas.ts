@@ -92,6 +92,7 @@ const shapes = {
   AnewRuns: workflows.rerunAnswers,
   SigningKeys: accountAnswers.signingKeys,
   OwnStats: accountAnswers.ownStats,
+  AuditPage: accountAnswers.auditPage,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,
   Account: accountAnswers.account,
