@@ -315,6 +315,7 @@ export const keysRoutes = [
 
 export const statsRoutes = [
   { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/metrics', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/audit', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];
 

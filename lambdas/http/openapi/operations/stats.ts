@@ -1,6 +1,14 @@
 import { auditActions } from '../../../wire/auditActions.ts';
-import { cursor, namedToken, ownStats, start } from '../parts/examples.ts';
+import { namedToken, ownStats, start } from '../parts/examples.ts';
 import type { Operations } from '../parts/operation.ts';
+
+const metrics = `# HELP svc_queue_waiting Messages that wait in a queue.
+# TYPE svc_queue_waiting gauge
+svc_queue_waiting{queue="mail"} 12
+# HELP svc_messages_total Messages that ended since midnight UTC, by how they did.
+# TYPE svc_messages_total counter
+svc_messages_total{state="delivered"} 489
+`;
 
 export const stats: Operations<'stats'> = {
   'GET /v2/stats': {
@@ -16,6 +24,17 @@ export const stats: Operations<'stats'> = {
         schema: 'OwnStats',
         example: ownStats,
       },
+    },
+  },
+  'GET /v2/metrics': {
+    id: 'readMetrics',
+    tag: 'Statistics',
+    summary: 'Read figures in Prometheus’ text format',
+    description:
+      'What waits, is in flight, failed for good, is paused or down, the account’s limits, and what ended since midnight UTC. At most 1,000 series: of queues and keys, the busiest; `svc_series_dropped` says how many are left out. The counters are two minutes behind, so that they never shrink within a day.',
+    variables: {},
+    answers: {
+      200: { description: 'The figures; a part of them, here.', type: 'text/plain', example: metrics },
     },
   },
   'GET /v2/audit': {
@@ -44,7 +63,7 @@ export const stats: Operations<'stats'> = {
         schema: { type: 'integer', minimum: 1, maximum: 100 },
         example: 20,
       },
-      cursor: { description: 'Where to go on.', schema: { type: 'string' }, example: cursor },
+      cursor: { description: 'Where to go on.', schema: { type: 'string' } },
     },
     answers: {
       200: {
