@@ -62,11 +62,11 @@ const usage: Middleware = {
   },
 };
 
-/** Writes the audit trail of what changes something that lasts. A function that has no such routes never loads it. */
+/** Writes the audit trail of what changes something that lasts. A publish is in the log, and never loads this. */
 const trail: Middleware = {
   before: async ({ context }) => {
     const { call, caller } = context;
-    if (call?.route.audit === undefined || caller === undefined) return;
+    if (call?.route.access !== 'write' || call.route.publishes === true || caller === undefined) return;
     const { beginAudited } = await import('./auditing.ts');
     context.audited = await beginAudited(call, caller);
   },

@@ -1,5 +1,3 @@
-import type { AuditAction } from '../wire/auditActions.ts';
-
 /** Each function is one Lambda, and one file of the same name in `handlers/`. */
 export type MessagingFunction =
   | 'publish'
@@ -30,8 +28,6 @@ export interface Route {
   readonly path: string;
   readonly function: ApiFunction;
   readonly access: Access;
-  /** The action that the audit trail names it by, where it changes something which lasts. */
-  readonly audit?: AuditAction;
   /** Whether a named token of the scope `publish` may do it, too. */
   readonly publishes?: true;
 }

@@ -37,7 +37,7 @@ export const messagesRoutes = [
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
   { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
-  { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write', audit: 'messages.cancel' },
+  { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
 ] as const satisfies readonly Route[];
 
 export const logsRoutes = [
@@ -53,49 +53,43 @@ export const urlGroupsRoutes = [
     path: '/v2/topics/{name}',
     function: 'urlGroups',
     access: 'write',
-    audit: 'urlGroup.change',
   },
   {
     method: 'DELETE',
     path: '/v2/topics/{name}',
     function: 'urlGroups',
     access: 'write',
-    audit: 'urlGroup.delete',
   },
   {
     method: 'POST',
     path: '/v2/topics/{name}/endpoints',
     function: 'urlGroups',
     access: 'write',
-    audit: 'urlGroup.addEndpoints',
   },
   {
     method: 'DELETE',
     path: '/v2/topics/{name}/endpoints',
     function: 'urlGroups',
     access: 'write',
-    audit: 'urlGroup.removeEndpoints',
   },
 ] as const satisfies readonly Route[];
 
 export const queuesRoutes = [
-  { method: 'POST', path: '/v2/queues', function: 'queues', access: 'write', audit: 'queue.save' },
+  { method: 'POST', path: '/v2/queues', function: 'queues', access: 'write' },
   { method: 'GET', path: '/v2/queues', function: 'queues', access: 'read' },
   { method: 'GET', path: '/v2/queues/{name}', function: 'queues', access: 'read' },
-  { method: 'DELETE', path: '/v2/queues/{name}', function: 'queues', access: 'write', audit: 'queue.delete' },
+  { method: 'DELETE', path: '/v2/queues/{name}', function: 'queues', access: 'write' },
   {
     method: 'POST',
     path: '/v2/queues/{name}/pause',
     function: 'queues',
     access: 'write',
-    audit: 'queue.pause',
   },
   {
     method: 'POST',
     path: '/v2/queues/{name}/resume',
     function: 'queues',
     access: 'write',
-    audit: 'queue.resume',
   },
 ] as const satisfies readonly Route[];
 
@@ -107,35 +101,30 @@ export const flowControlRoutes = [
     path: '/v2/flowControl/{key}/pause',
     function: 'flowControl',
     access: 'write',
-    audit: 'flowControl.pause',
   },
   {
     method: 'POST',
     path: '/v2/flowControl/{key}/resume',
     function: 'flowControl',
     access: 'write',
-    audit: 'flowControl.resume',
   },
   {
     method: 'POST',
     path: '/v2/flowControl/{key}/pin',
     function: 'flowControl',
     access: 'write',
-    audit: 'flowControl.pin',
   },
   {
     method: 'POST',
     path: '/v2/flowControl/{key}/unpin',
     function: 'flowControl',
     access: 'write',
-    audit: 'flowControl.unpin',
   },
   {
     method: 'POST',
     path: '/v2/flowControl/{key}/resetRate',
     function: 'flowControl',
     access: 'write',
-    audit: 'flowControl.resetRate',
   },
   // Published clients use this name.
   {
@@ -143,7 +132,6 @@ export const flowControlRoutes = [
     path: '/v2/flowControl/{key}/reset',
     function: 'flowControl',
     access: 'write',
-    audit: 'flowControl.resetRate',
   },
   { method: 'GET', path: '/v2/globalParallelism', function: 'flowControl', access: 'read' },
   { method: 'GET', path: '/v2/circuits', function: 'flowControl', access: 'read' },
@@ -152,15 +140,14 @@ export const flowControlRoutes = [
     path: '/v2/circuits/{host}/close',
     function: 'flowControl',
     access: 'write',
-    audit: 'circuit.close',
   },
 ] as const satisfies readonly Route[];
 
 export const dlqRoutes = [
   { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
   { method: 'GET', path: '/v2/dlq/count', function: 'dlq', access: 'read' },
-  { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write', audit: 'dlq.delete' },
-  { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write', audit: 'dlq.retry' },
+  { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
+  { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
   { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
   { method: 'GET', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
@@ -172,7 +159,6 @@ export const schedulesRoutes = [
     path: '/v2/schedules/{schedule+}',
     function: 'schedules',
     access: 'write',
-    audit: 'schedule.save',
   },
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
@@ -181,14 +167,12 @@ export const schedulesRoutes = [
     path: '/v2/schedules/{schedule}',
     function: 'schedules',
     access: 'write',
-    audit: 'schedule.change',
   },
   {
     method: 'DELETE',
     path: '/v2/schedules/{schedule}',
     function: 'schedules',
     access: 'write',
-    audit: 'schedule.delete',
   },
   { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
   {
@@ -196,28 +180,24 @@ export const schedulesRoutes = [
     path: '/v2/schedules/{schedule}/pause',
     function: 'schedules',
     access: 'write',
-    audit: 'schedule.pause',
   },
   {
     method: 'PATCH',
     path: '/v2/schedules/{schedule}/pause',
     function: 'schedules',
     access: 'write',
-    audit: 'schedule.pause',
   },
   {
     method: 'POST',
     path: '/v2/schedules/{schedule}/resume',
     function: 'schedules',
     access: 'write',
-    audit: 'schedule.resume',
   },
   {
     method: 'PATCH',
     path: '/v2/schedules/{schedule}/resume',
     function: 'schedules',
     access: 'write',
-    audit: 'schedule.resume',
   },
   { method: 'GET', path: '/v2/cron', function: 'schedules', access: 'read' },
 ] as const satisfies readonly Route[];
@@ -232,7 +212,6 @@ export const workflowsRoutes = [
     path: '/v2/workflows/runs',
     function: 'workflows',
     access: 'write',
-    audit: 'runs.cancel',
   },
   { method: 'GET', path: '/v2/workflows/logs', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/events', function: 'workflows', access: 'read' },
@@ -284,7 +263,6 @@ export const workflowsRoutes = [
     path: '/v2/workflows/dlq',
     function: 'workflows',
     access: 'write',
-    audit: 'runDlq.delete',
   },
   { method: 'GET', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'write' },
@@ -293,7 +271,6 @@ export const workflowsRoutes = [
     path: '/v2/workflows/dlq/resume',
     function: 'workflows',
     access: 'write',
-    audit: 'runDlq.resume',
   },
   { method: 'POST', path: '/v2/workflows/dlq/resume/{dlqId}', function: 'workflows', access: 'write' },
   {
@@ -301,7 +278,6 @@ export const workflowsRoutes = [
     path: '/v2/workflows/dlq/restart',
     function: 'workflows',
     access: 'write',
-    audit: 'runDlq.restart',
   },
   { method: 'POST', path: '/v2/workflows/dlq/restart/{dlqId}', function: 'workflows', access: 'write' },
   { method: 'POST', path: '/v2/workflows/dlq/callback/{dlqId}', function: 'workflows', access: 'write' },
@@ -310,7 +286,7 @@ export const workflowsRoutes = [
 
 export const keysRoutes = [
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
-  { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write', audit: 'keys.rotate' },
+  { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
 ] as const satisfies readonly Route[];
 
 export const statsRoutes = [

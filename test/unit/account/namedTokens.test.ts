@@ -159,7 +159,7 @@ describe('a named token', () => {
     for (const password of [
       `${other.id}.${Password.split('.')[1] ?? ''}`,
       `${one.id}.`,
-      `${one.id}`,
+      one.id,
       `${Password}x`,
       'tok_0000000000000000.secret',
     ]) {
