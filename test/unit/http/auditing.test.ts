@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { auditedRoutes } from '../../../lambdas/http/auditedRoutes.ts';
 import { routes, type Route } from '../../../lambdas/http/routes.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
