@@ -14,6 +14,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { dollars, Tokens, type Account } from './parts.tsx';
+import { NamedTokens } from './tokens.tsx';
 
 const management = (request: Request): Request => ({ api: 'management', ...request });
 
@@ -163,6 +164,7 @@ function Details({ of }: { readonly of: Account }) {
           </Card>
         )}
       </Loaded>
+      {of.state !== 'deleted' && <NamedTokens accountId={of.id} />}
       <Card title="Limits">
         <Table
           caption="Limits of the account"
