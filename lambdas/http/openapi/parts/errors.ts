@@ -161,6 +161,7 @@ const shared: readonly Shared[] = [
   },
   {
     status: 403,
+    kind: 'ReadOnly',
     examples: [
       [
         'token_read_only',
