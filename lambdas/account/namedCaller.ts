@@ -11,6 +11,8 @@ import { isPassword, secretsOf, type Access, type MasterSecret } from './credent
 import { accessOf, namedPassword, type NamedToken } from './namedToken.ts';
 import { loadNamedToken, namedTokenKey } from './namedTokens.ts';
 
+export { onlyTo } from '../destination/onlyTo.ts';
+
 /** The id of the token that a password is of. */
 const tokenIdIn = (password: string): string => password.split('.', 1)[0] ?? '';
 

@@ -11,7 +11,8 @@ import { plugInWorkflows } from '../publish/workflows.ts';
 /** The function that refuses messages to which the token may not publish; undefined where it may publish to all. */
 async function refusalOf({ caller: { named } }: AuthenticatedCall): Promise<BatchRequest['refuse']> {
   if (named?.destinations === undefined) return undefined;
-  return (await import('../destination/onlyTo.ts')).onlyTo(named.destinations);
+  const { onlyTo } = await import('../account/namedCaller.ts');
+  return onlyTo(named.destinations);
 }
 
 async function requestTo(call: AuthenticatedCall, queueName?: string): Promise<PublishRequest> {

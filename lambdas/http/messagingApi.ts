@@ -62,7 +62,7 @@ const usage: Middleware = {
   },
 };
 
-/** Writes the audit trail of what changes something that lasts. A publish is in the log, and never loads this. */
+/** Writes the audit trail of what changes something that lasts. A publish is in the log, and is no such change. */
 const trail: Middleware = {
   before: async ({ context }) => {
     const { call, caller } = context;
@@ -82,11 +82,11 @@ const trail: Middleware = {
   },
 };
 
-/** The middlewares of every request to the messaging API, in this order. */
-export const messagingMiddlewares: readonly Middleware[] = [token, usage, trail];
+/** The middlewares of requests that publish, in this order. */
+export const publishingMiddlewares: readonly Middleware[] = [token, usage];
 
 /** Makes the Lambda handler of one function of the messaging API. */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,
-) => handlerOf(endpoints, finder(own), messagingMiddlewares);
+) => handlerOf(endpoints, finder(own), [...publishingMiddlewares, trail]);
