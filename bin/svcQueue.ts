@@ -23,6 +23,14 @@ const commands: Readonly<Record<string, Listed>> = {
     load: () => import('./commands/start.ts'),
     first: ['--dev'],
   },
+  backup: {
+    about: 'write all that a stage on this machine keeps into one file, while it runs',
+    load: () => import('./commands/backup.ts'),
+  },
+  restore: {
+    about: 'put such a file into a data directory',
+    load: () => import('./commands/restore.ts'),
+  },
   bootstrap: {
     about: 'prepare an AWS account and its regions for deployments, once',
     load: () => import('./commands/cdk.ts'),
@@ -109,8 +117,9 @@ function chosen(args: readonly string[]): { readonly listed: Listed; readonly ar
     .exitOverride();
   for (const [known, { about }] of Object.entries(commands))
     program.command(known).summary(about).description(about);
+  if (!name.startsWith('-')) throw new Ending(`Unknown command '${name}'; --help lists the commands.`, 2);
   parse(program, args);
-  throw new Ending(`There is no command ${name}; --help lists the commands.`, 2);
+  throw new Error(`${name} neither was the help, nor was it refused.`);
 }
 
 try {
