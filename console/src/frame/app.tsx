@@ -62,7 +62,15 @@ function Frame({ session, current, place }: FrameProps) {
     <AttentionOf.Provider value={attention}>
       <Whose.Provider value={whose}>
         <div class="frame">
-          <a class="skip" href="#screen">
+          <a
+            class="skip"
+            href="#screen"
+            onClick={(event) => {
+              // The part of the address behind the # names a screen.
+              event.preventDefault();
+              document.getElementById('screen')?.focus();
+            }}
+          >
             Skip to the content
           </a>
           <Top

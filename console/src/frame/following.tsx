@@ -32,7 +32,12 @@ export function Following() {
             {answeredAt !== undefined && <span aria-hidden="true">, for {duration(now - answeredAt)}</span>}
           </>
         ) : (
-          answeredAt !== undefined && `Updated ${away(answeredAt, now)}`
+          answeredAt !== undefined && (
+            <>
+              <span class="wide">Updated </span>
+              {away(answeredAt, now)}
+            </>
+          )
         )}
       </span>
       <Button

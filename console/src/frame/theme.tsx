@@ -21,7 +21,8 @@ export function ThemeChoice() {
         setTheme(themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system');
       }}
     >
-      Theme: {theme}
+      <span class="wide">Theme: </span>
+      {theme}
     </Button>
   );
 }

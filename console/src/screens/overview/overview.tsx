@@ -120,7 +120,7 @@ function Today({ of: { today } }: { readonly of: Stats }) {
 
 const Limits = ({ of }: { readonly of: Stats }) => (
   <Card title="Limits">
-    <div class="fields">
+    <div class="fields limits">
       {usedLimits(of).map(({ address: _address, ...limit }) => (
         <Meter key={limit.label} {...limit} />
       ))}

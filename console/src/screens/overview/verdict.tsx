@@ -15,7 +15,8 @@ interface Part {
   readonly since?: number | undefined;
 }
 
-const holds = (waiting: number): string => (waiting === 0 ? 'holds nothing' : `holds ${count(waiting)}`);
+const holds = (waiting: number): string =>
+  waiting === 0 ? 'holds nothing' : `holds ${countOf(waiting, 'message')}`;
 
 /** The parts of a kind that are shown one by one; the others are a number. */
 const mostShown = 5;
