@@ -48,7 +48,7 @@ describe('The verdict names', () => {
           customer_id: 'on-call@example.com',
           type: 'paid',
           region: 'eu-central-1',
-          max_requests_per_day: 10,
+          max_requests_per_day: 7,
           circuit: { enabled: true, failures: 2, open_seconds: 3_600 },
         },
         management,
@@ -93,7 +93,7 @@ describe('The verdict names', () => {
         '#/schedules/nightly',
       ],
       ['1 new dead letter within a day', expect.stringMatching(/^#\/dead-letters\?fromDate=\d+$/)],
-      ['Messages today, soft limit: 10 of 10', '#/messages'],
+      ['Messages today, soft limit: 6 of 7', '#/messages'],
     ]);
     const badges = page.getByRole('navigation', { name: 'Screens' });
     for (const name of [

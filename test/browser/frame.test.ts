@@ -25,18 +25,17 @@ describe('The frame', () => {
     const { token } = await makeAccount();
     const inbox = receiver.inbox();
     await publishAs({ token }, inbox.url);
-    const page = await openConsole({ at: '#/messages', token });
+    const page = await openConsole({ at: '#/messages', token, isCutOff: true });
     const top = page.getByRole('banner');
     await top.getByText(/Updated (now|\d+ s ago)/).waitFor();
     const time = page.getByRole('row').nth(1).locator('time').first();
     await time.waitFor();
     let isAway = true;
     await page.route('**/v2/**', (route) => (isAway ? route.abort() : route.continue()));
-    // The browser's own words about aborted requests are no complaint of the page.
     await top.getByText('The service cannot be reached').waitFor();
     await page.getByRole('main').getByRole('alert').getByText('The service cannot be reached').waitFor();
     const before = await time.textContent();
-    await top.getByText('for 4 s').waitFor();
+    await top.getByText('from 4 s ago').waitFor();
     expect(await time.textContent()).toBe(before);
     expect(await barriersOf(page)).toEqual([]);
     isAway = false;

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { setLive, useLive } from '../api/live.ts';
 import { Button, classes } from '../ui/basics.tsx';
-import { away, duration } from '../ui/time.tsx';
+import { away } from '../ui/time.tsx';
 
 const secondMs = 1_000;
 
@@ -29,7 +29,9 @@ export function Following() {
         {isLost ? (
           <>
             The service cannot be reached
-            {answeredAt !== undefined && <span aria-hidden="true">, for {duration(now - answeredAt)}</span>}
+            {answeredAt !== undefined && (
+              <span aria-hidden="true">; this is from {away(answeredAt, now)}</span>
+            )}
           </>
         ) : (
           answeredAt !== undefined && (

@@ -79,7 +79,7 @@ export function WaitingCard({ filter, name }: WaitingProps) {
   const query = { state: waiting, [filter]: name, count: mostShown };
   const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
   return (
-    <Card title="Waiting or in flight, the newest">
+    <Card title="What waits, the newest">
       <Listed
         list={{ ...list, more: undefined }}
         empty={<p class="hint">{list.more === undefined ? 'No message waits here.' : 'Looking…'}</p>}
