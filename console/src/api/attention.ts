@@ -10,9 +10,12 @@ export type Attention = Answer<typeof attention>;
 /** The answer reads up to a thousand of each thing, so it is asked for less often than a list. */
 const everyMs = 30_000;
 
-/** @param isOn whether there are credentials to ask with */
-export const useAskedAttention = (isOn: boolean): Asked<Attention> =>
-  useAsked(attention, isOn ? { path: 'v2/stats/attention' } : undefined, everyMs);
+/**
+ * @param isOn whether there are credentials to ask with
+ * @param screen a change of it asks again: the user may have seen to something on the screen before
+ */
+export const useAskedAttention = (isOn: boolean, screen: string | undefined): Asked<Attention> =>
+  useAsked(attention, isOn ? { path: 'v2/stats/attention' } : undefined, everyMs, screen);
 
 const none: Asked<Attention> = {
   answer: undefined,

@@ -48,7 +48,7 @@ function Frame({ session, current, place }: FrameProps) {
   const isSignedIn = session.messaging !== undefined;
   // The rights of the token are known before a screen is shown.
   const { answer, error, again } = useAsked(ownStats, isSignedIn ? { path: 'v2/stats' } : undefined);
-  const attention = useAskedAttention(isSignedIn);
+  const attention = useAskedAttention(isSignedIn, current?.path);
   const [open, setOpen] = useState<'palette' | 'list'>();
   const shown = useMemo(() => screensFor(answer?.access), [answer?.access]);
   const whose = useMemo(

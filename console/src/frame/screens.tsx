@@ -2,18 +2,11 @@
 import type { FunctionComponent } from 'preact';
 import type { Attention } from '../api/attention.ts';
 import type { Place } from '../place.ts';
-import { Accounts } from '../screens/accounts/accounts.tsx';
 import { DeadLetters } from '../screens/deadLetters/deadLetters.tsx';
-import { Keys } from '../screens/keys/keys.tsx';
-import { FlowControl } from '../screens/lanes/flowControl.tsx';
-import { Queues } from '../screens/lanes/queues.tsx';
 import { Messages } from '../screens/messages/messages.tsx';
 import { Overview } from '../screens/overview/overview.tsx';
-import { Publish } from '../screens/publish/publish.tsx';
-import { Runs } from '../screens/runs/runs.tsx';
-import { Schedules } from '../screens/schedules/schedules.tsx';
-import { UrlGroups } from '../screens/urlGroups/urlGroups.tsx';
 import { apis, type Api } from '../session.ts';
+import { lazy } from './lazy.tsx';
 
 export interface Screen {
   /** The first segment of its address. */
@@ -30,6 +23,16 @@ export interface Screen {
   readonly badge?: (attention: Attention) => number;
 }
 
+const later = () => import('./later.ts');
+const publish = lazy(async () => (await later()).Publish);
+const schedules = lazy(async () => (await later()).Schedules);
+const urlGroups = lazy(async () => (await later()).UrlGroups);
+const queues = lazy(async () => (await later()).Queues);
+const flowControl = lazy(async () => (await later()).FlowControl);
+const runs = lazy(async () => (await later()).Runs);
+const keys = lazy(async () => (await later()).Keys);
+const accounts = lazy(async () => (await later()).Accounts);
+
 export const screens: readonly Screen[] = [
   { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview, key: 'o' },
   { path: 'messages', name: 'Messages', api: 'messaging', Screen: Messages, key: 'm' },
@@ -41,21 +44,21 @@ export const screens: readonly Screen[] = [
     key: 'd',
     badge: ({ deadLetters }) => deadLetters,
   },
-  { path: 'publish', name: 'Publish', api: 'messaging', Screen: Publish, changes: true, key: 'p' },
+  { path: 'publish', name: 'Publish', api: 'messaging', Screen: publish, changes: true, key: 'p' },
   {
     path: 'schedules',
     name: 'Schedules',
     api: 'messaging',
-    Screen: Schedules,
+    Screen: schedules,
     key: 's',
     badge: ({ failingSchedules }) => failingSchedules.length,
   },
-  { path: 'url-groups', name: 'URL groups', api: 'messaging', Screen: UrlGroups, key: 'u' },
+  { path: 'url-groups', name: 'URL groups', api: 'messaging', Screen: urlGroups, key: 'u' },
   {
     path: 'queues',
     name: 'Queues',
     api: 'messaging',
-    Screen: Queues,
+    Screen: queues,
     key: 'q',
     badge: ({ pausedQueues }) => pausedQueues.length,
   },
@@ -63,7 +66,7 @@ export const screens: readonly Screen[] = [
     path: 'flow-control',
     name: 'Flow control',
     api: 'messaging',
-    Screen: FlowControl,
+    Screen: flowControl,
     key: 'f',
     badge: ({ pausedKeys, hostsDown }) => pausedKeys.length + hostsDown.length,
   },
@@ -71,12 +74,12 @@ export const screens: readonly Screen[] = [
     path: 'runs',
     name: 'Workflow runs',
     api: 'messaging',
-    Screen: Runs,
+    Screen: runs,
     key: 'w',
     badge: ({ failedRuns }) => failedRuns,
   },
-  { path: 'keys', name: 'Keys', api: 'messaging', Screen: Keys, key: 'k' },
-  { path: 'accounts', name: 'Accounts', api: 'management', Screen: Accounts, key: 'a' },
+  { path: 'keys', name: 'Keys', api: 'messaging', Screen: keys, key: 'k' },
+  { path: 'accounts', name: 'Accounts', api: 'management', Screen: accounts, key: 'a' },
 ];
 
 /** The screens that this page serves and a token may use. @param access undefined until the rights are known */

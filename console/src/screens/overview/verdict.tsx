@@ -4,7 +4,7 @@ import { useAttention, type Attention } from '../../api/attention.ts';
 import { href } from '../../place.ts';
 import { classes, count, countOf, Failure } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
-import { hrefOf } from '../schedules/schedule.tsx';
+import { hrefOf } from '../schedules/links.ts';
 import { nearLimits, type Usage } from './limits.ts';
 
 interface Part {

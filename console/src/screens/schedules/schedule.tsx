@@ -15,10 +15,6 @@ import { hrefOfMessages } from '../messages/links.ts';
 import { LastFires } from './lastFires.tsx';
 import { NextFires, useExplained } from './fires.tsx';
 
-/** The address of a schedule. A schedule may be called `new`, which is also the end of the form's address. */
-export const hrefOf = (scheduleId: string): string =>
-  href(['schedules', scheduleId, ...(scheduleId === 'new' ? ['details'] : [])]);
-
 export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
   const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` }, oftenMs);
   const mayWrite = useMayWrite();

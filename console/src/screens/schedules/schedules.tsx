@@ -9,7 +9,8 @@ import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { worstOf } from './lastFires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
-import { hrefOf, Schedule } from './schedule.tsx';
+import { hrefOf } from './links.ts';
+import { Schedule } from './schedule.tsx';
 
 export function Schedules({ place }: { readonly place: Place }) {
   const [, scheduleId, part] = place.path;
