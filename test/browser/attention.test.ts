@@ -96,13 +96,13 @@ describe('The verdict names', () => {
       ['Messages today, soft limit: 6 of 7', '#/messages'],
     ]);
     const badges = page.getByRole('navigation', { name: 'Screens' });
-    for (const name of [
-      'Dead letters 1, 1 needs attention',
-      'Schedules 1, 1 needs attention',
-      'Queues 1, 1 needs attention',
-      'Flow control 2, 2 need attention',
-    ]) {
-      await badges.getByRole('link', { name: new RegExp(name.replaceAll(' ', String.raw`\s*`)) }).waitFor();
+    for (const [name, told] of [
+      ['Dead letters', '1 needs'],
+      ['Schedules', '1 needs'],
+      ['Queues', '1 needs'],
+      ['Flow control', '2 need'],
+    ] as const) {
+      await badges.getByRole('link', { name: new RegExp(`^${name}\\s*, ${told} attention$`) }).waitFor();
     }
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
     await verdict.getByRole('link', { name: 'dead letter' }).click();
