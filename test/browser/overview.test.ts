@@ -77,6 +77,12 @@ describe('The overview of an account', () => {
     expect(page.url()).toMatch(/#\/overview\?over=hour$/);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
     expect(await page.locator('figure g').count()).toBe(12);
+    // No bar reaches what is written above the chart.
+    const [words, drawing] = await Promise.all([
+      page.locator('.chart-top').first().boundingBox(),
+      page.locator('.chart svg').first().boundingBox(),
+    ]);
+    expect((words?.y ?? 0) + (words?.height ?? 0)).toBeLessThanOrEqual(drawing?.y ?? 0);
     await page.getByRole('button', { name: '30 days' }).click();
     expect(page.url()).toMatch(/#\/overview\?over=days$/);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();

@@ -62,7 +62,7 @@ function AllQueues() {
                 ),
               },
               { head: 'State', cell: ({ paused }) => <LaneState isPaused={paused} /> },
-              { head: 'Messages', isNumber: true, cell: ({ lag }) => count(lag) },
+              { head: 'Waiting or in flight', isNumber: true, cell: ({ lag }) => count(lag) },
               { head: 'Parallelism', isNumber: true, cell: ({ parallelism }) => count(parallelism) },
               ...(mayWrite ? [actions] : []),
             ]}
