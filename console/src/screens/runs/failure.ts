@@ -1,26 +1,28 @@
 /** Why a run failed, in a line of a list. */
-import * as z from 'zod/mini';
 
 interface Failed {
   readonly error?: string | undefined;
   readonly responseBody?: string | undefined;
 }
 
-/** What endpoints answer when the function throws: both clients of workflows send these fields. */
-const thrown = z.object({ error: z.optional(z.string()), message: z.string() });
-
 /** The first line of the error: what the function threw, or else what was answered, or why there was no answer. */
 export function firstLineOf({ error, responseBody = '' }: Failed): string {
-  const read = thrown.safeParse(parsed(responseBody));
-  const text = read.success
-    ? [read.data.error, read.data.message].filter(Boolean).join(': ')
-    : (error ?? responseBody);
+  const message = fieldOf(responseBody, 'message');
+  const thrown = [fieldOf(responseBody, 'error'), message].filter(Boolean).join(': ');
+  const text = message === undefined ? (error ?? responseBody) : thrown;
   return text.trim().split(/\r?\n/, 1)[0] ?? '';
 }
 
-function parsed(text: string): unknown {
+/**
+ * Reads a text from the JSON that endpoints answer when a function throws: both clients of workflows send `error` and `message`
+ * first. Lists have the beginning of an answer only, so it need not be complete.
+ */
+function fieldOf(body: string, name: 'error' | 'message'): string | undefined {
+  const [, literal] =
+    new RegExp(String.raw`^\s*\{.*?"${name}"\s*:\s*("(?:[^"\\]|\\.)*")`, 's').exec(body) ?? [];
+  if (literal === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return String(JSON.parse(literal));
   } catch {
     return undefined;
   }
