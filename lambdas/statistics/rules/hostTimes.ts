@@ -28,7 +28,8 @@ const percentile = (sorted: readonly number[], part: number): number | undefined
 export function hostTimesOf(attempts: readonly Timed[], most: number): readonly HostTime[] {
   const byHost = new Map<string, Timed[]>();
   for (const attempt of attempts) {
-    const { host } = new URL(attempt.url);
+    // A destination that is no URL of a host, such as a function, stands for itself.
+    const host = new URL(attempt.url).host || attempt.url;
     const own = byHost.get(host);
     if (own === undefined) byHost.set(host, [attempt]);
     else own.push(attempt);
