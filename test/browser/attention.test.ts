@@ -81,9 +81,10 @@ describe('The verdict names', () => {
     const page = await openConsole({ base: url, at: '#/overview', token });
     await page.getByRole('heading', { name: '6 things need attention' }).waitFor();
     const verdict = page.getByRole('region', { name: '6 things need attention' });
-    const ways = await verdict
-      .getByRole('link')
-      .evaluateAll((links) => links.map((link) => [link.textContent, link.getAttribute('href')]));
+    const links = await verdict.getByRole('link').all();
+    const ways = await Promise.all(
+      links.map(async (link) => [await link.textContent(), await link.getAttribute('href')]),
+    );
     expect(ways).toEqual([
       [`${host} is down and holds 1 message`, '#/flow-control'],
       ['The queue mail is paused and holds 3 messages', '#/queues/mail'],

@@ -56,8 +56,7 @@ describe('What needs attention', () => {
   it('is nothing in a new account, and costs as many reads as it has shards, and four', async () => {
     const account = await newOwner();
     fixture.reset();
-    expect(await lambdas.getAttention(account)).toEqual({
-      since: expect.any(Number),
+    expect(await lambdas.getAttention(account)).toMatchObject({
       hostsDown: [],
       pausedQueues: [],
       pausedKeys: [],
