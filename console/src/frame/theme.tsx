@@ -21,8 +21,7 @@ export function ThemeChoice() {
         setTheme(themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system');
       }}
     >
-      <span class="wide">Theme: </span>
-      {theme}
+      Theme<span class="wide">: {theme}</span>
     </Button>
   );
 }
