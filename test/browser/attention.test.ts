@@ -106,6 +106,8 @@ describe('The verdict names', () => {
       await badges.getByRole('link', { name: new RegExp(`^${name}\\s*, ${told} attention$`) }).waitFor();
     }
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await page.setViewportSize({ width: 400, height: 800 });
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
     await verdict.getByRole('link', { name: 'dead letter' }).click();
     await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
     await page.getByRole('row').filter({ hasText: host }).first().waitFor();
