@@ -49,6 +49,10 @@ export interface Account {
   readonly isDraining?: boolean | undefined;
   /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
   readonly circuit?: CircuitSettings | undefined;
+  /** Patterns of the ARNs of Lambda functions that its messages may go to; undefined where there are none. */
+  readonly lambdaDestinations?: readonly string[] | undefined;
+  /** The URL that is told of what fails for good without a failure callback of its own. */
+  readonly failureCallback?: string | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }

@@ -53,6 +53,8 @@ const accountRow = z.object({
   shards: z._default(z.number(), shardCounts.usual),
   isDraining: z.optional(z.boolean()),
   circuit: z.optional(circuitSettings),
+  lambdaDestinations: z.optional(z.array(z.string())),
+  failureCallback: z.optional(z.string()),
   version: z._default(z.number(), 1),
 });
 

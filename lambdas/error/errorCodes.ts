@@ -46,7 +46,8 @@ const requestErrors = {
   destination_invalid: {
     statuses: [400],
     meaning: 'The destination, a callback’s URL or an endpoint’s URL is missing, malformed or too long.',
-    advice: 'Correct it: allowed is a URL that starts with http:// or https://, or the name of a URL group.',
+    advice:
+      'Correct it: allowed is a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group.',
   },
   cron_invalid: {
     statuses: [400],
@@ -119,8 +120,9 @@ const requestErrors = {
   },
   destination_not_allowed: {
     statuses: [403],
-    meaning: 'The destination, a callback’s URL or an endpoint’s URL is no public address.',
-    advice: 'Use a public address, or ask the operator to allow this one.',
+    meaning:
+      'The destination, a callback’s URL or an endpoint’s URL is no public address, or a Lambda function that the deployment or the account does not have in its list.',
+    advice: 'Use a public address, or ask the operator to allow this address or function.',
   },
   delivery_loop: {
     statuses: [403],

@@ -24,6 +24,11 @@ export const handler = managementApi<'accounts'>(accountsRoutes, {
   'PATCH /v2/{brand}/users/{id}': async (call) =>
     ok(await updateAccount(variable(call, 'id'), call.request.body)),
   'DELETE /v2/{brand}/users/{id}': async (call) => ok(await deleteAccount(variable(call, 'id'))),
+  'POST /v2/{brand}/users/{id}/failure-callback/test': async (call) => {
+    // An operator tests it once, and the client of deliveries is large.
+    const { testFailureCallback } = await import('../management/testFailureCallback.ts');
+    return ok(await testFailureCallback(variable(call, 'id'), call.request.callerIp));
+  },
   'POST /v2/{brand}/rotate-token/{id}': async (call) => ok(await rotateTokens(variable(call, 'id'))),
   'GET /v2/{brand}/stats/{id}': async (call) => ok(await getStats(variable(call, 'id'))),
   'GET /v2/{brand}/openapi.json': async ({ request }) => {

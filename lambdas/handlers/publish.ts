@@ -24,6 +24,7 @@ const requestTo = (
 const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest => ({
   body: request.body,
   prefix: canonical.prefix,
+  otherHeaders: canonical.otherHeaders,
   callerIp: request.callerIp,
   host: request.host,
 });

@@ -179,6 +179,12 @@ export const accountsRoutes = [
   { method: 'GET', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
   { method: 'PATCH', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
   { method: 'DELETE', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
+  {
+    method: 'POST',
+    path: '/v2/{brand}/users/{id}/failure-callback/test',
+    function: 'accounts',
+    access: 'management',
+  },
   { method: 'POST', path: '/v2/{brand}/rotate-token/{id}', function: 'accounts', access: 'management' },
   { method: 'GET', path: '/v2/{brand}/stats/{id}', function: 'accounts', access: 'management' },
   { method: 'GET', path: '/v2/{brand}/openapi.json', function: 'accounts', access: 'open' },

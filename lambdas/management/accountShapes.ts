@@ -18,6 +18,12 @@ const text = (description: string) =>
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
 
+/** A pattern of the ARNs of functions: see `destination/functions.ts`. */
+const arnPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
+const mostArnPatterns = 50;
+/** Characters of a default failure callback. */
+const longestCallback = 2_048;
+
 /**
  * The fields of the account record that the management API may set. `null` goes back to the plan's value, or to no value;
  * where a field has neither (`orNull`), it counts as not given.
@@ -40,6 +46,12 @@ export const accountFields = {
   ),
   enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
   circuit: z.nullable(circuitInput),
+  lambda_destinations: z
+    .nullable(z.array(z.string().check(z.regex(arnPattern))).check(z.maxLength(mostArnPatterns)))
+    .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  failure_callback: z
+    .nullable(z.string().check(z.maxLength(longestCallback)))
+    .check(z.describe('A URL that is told of what fails for good without a failure callback of its own.')),
   ...eachLimit((_, { least, most }) =>
     z
       .nullable(z.int().check(z.minimum(least), z.maximum(most)))
@@ -65,6 +77,8 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   prometheus_enabled: 'the text "true" or the text "false"',
   enterprise: '{"enabled": true or false}, or null',
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
+  lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
+  failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
   ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),
 };
 

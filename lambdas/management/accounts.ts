@@ -12,6 +12,9 @@ import { now } from '../shared/clock.ts';
 import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { parseJson } from '../shared/json.ts';
 import { settings } from '../aws/settings.ts';
+import { refuseSsrf } from '../destination/destination.ts';
+import { deploymentRules } from '../destination/rulesOfDeployment.ts';
+import type { AccountInput } from './accountShapes.ts';
 import { saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
@@ -26,9 +29,15 @@ const recordOf = async (account: Account): Promise<AccountRecord> =>
 export const getAccount = async (id: string): Promise<AccountRecord> =>
   recordOf(await existingAccount(id, 'stale'));
 
-/** @throws HttpError 400, or 409 when the id is taken; nothing is changed then */
+/** @throws HttpError 403 for a failure callback to which nothing may be delivered */
+async function checkCallback({ failure_callback: url }: AccountInput): Promise<void> {
+  if (typeof url === 'string') refuseSsrf('failure_callback', url, await deploymentRules());
+}
+
+/** @throws HttpError 400, 403, or 409 when the id is taken; nothing is changed then */
 export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
   const { id: givenId, input } = parseNewAccount(bytes, settings.regions);
+  await checkCallback(input);
   const [region = settings.region] = settings.regions;
   const secret = await masterSecret();
   const fresh = newAccount({
@@ -69,9 +78,10 @@ function notDeleted(account: Account): Account {
   return account;
 }
 
-/** @throws HttpError 400, 404 or 503; nothing is changed then */
+/** @throws HttpError 400, 403, 404 or 503; nothing is changed then */
 export async function updateAccount(id: string, bytes: Uint8Array): Promise<AccountRecord> {
   const input = parseAccountInput(parseJson('The body', bytes), settings.regions);
+  await checkCallback(input);
   const account = await change(id, (before) => withFields(notDeleted(before), input, now()));
   // An account that moved is answered as its new region has it; or, where that takes too long, as another has it.
   return recordOf(await existingAccount(account.id, 'stale'));

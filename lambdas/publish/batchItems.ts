@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { canonicalize } from '../request/dialect.ts';
+import { withTrace } from '../request/traceContext.ts';
 import { batchItem, longestBatch } from '../wire/batchItem.ts';
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
@@ -13,6 +14,8 @@ export interface BatchRequest {
   readonly body: Uint8Array;
   /** The dialect of items whose headers show none. */
   readonly prefix: string;
+  /** Headers without an accepted prefix: items that name no trace belong to the one of the batch. */
+  readonly otherHeaders?: readonly Header[];
   readonly callerIp: string;
   readonly host: string;
 }
@@ -44,6 +47,7 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
     const canonical = canonicalize(pairs, [], settings.headerPrefixes);
     return {
       ...canonical,
+      otherHeaders: withTrace(canonical.otherHeaders, request.otherHeaders ?? []),
       prefix: canonical.config.size === 0 ? request.prefix : canonical.prefix,
       destination,
       queueName: queue === undefined ? undefined : parseName(`item.${index}.queue`, queue),

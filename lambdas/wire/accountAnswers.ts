@@ -96,8 +96,21 @@ export const account = z.object({
   budget: whole('Dollars a month; 0 is no limit.'),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   circuit: z.optional(circuitInput),
+  lambda_destinations: z
+    .optional(z.array(z.string()))
+    .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  failure_callback: z.optional(
+    text('Told of what fails for good without a failure callback of its own. Without `user:password`.'),
+  ),
 });
 export const accounts = z.array(account);
+
+/** The answer of a failure callback that was called as a test. */
+export const testedCallback = z.object({
+  status: whole('The status that the failure callback answered; 0 where there was no answer.'),
+  error: z.optional(text('Why there was no answer.')),
+  body: z.optional(text('The beginning of the answer’s body.')),
+});
 
 const point = z.object({
   x: text('The day’s beginning, UTC, as in `2026-11-20T00:00:00.000Z`.'),

@@ -78,6 +78,20 @@ export class Rights {
     return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
   }
 
+  /** Allows to invoke the functions that messages may go to. */
+  invokeFunctions(): PolicyStatement[] {
+    const actions = ['lambda:InvokeFunction'];
+    return this.#resources.settings.lambdaDestinations.map((pattern) =>
+      pattern.includes('*')
+        ? new PatternStatement(
+            actions,
+            pattern,
+            'The operator names the functions that messages may go to, in the setting `lambdaDestinations`.',
+          )
+        : allow(actions, pattern),
+    );
+  }
+
   /** Allows to send to queues, one message at a time. */
   send(...names: QueueName[]): PolicyStatement {
     return allow(['sqs:SendMessage'], ...names.map((name) => this.#resources.queues[name].queueArn));

@@ -283,6 +283,8 @@ const everyField = {
   prometheus_enabled: 'true',
   enterprise: { enabled: true },
   circuit: { enabled: true, failures: 10, open_seconds: 5 },
+  lambda_destinations: ['arn:aws:lambda:*:123456789012:function:orders-*'],
+  failure_callback: 'https://me:secret@example.com/failed',
   ...Object.fromEntries(limitNames.map((name) => [name, limitTable[name].most])),
 };
 
@@ -309,6 +311,7 @@ describe('the described accounts', () => {
     [{ timeout: 900 }],
     [{ active: true, state: 'passive' }],
     [{ max_requests_per_day_hard: 500 }],
+    [{ failure_callback: 'ftp://example.com' }],
   ])('are refused with the sentences that are shown: %j', (body) => {
     let sentence = '';
     try {

@@ -32,8 +32,23 @@ const badFields = [
   ['field_invalid', "timeout is 900; allowed is a whole number from 1 to 840, or null for the plan's own."],
   ['field_invalid', 'active and state contradict each other; allowed is one of them, or both alike.'],
   [
+    'destination_invalid',
+    'failure_callback is "ftp://example.com": it has another form. Allowed is a URL that starts with http:// or https://.',
+  ],
+  [
     'field_invalid',
     'max_requests_per_day_hard is 500; allowed is 1000, which max_requests_per_day is, or more.',
+  ],
+] as const;
+
+const refusedCallback = [
+  [
+    'destination_not_allowed',
+    'failure_callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+  ],
+  [
+    'delivery_loop',
+    'failure_callback is "https://queue.example.com/", which is this service itself; messages to it would go in circles.',
   ],
 ] as const;
 
@@ -100,6 +115,7 @@ export const accounts: Operations<'accounts'> = {
     answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
     errors: {
       400: [['field_invalid', 'id is 4711; allowed is a UUID.'], ...badFields],
+      403: refusedCallback,
       404: [nothingAt('POST', 'users')],
       409: [['account_exists', `There is an account "${accountId}" already.`]],
       503: notNow,
@@ -133,7 +149,7 @@ export const accounts: Operations<'accounts'> = {
         example: account,
       },
     },
-    errors: { ...errorsOf('PATCH', 'users', wasDeleted), 400: badFields },
+    errors: { ...errorsOf('PATCH', 'users', wasDeleted), 400: badFields, 403: refusedCallback },
   },
   'DELETE /v2/{brand}/users/{id}': {
     id: 'deleteAccount',
@@ -156,6 +172,25 @@ export const accounts: Operations<'accounts'> = {
       },
     },
     errors: errorsOf('DELETE', 'users'),
+  },
+  'POST /v2/{brand}/users/{id}/failure-callback/test': {
+    id: 'testFailureCallback',
+    tag: 'Accounts',
+    summary: 'Test the failure callback of an account',
+    description:
+      'Calls `failure_callback` with a failure that is made up, signed as a delivery is, and waits for its answer, 20 s at most. Nothing is stored or tried again. Where deliveries come from a VPC, this call does not.',
+    variables: ofAccount,
+    answers: {
+      200: {
+        description: 'What it answered.',
+        schema: 'TestedCallback',
+        example: { status: 200, body: 'ok' },
+      },
+    },
+    errors: {
+      ...errorsOf('POST', 'users'),
+      400: [['wrong_state', `The account "${accountId}" has no failure_callback; set one first.`]],
+    },
   },
   'POST /v2/{brand}/rotate-token/{id}': {
     id: 'rotateTokens',

@@ -101,6 +101,7 @@ const shapes = {
   Account: accountAnswers.account,
   Accounts: accountAnswers.accounts,
   AccountStats: accountAnswers.accountStats,
+  TestedCallback: accountAnswers.testedCallback,
   Health: answers.health,
   Description: answers.description,
   Nothing: answers.nothing,
