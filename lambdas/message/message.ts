@@ -18,6 +18,14 @@ export interface Origin {
   readonly scheduleId?: string | undefined;
 }
 
+/** The messages before and after a message: a retry of a dead letter makes another of it, and so does publishing again. */
+export interface Lineage {
+  /** The id of the message that this one was made from. */
+  readonly retriedFrom?: string | undefined;
+  /** The id of the last message that was made from this one. */
+  readonly retriedAs?: string | undefined;
+}
+
 /** A callback that a message asks for, all but its body. */
 export interface CallbackSettings extends DeliverySettings {
   /** The callback is delivered this long after the attempt that it tells of. */
@@ -54,7 +62,7 @@ export interface WorkflowPart {
 }
 
 /** An accepted message, without its body. */
-export interface Message extends DeliverySettings, Origin {
+export interface Message extends DeliverySettings, Origin, Lineage {
   readonly messageId: string;
   readonly accountId: string;
   /** The header prefix of the dialect that it was published in. */

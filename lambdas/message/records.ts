@@ -56,6 +56,8 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
     ...settingsRecord(message),
     notBefore: message.notBefore,
     createdAt: message.createdAt,
+    retriedFrom: message.retriedFrom,
+    retriedAs: message.retriedAs,
     callerIP: message.callerIp,
     callerIp: message.callerIp,
   };

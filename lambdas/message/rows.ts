@@ -2,8 +2,8 @@
  * The rows of the messages table: their keys, their attributes, and what they stand for.
  *
  * In one partition follow each other, by their sort keys: a message's own row, a row for each attempt that was made, and a
- * row for its end where it ended otherwise. The message's row is written once; later only its time to live and the place of
- * its body may change, when the lifetime of a message that waits is extended.
+ * row for its end where it ended otherwise. The message's row is written once. Later only its time to live and the place of
+ * its body may change, when the lifetime of a message that waits is extended, and the id of the message that was made from it.
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
@@ -14,6 +14,7 @@ import {
   type CallbackSettings,
   type DeliverySettings,
   type KeptResponse,
+  type Lineage,
   type Message,
   type Origin,
   type QueueSlot,
@@ -40,6 +41,11 @@ const origin = {
   scheduleId: z.optional(z.string()),
 } satisfies Shape<Origin>;
 
+const lineage = {
+  retriedFrom: z.optional(z.string()),
+  retriedAs: z.optional(z.string()),
+} satisfies Shape<Lineage>;
+
 export const callbackSettings = z.object({
   ...deliverySettings,
   delayMs: z.number(),
@@ -48,6 +54,7 @@ export const callbackSettings = z.object({
 const messageFields = {
   ...deliverySettings,
   ...origin,
+  ...lineage,
   messageId: z.string(),
   accountId: z.string(),
   prefix: z.string(),

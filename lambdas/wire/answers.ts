@@ -54,6 +54,10 @@ export const messageWithoutBody = z.object({
   ...settings.shape,
   notBefore: time('Before this it is not delivered.'),
   createdAt: time('When it was published.'),
+  retriedFrom: z.optional(
+    text('The message that it was made from, by a retry of a dead letter or by publishing again.'),
+  ),
+  retriedAs: z.optional(text('The last message that was made from it so.')),
 });
 
 export const body = {
@@ -118,7 +122,10 @@ export const listedDeadLetter = z.object({
   error: z.optional(text('Why there was no answer.')),
 });
 export const deadLetter = z.object({ ...listedDeadLetter.shape, ...body });
-export const deadLetterPage = z.object({ cursor, messages: z.array(listedDeadLetter) });
+export const searched = z.optional(
+  whole('With the filter `body`: the rows whose bodies this answer is made of.'),
+);
+export const deadLetterPage = z.object({ cursor, searched, messages: z.array(listedDeadLetter) });
 
 export const logEntry = z.object({
   time: time('When it happened.'),
@@ -137,7 +144,7 @@ export const logEntry = z.object({
   error: z.optional(text('With `ERROR`: why there was no answer.')),
   nextDeliveryTime: z.optional(time('With `RETRY` and `ERROR`: when the next attempt is made.')),
 });
-export const logPage = z.object({ cursor, logs: z.array(logEntry) });
+export const logPage = z.object({ cursor, searched, logs: z.array(logEntry) });
 export const event = z.object({
   ...logEntry.shape,
   retryDelayExpr: z.optional(text('`retryDelayExpression`, for older clients.')),
@@ -147,6 +154,7 @@ export const event = z.object({
 });
 export const eventPage = z.object({
   cursor,
+  searched,
   logs: z.array(event),
   events: z.array(event).check(z.describe('`logs`, for older clients.')),
 });

@@ -79,6 +79,7 @@ export const known = {
   messages: common,
   listedMessages: [...common, 'messageId', 'state'],
   dlq: [...common, 'messageId', 'responseStatus'],
+  listedDlq: [...common, 'messageId', 'responseStatus'],
   deadRuns: [
     'workflowUrl',
     'workflowRunId',
@@ -101,6 +102,7 @@ export const idFilters = {
   messages: 'messageIds',
   listedMessages: 'messageIds',
   dlq: 'dlqIds',
+  listedDlq: 'dlqIds',
   deadRuns: 'dlqIds',
   logs: 'messageIds',
 } as const satisfies Record<List, string>;
@@ -134,6 +136,8 @@ export interface Filter {
   readonly cursor: string | undefined;
   /** Undefined for the latest first, and for a list with one order only. */
   readonly order: Order | undefined;
+  /** Texts of which a message's body must contain one; undefined where bodies are not searched. */
+  readonly bodyTexts?: readonly string[] | undefined;
   /** The values that each field may have. */
   readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
 }
@@ -144,6 +148,7 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
   messages: 500,
   listedMessages: longestPage,
   dlq: longestPage,
+  listedDlq: longestPage,
   // The limit of a bulk operation; a page of the list is not longer than others.
   deadRuns: 10_000,
   // As the published clients promise.
@@ -151,7 +156,9 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
 };
 
 /** The lists that can be read in either order. */
-export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'deadRuns', 'logs']);
+export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'listedDlq', 'deadRuns', 'logs']);
+/** The lists that can be searched by what the messages' bodies contain. */
+export const searchedLists: ReadonlySet<List> = new Set(['listedDlq', 'logs']);
 export const mostIds = 1_000;
 /** Unix milliseconds: a number of 15 digits, tens of thousands of years, so nines may stand for all. */
 export const latestDateMs = 999_999_999_999_999;
@@ -166,7 +173,7 @@ export const aliases: Readonly<Record<string, Field>> = {
 };
 
 /** Parameters whose value is not split at commas. */
-const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl']);
+const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl', 'body']);
 const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
 
 /**
@@ -180,7 +187,6 @@ export function parseFilter(
   query: readonly Header[],
   most: number | 'uncounted' = mostAtOnce[list],
 ): Filter {
-  const names: readonly string[] = known[list];
   const given = new Map<string, string[]>();
   for (const [written, value] of query) {
     const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
@@ -217,18 +223,19 @@ export function parseFilter(
     order: hasOrder ? orderOf(single('order')) : undefined,
     fromDate: whole('fromDate', 0, latestDateMs),
     toDate: whole('toDate', 0, latestDateMs),
+    bodyTexts: searchedLists.has(list) ? take('body') : undefined,
   };
   checkPeriod(filter);
   const values = new Map<Field, ReadonlySet<string>>();
   for (const [name, wanted] of given) {
     const field = known[list].find((one) => one === name);
     if (field === undefined) {
-      const count = most === 'uncounted' ? [] : ['count'];
       const all = [
-        ...names,
+        ...known[list],
+        ...(searchedLists.has(list) ? ['body'] : []),
         'fromDate',
         'toDate',
-        ...count,
+        ...(most === 'uncounted' ? [] : ['count']),
         ...(hasOrder ? ['order'] : []),
         'cursor',
         idFilters[list],
