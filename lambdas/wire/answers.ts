@@ -74,6 +74,29 @@ export const message = z.object({
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
 });
 
+export const circuitStates = ['open', 'half-open', 'closing'] as const;
+
+export const circuit = z.object({
+  host: text('The host, and its port where the URL has one.'),
+  state: z
+    .enum(circuitStates)
+    .check(
+      z.describe(
+        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
+      ),
+    ),
+  waiting: whole(
+    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
+  ),
+  inFlight: whole('Deliveries in flight of those that have waited.'),
+  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
+  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
+  failures: whole('Failures in a row.'),
+  failedProbes: whole('Probes that have failed since it was opened.'),
+  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
+  lastError: z.optional(text('Why there was no answer.')),
+});
+
 /** The status of a message. */
 const status = {
   state: z.enum(messageStates),
@@ -96,6 +119,9 @@ export const messageInAnyState = z.object({
   ...messageWithoutBody.shape,
   ...body,
   ...status,
+  heldBy: z.optional(
+    circuit.check(z.describe('The circuit of its host, while its next attempt waits for that.')),
+  ),
   callbackIds: z
     .array(messageId)
     .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),
@@ -200,28 +226,6 @@ export const flowControl = z.object({
 });
 export const flowControls = z.array(flowControl);
 
-export const circuitStates = ['open', 'half-open', 'closing'] as const;
-
-export const circuit = z.object({
-  host: text('The host, and its port where the URL has one.'),
-  state: z
-    .enum(circuitStates)
-    .check(
-      z.describe(
-        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
-      ),
-    ),
-  waiting: whole(
-    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
-  ),
-  inFlight: whole('Deliveries in flight of those that have waited.'),
-  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
-  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
-  failures: whole('Failures in a row.'),
-  failedProbes: whole('Probes that have failed since it was opened.'),
-  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
-  lastError: z.optional(text('Why there was no answer.')),
-});
 export const circuits = z.array(circuit);
 export const globalParallelism = z.object({
   parallelismMax: whole('The account’s `max_global_parallelism`.'),
