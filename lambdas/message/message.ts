@@ -18,12 +18,14 @@ export interface Origin {
   readonly scheduleId?: string | undefined;
 }
 
-/** The messages before and after a message: a retry of a dead letter makes another of it, and so does publishing again. */
+/** The messages before and after a message: a retry of a dead letter makes another of it, and so do publishing again and callbacks. */
 export interface Lineage {
   /** The id of the message that this one was made from. */
   readonly retriedFrom?: string | undefined;
   /** The id of the last message that was made from this one. */
   readonly retriedAs?: string | undefined;
+  /** The id of the message that this callback tells of. */
+  readonly callbackOf?: string | undefined;
 }
 
 /** A callback that a message asks for, all but its body. */

@@ -58,6 +58,7 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
     createdAt: message.createdAt,
     retriedFrom: message.retriedFrom,
     retriedAs: message.retriedAs,
+    callbackOf: message.callbackOf,
     callerIP: message.callerIp,
     callerIp: message.callerIp,
   };

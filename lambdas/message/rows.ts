@@ -34,16 +34,19 @@ export const deliverySettings = {
   ...stored,
 } satisfies Shape<DeliverySettings>;
 
+const optionalText = z.optional(z.string());
+
 const origin = {
-  topicName: z.optional(z.string()),
-  endpointName: z.optional(z.string()),
-  queueName: z.optional(z.string()),
-  scheduleId: z.optional(z.string()),
+  topicName: optionalText,
+  endpointName: optionalText,
+  queueName: optionalText,
+  scheduleId: optionalText,
 } satisfies Shape<Origin>;
 
 const lineage = {
-  retriedFrom: z.optional(z.string()),
-  retriedAs: z.optional(z.string()),
+  retriedFrom: optionalText,
+  retriedAs: optionalText,
+  callbackOf: optionalText,
 } satisfies Shape<Lineage>;
 
 export const callbackSettings = z.object({
@@ -70,7 +73,7 @@ const messageFields = {
       runId: z.string(),
       createdAt: z.number(),
       startSeq: z.number(),
-      dlqId: z.optional(z.string()),
+      dlqId: optionalText,
     } satisfies Shape<WorkflowPart>),
   ),
   expiresAt: z.number(),
@@ -84,7 +87,7 @@ const subjectRow = z.object({
   method: stored.method,
   labels: stored.labels,
   callerIp: z.string(),
-  flowControlKey: z.optional(z.string()),
+  flowControlKey: optionalText,
   createdAt: z.number(),
 } satisfies Shape<LogSubject>);
 
@@ -102,7 +105,7 @@ const attemptRow = z.object({
   callbacksByOutcome: z.optional(z.literal(true)),
   response: z.object({
     status: z.number(),
-    error: z.optional(z.string()),
+    error: optionalText,
     headers: headerPairs,
     body: bytes,
   } satisfies Shape<KeptResponse>),

@@ -58,6 +58,7 @@ export const messageWithoutBody = z.object({
     text('The message that it was made from, by a retry of a dead letter or by publishing again.'),
   ),
   retriedAs: z.optional(text('The last message that was made from it so.')),
+  callbackOf: z.optional(text('The message that it tells of, as its callback or failure callback.')),
 });
 
 export const body = {

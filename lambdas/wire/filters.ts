@@ -1,15 +1,15 @@
 /** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
 import { orders, type Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
-import * as z from 'zod/mini';
 import { badField, badRequest, quote } from '../error/httpError.ts';
-import { parseShape } from '../shared/json.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import {
   logStates,
   type LogState,
   messageStates,
   type MessageState,
+  messageKinds,
+  type MessageKind,
   failureFunctionStates,
   type FailureFunctionState,
 } from './states.ts';
@@ -26,6 +26,7 @@ export interface Filterable {
   readonly labels?: readonly string[] | undefined;
   readonly responseStatus?: number | undefined;
   readonly state?: string | undefined;
+  readonly kind?: MessageKind | undefined;
   /** The workflow's run that failed. */
   readonly run?:
     | {
@@ -52,6 +53,7 @@ const fields = {
   label: (entry) => entry.labels ?? [],
   responseStatus: (entry) => [entry.responseStatus === undefined ? undefined : String(entry.responseStatus)],
   state: (entry) => [entry.state],
+  kind: (entry) => [entry.kind],
   workflowUrl: ({ run }) => [run && shownUrl(run.url)],
   workflowRunId: ({ run }) => [run?.runId],
   workflowCreatedAt: ({ run }) => [run && String(run.createdAt)],
@@ -77,7 +79,7 @@ const common = [
 export const known = {
   /** The messages that a bulk cancellation cancels. */
   messages: common,
-  listedMessages: [...common, 'messageId', 'state'],
+  listedMessages: [...common, 'messageId', 'state', 'kind'],
   dlq: [...common, 'messageId', 'responseStatus'],
   listedDlq: [...common, 'messageId', 'responseStatus'],
   deadRuns: [
@@ -243,6 +245,7 @@ export function parseFilter(
       throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
+    else if (field === 'kind') values.set(field, new Set(wanted.map(kindOf)));
     else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
     else if (field === 'responseStatus' || field === 'workflowCreatedAt') {
       const highest = field === 'responseStatus' ? highestStatus : latestDateMs;
@@ -286,6 +289,12 @@ function statesOf(list: List, text: string): readonly string[] {
   return states;
 }
 
+function kindOf(text: string): string {
+  const kind = messageKinds.find((known) => known === text);
+  if (kind === undefined) throw badField(`kind is ${quote(text)}; allowed are ${messageKinds.join(', ')}.`);
+  return kind;
+}
+
 function failureStateOf(text: string): string {
   const state = failureFunctionStates.find((known) => known === text.toUpperCase());
   if (state === undefined) {
@@ -294,27 +303,6 @@ function failureStateOf(text: string): string {
     );
   }
   return state;
-}
-
-const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
-
-/** The JSON bodies of bulk operations, which name ids. */
-export const idBodies = {
-  messages: z.strictObject({ [idFilters.messages]: ids }),
-  dlq: z.strictObject({ [idFilters.dlq]: ids }),
-} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
-
-/**
- * Reads the ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
- *
- * @throws HttpError 400
- */
-export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
-  if (body.length === 0) return [];
-  const name = idFilters[list];
-  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
-  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
-  return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }
 
 /** The fields that rows of messages and of the log have as attributes, with their names there. */

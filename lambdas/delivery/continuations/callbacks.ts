@@ -46,6 +46,7 @@ async function storeCallback({ settings, messageId, dlqId }: Callback, made: Mad
     callerIp: message.callerIp,
     slotOf: queueSlotOf(message),
     workflow: own?.workflow,
+    callbackOf: message.messageId,
     expiresAt: expiryOf({ ...settings, notBefore }, limits.max_dlq_retention_time_milis),
   };
   const details = { message, body: made.body, response: made.response, retried: number, dlqId };

@@ -56,6 +56,7 @@ const full: Full<Message> = {
   slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },
   retriedFrom: newId('msg', createdAt),
   retriedAs: newId('msg', createdAt),
+  callbackOf: newId('msg', createdAt),
   workflow: { role: 'list', runId: 'wfr_1', createdAt, startSeq: 0, dlqId: 'dlq_1' },
   expiresAt: createdAt + 1_000_000_000,
 };

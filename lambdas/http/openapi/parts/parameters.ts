@@ -23,7 +23,7 @@ import {
   type Field,
   type List,
 } from '../../../wire/filters.ts';
-import { failureFunctionStates } from '../../../wire/states.ts';
+import { failureFunctionStates, messageKinds } from '../../../wire/states.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import type { PathVariable } from './variables.ts';
 
@@ -167,6 +167,12 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
       'The entry’s state. `IN_PROGRESS` stands for `ACTIVE`, `RETRY` and `ERROR`; `CANCELLED`, in another spelling, for `CANCELED`.',
     schema: { type: 'string', enum: Object.keys(logStateFilters) },
     example: 'DELIVERED',
+  },
+  kind: {
+    description:
+      'What made it: `published` for a publish, a schedule or a retry; `callback`; `run` for the messages of workflow runs.',
+    schema: { type: 'string', enum: messageKinds },
+    example: 'published',
   },
   workflowUrl: {
     description: 'The URL that the run was started with, exactly.',

@@ -3,7 +3,7 @@ import { changedAccountInput, newAccountInput } from '../../../management/accoun
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
-import { idBodies } from '../../../wire/filters.ts';
+import { idBodies } from '../../../wire/idBodies.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
   addedEndpoints,
