@@ -66,3 +66,7 @@ export function sentAs(pairs: readonly Pair[]): {
     query: pairs.flatMap(([name, value]) => (isAscii([name, value]) ? [] : [[name.toLowerCase(), value]])),
   };
 }
+
+/** Writes a sentence of the API with the labels of the form's fields in place of the names of headers. */
+export const inLabels = (sentence: string): string =>
+  sentence.replace(/\bsvc-([\w-]+)/gi, (header, name: string) => fields[name.toLowerCase()]?.label ?? header);

@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
+import { href, placeOf } from '../place.ts';
+import { Button } from './basics.tsx';
 
 interface Toast {
   readonly id: number;
@@ -6,6 +8,8 @@ interface Toast {
   readonly kind: 'done' | 'failure';
   /** The address of its subject. */
   readonly link?: string | undefined;
+  /** The screen that it belongs to, with which it goes. */
+  readonly screen: string;
 }
 
 /** Long enough to read two sentences, in milliseconds. */
@@ -22,13 +26,27 @@ const set = (changed: readonly Toast[]): void => {
   tell?.();
 };
 
+const screenNow = (): string => href(placeOf(location.hash).path);
+
 /** Shows a sentence for some seconds. Screen readers read it out. */
 export function showToast(text: string, kind: Toast['kind'] = 'done', link?: string): void {
   const id = (count += 1);
-  set([...toasts, { id, text, kind, link }].slice(-mostShown));
+  // What tells of its result goes to another screen in the same moment: the sentence belongs there.
+  queueMicrotask(() => {
+    set([...toasts, { id, text, kind, link, screen: screenNow() }].slice(-mostShown));
+  });
   setTimeout(() => {
-    set(toasts.filter((toast) => toast.id !== id));
+    dismiss(id);
   }, shownMs);
+}
+
+const dismiss = (id: number): void => {
+  set(toasts.filter((toast) => toast.id !== id));
+};
+
+/** Takes away the sentences about what went wrong, because it is tried again. */
+export function forgetFailures(): void {
+  set(toasts.filter(({ kind }) => kind !== 'failure'));
 }
 
 export function Toasts() {
@@ -37,16 +55,33 @@ export function Toasts() {
     tell = () => {
       setRound((round) => round + 1);
     };
+    const leave = (): void => {
+      const screen = screenNow();
+      set(toasts.filter((toast) => toast.screen === screen));
+    };
+    addEventListener('hashchange', leave);
     return () => {
       tell = undefined;
+      removeEventListener('hashchange', leave);
     };
   }, []);
   return (
     <div class="toasts" role="status" aria-live="polite">
       {toasts.map(({ id, text, kind, link }) => (
-        <p key={id} class={`toast ${kind}`}>
-          {text} {link !== undefined && <a href={link}>Show</a>}
-        </p>
+        <div key={id} class={`toast ${kind}`}>
+          <p>
+            {text} {link !== undefined && <a href={link}>Show</a>}
+          </p>
+          <Button
+            kind="quiet"
+            aria-label="Dismiss"
+            onClick={() => {
+              dismiss(id);
+            }}
+          >
+            ✕
+          </Button>
+        </div>
       ))}
     </div>
   );

@@ -92,7 +92,24 @@ export function problemsOf(draft: Draft): Problems {
   if (problem !== undefined) problems['headers'] = problem;
   else if (hidden !== undefined) problems['headers'] = `The value of ${hidden[0]} ${replace}`;
   if (isRedacted(draft.body)) problems['body'] = `The body ${replace}`;
+  else if (/\bjson\b/i.test(draft.contentType) && draft.body !== '') {
+    const wrong = jsonProblem(draft.body);
+    if (wrong !== undefined) {
+      problems['body'] =
+        `The content type is ${draft.contentType}, but the body is not JSON: ${wrong}. Mend it, or change the content type.`;
+    }
+  }
   return problems;
+}
+
+/** Describes why a text is not JSON; undefined where it is. */
+function jsonProblem(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  }
 }
 
 /** Finds the field that a sentence of the API is about; undefined for other sentences. */

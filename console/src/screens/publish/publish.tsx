@@ -12,6 +12,7 @@ import { Loaded } from '../../ui/act.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
 import { SettingFields } from '../../ui/settings.tsx';
+import { inLabels } from '../../ui/settingTexts.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
@@ -80,7 +81,7 @@ function Form({ initial }: { readonly initial: Draft }) {
       tell(await send(draft));
     } catch (error) {
       const field = error instanceof Error ? fieldOf(error.message) : undefined;
-      if (error instanceof Error && field !== undefined) setProblems({ [field]: error.message });
+      if (error instanceof Error && field !== undefined) setProblems({ [field]: inLabels(error.message) });
       throw error;
     }
   };
@@ -190,6 +191,8 @@ const writers = [
 function Code({ draft }: { readonly draft: Draft }) {
   const [shown, setShown] = useState(0);
   const [name, write] = writers[shown] ?? writers[0];
+  const destination = draft.destination.trim();
+  const isEncoded = write === curlOf && !requestOf(draft).path.endsWith(`/${destination}`);
   return (
     <Card
       title="As code"
@@ -208,7 +211,13 @@ function Code({ draft }: { readonly draft: Draft }) {
     >
       <Body text={write(draft, baseUrl)} label={name} />
       <p class="hint">
-        The token is the variable <code>SVC_TOKEN</code>.
+        The token is the variable <code>SVC_TOKEN</code>.{' '}
+        {isEncoded && (
+          <>
+            The destination stands encoded in the command, so that no gateway changes it; it is{' '}
+            <code>{destination}</code>
+          </>
+        )}
       </p>
     </Card>
   );

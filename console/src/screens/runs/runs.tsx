@@ -10,6 +10,7 @@ import { Listed, Table } from '../../ui/table.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { CancelAll, ChangeFailed, hrefOf } from './rerun.tsx';
 import { OneRun } from './run.tsx';
+import { RunState } from './steps.tsx';
 
 const state: FilterField = {
   name: 'state',
@@ -125,7 +126,7 @@ function AllRuns({ place }: { readonly place: Place }) {
             rows={runs}
             keyOf={({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`}
             columns={[
-              { head: 'State', cell: ({ workflowState }) => <State state={workflowState} /> },
+              { head: 'State', cell: (run) => <RunState of={run} /> },
               {
                 head: 'Workflow',
                 isWide: true,
