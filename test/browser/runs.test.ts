@@ -136,7 +136,9 @@ describe('A run', () => {
     const page = await openRuns(`#/runs?list=failed&label=${label}`);
     await page.getByRole('row', { name: id }).getByRole('link').click();
     const why = page.getByRole('region', { name: 'Why it failed' });
-    await why.getByText('the database is away').waitFor();
+    await why.getByText('Error: the database is away').first().waitFor();
+    // The stack has its lines.
+    expect(await why.getByRole('region', { name: 'failure 1' }).textContent()).toMatch(/away\n\s+at /);
     await page.getByRole('link', { name: 'second', exact: true }).waitFor();
     expect(await barriersOf(page)).toEqual([]);
     flow.isMended = true;
