@@ -103,6 +103,8 @@ describe('The form of a message', () => {
     await wrong('Timeout', 'x', /^Timeout is "x"/);
     await wrong('Queue', 'a b', /^The name of the queue is "a b"/);
     await wrong('Callback', 'ftp://x', /^Callback is "ftp:/);
+    await page.getByRole('button', { name: 'Delivery of the callback' }).click();
+    await wrong('Callback: Retries', 'x', /^Callback: Retries is "x"/);
     await wrong('Headers', 'X-A: 1\nnonsense', /“nonsense” is no header/);
     await page.getByLabel('Flow-control key').fill('k');
     await page.getByLabel('Rate', { exact: true }).fill('many');

@@ -22,8 +22,8 @@ export interface FilterField {
 /** The filters by destination and label that lists of messages share. */
 export const destinationFields: readonly FilterField[] = [
   { name: 'label', label: 'Label', isMain: true, isExact: true },
-  { name: 'host', label: 'Host', placeholder: 'example.com', isMain: true, isExact: true },
-  { name: 'path', label: 'Path', placeholder: '/orders', isExact: true },
+  { name: 'host', label: 'Host', isMain: true, isExact: true },
+  { name: 'path', label: 'Path', isExact: true },
   { name: 'url', label: 'URL', isExact: true },
 ];
 
@@ -201,7 +201,7 @@ function Filter({ field, place, values }: FilterProps) {
       />
     );
   }
-  const shown = isExact === true ? ['exactly', placeholder].filter(Boolean).join(' ') : placeholder;
+  const shown = isExact === true ? 'exact match' : placeholder;
   return (
     <>
       <TextField

@@ -7,7 +7,14 @@ import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { isRedacted } from '../../../../lambdas/options/redaction.ts';
 import { textOf } from '../../ui/base64.ts';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
-import { fieldOfSetting, sentAs, settingHeaders, textsOf, type SettingTexts } from '../../ui/settingTexts.ts';
+import {
+  callbacks,
+  fieldOfSetting,
+  sentAs,
+  settingHeaders,
+  textsOf,
+  type SettingTexts,
+} from '../../ui/settingTexts.ts';
 
 /** Typed texts; empty for no value. */
 export interface Draft {
@@ -112,10 +119,15 @@ function jsonProblem(text: string): string | undefined {
   }
 }
 
-/** Finds the field that a sentence of the API is about; undefined for other sentences. */
-export function fieldOf(sentence: string): string | undefined {
+/** Finds the field that a sentence of the API is about; undefined for other sentences. @param texts those of the settings */
+export function fieldOf(sentence: string, texts: SettingTexts = {}): string | undefined {
   const [setting] = /svc-[\w-]+/i.exec(sentence) ?? [];
-  if (setting !== undefined) return fieldOfSetting(setting, sentence) ?? 'headers';
+  if (setting !== undefined) {
+    const field = fieldOfSetting(setting, sentence) ?? 'headers';
+    // The settings of a callback may also stand among the headers.
+    const isOfCallback = callbacks.some((callback) => field.startsWith(`${callback}-`));
+    return isOfCallback && !texts[field] ? 'headers' : field;
+  }
   if (/^The destination|URL group/.test(sentence)) return 'destination';
   if (/^The (name of the )?queue/.test(sentence)) return 'queue';
   if (/^The (body|message)/.test(sentence)) return 'body';
