@@ -127,7 +127,7 @@ describe('The filters', () => {
     expect(await suggested('Label')).toEqual(['orders', 'mail']);
     expect(await suggested('Host')).toEqual(['one.example.com']);
     expect(await suggested('Path')).toEqual(['/a/b']);
-    expect(await page.getByLabel('Host').getAttribute('placeholder')).toBe('exact match');
+    expect(await page.getByLabel('Host').getAttribute('placeholder')).toBe('exactly');
     await page.getByLabel('Host').fill('example.com');
     await page.getByText('Label, host, path and URL match exactly.').waitFor();
     expect(await barriersOf(page)).toEqual([]);

@@ -201,7 +201,7 @@ function Filter({ field, place, values }: FilterProps) {
       />
     );
   }
-  const shown = isExact === true ? 'exact match' : placeholder;
+  const shown = isExact === true ? 'exactly' : placeholder;
   return (
     <>
       <TextField

@@ -10,7 +10,12 @@ export interface Column<T> {
   readonly isNumber?: boolean;
   /** Whether the column takes the remaining space; its texts are cut. */
   readonly isWide?: boolean;
+  /** Whether it is left out where there is little room beside the others. */
+  readonly isExtra?: boolean;
 }
+
+const classOf = <T,>({ isNumber, isWide, isExtra }: Column<T>): string =>
+  classes(isNumber && 'number', isWide && 'wide', isExtra && 'extra');
 
 interface TableProps<T> {
   /** The caption, for screen readers. */
@@ -60,9 +65,9 @@ export function Table<T>({
                 />
               </th>
             )}
-            {columns.map(({ head, isNumber, isWide }) => (
-              <th key={head} scope="col" class={classes(isNumber && 'number', isWide && 'wide')}>
-                {head}
+            {columns.map((column) => (
+              <th key={column.head} scope="col" class={classOf(column)}>
+                {column.head}
               </th>
             ))}
           </tr>
@@ -87,9 +92,9 @@ export function Table<T>({
                     />
                   </td>
                 )}
-                {columns.map(({ head, cell, isNumber, isWide }) => (
-                  <td key={head} data-head={head} class={classes(isNumber && 'number', isWide && 'wide')}>
-                    {cell(row)}
+                {columns.map((column) => (
+                  <td key={column.head} data-head={column.head} class={classOf(column)}>
+                    {column.cell(row)}
                   </td>
                 ))}
               </tr>

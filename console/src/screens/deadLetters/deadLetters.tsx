@@ -147,7 +147,7 @@ function List({ place }: { readonly place: Place }) {
                       </div>
                     ),
                   },
-                  { head: 'Retries', isNumber: true, cell: ({ retried }) => retried },
+                  { head: 'Retries', isNumber: true, isExtra: true, cell: ({ retried }) => retried },
                   { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
                   { head: 'Message', cell: ({ messageId }) => <Id of={messageId} /> },
                   { head: 'Failed', cell: ({ failedAt }) => <Time at={failedAt} /> },

@@ -198,7 +198,10 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
       <DetailList
         of={[
           ['Published', <Time at={of.createdAt} isExact />],
-          ['Next delivery', nextDeliveryTime && heldBy === undefined && <Time at={nextDeliveryTime} />],
+          [
+            'Next delivery',
+            heldBy === undefined ? nextDeliveryTime && <Time at={nextDeliveryTime} /> : undefined,
+          ],
           ['Ended', endedAt && <Time at={endedAt} isExact />],
           ['Held', heldBy && <Held by={heldBy} />],
           [

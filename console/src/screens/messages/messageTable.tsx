@@ -36,8 +36,8 @@ export function MessageTable({
         { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
         { head: 'Id', cell: ({ messageId }) => <Id of={messageId} /> },
         { head: 'Status', isNumber: true, cell: statusOf },
-        { head: 'Attempts', isNumber: true, cell: ({ retried }) => retried },
-        { head: 'Published', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { head: 'Attempts', isNumber: true, isExtra: true, cell: ({ retried }) => retried },
+        { head: 'Published', isExtra: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           head: 'Due or ended',
           cell: ({ nextDeliveryTime, endedAt }) => <Time at={endedAt ?? nextDeliveryTime ?? NaN} />,
