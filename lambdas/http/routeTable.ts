@@ -74,6 +74,7 @@ export const schedulesRoutes = [
   { method: 'POST', path: '/v2/schedules/{schedule+}', function: 'schedules', access: 'write' },
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
+  { method: 'GET', path: '/v2/schedules/{schedule}/fires', function: 'schedules', access: 'read' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
   { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
@@ -153,6 +154,8 @@ export const keysRoutes = [
 
 export const statsRoutes = [
   { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/stats/attention', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/stats/hosts', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];
 
 export const descriptionRoutes = [

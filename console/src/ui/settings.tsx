@@ -13,6 +13,7 @@ import {
   type Settings,
   type SettingTexts,
 } from './settingTexts.ts';
+import { duration } from './time.tsx';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry';
@@ -106,6 +107,12 @@ const LabelList = ({ of }: { readonly of: readonly string[] }) => (
   </ul>
 );
 
+/** Seconds, as the API has them, in the form that lengths of time have in the console. */
+const inOneForm = (text: string): string => {
+  const [, seconds] = /^(\d+)s$/.exec(text) ?? [];
+  return seconds === undefined ? text : duration(Number(seconds) * secondMs);
+};
+
 /** The settings in an answer, for a list of details; the method stands beside the destination. */
 export function settingDetails(
   of: Parameters<typeof writeOptions>[0],
@@ -115,7 +122,8 @@ export function settingDetails(
     const text = settings[name];
     if (text === undefined || name === 'method') return [];
     if (name === 'label') return [[label, <LabelList of={text.split(',')} />] as const];
-    const value = name === 'flow-control-key' ? <a href={href(['flow-control', text])}>{text}</a> : text;
+    const value =
+      name === 'flow-control-key' ? <a href={href(['flow-control', text])}>{text}</a> : inOneForm(text);
     return [[label, isCode ? <code>{value}</code> : value] as const];
   });
 }

@@ -18,6 +18,8 @@ export interface KeptOutcomes {
 
 const counts = z.record(z.string(), z.tuple([z.number(), z.number(), z.number()]));
 const outcomesRow = z.object({
+  // A row of an older release has none.
+  steps: z._default(counts, {}),
   hours: counts,
   days: counts,
   countedUntil: z.array(z.number()),
@@ -51,8 +53,15 @@ const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | undefined> {
   const row = await getRow(settings.usageTable, keyOf(accountId), false);
   if (row === undefined) return undefined;
-  const { hours, days, ...kept } = outcomesRow.parse(row);
-  return { ...kept, counts: { hours: fromRow(hours, Number), days: fromRow(days, String) } };
+  const { steps, hours, days, ...kept } = outcomesRow.parse(row);
+  return {
+    ...kept,
+    counts: {
+      steps: fromRow(steps, Number),
+      hours: fromRow(hours, Number),
+      days: fromRow(days, String),
+    },
+  };
 }
 
 /**
@@ -63,7 +72,7 @@ export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | un
  */
 export function saveOutcomes(
   accountId: string,
-  { counts: { hours, days }, countedUntil, version }: KeptOutcomes,
+  { counts: { steps, hours, days }, countedUntil, version }: KeptOutcomes,
   now: number,
 ): Promise<boolean> {
   return unlessRefused(
@@ -72,6 +81,7 @@ export function saveOutcomes(
         TableName: settings.usageTable,
         Item: toItem({
           ...keyOf(accountId),
+          steps: toRow(steps),
           hours: toRow(hours),
           days: toRow(days),
           countedUntil,

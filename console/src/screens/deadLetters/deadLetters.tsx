@@ -80,6 +80,7 @@ function List({ place }: { readonly place: Place }) {
   return (
     <Page
       title="Dead letters"
+      isSticky
       actions={
         mayWrite && (
           <DeadLetterActs

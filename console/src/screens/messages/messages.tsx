@@ -116,6 +116,7 @@ function List({ place }: { readonly place: Place }) {
   return (
     <Page
       title="Messages"
+      isSticky
       actions={
         mayWrite && (
           <>

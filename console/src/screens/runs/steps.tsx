@@ -4,6 +4,7 @@ import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
+import { notRetried } from './failure.ts';
 import { hrefOf } from './rerun.tsx';
 import { doingOf, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';
 
@@ -169,9 +170,6 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
     </div>
   );
 }
-
-/** The status with which an endpoint says that its step is not to be retried. */
-const notRetried = 489;
 
 /** What an endpoint answers when its function throws. */
 const thrown = z.object({
