@@ -60,8 +60,17 @@ describe('A row', () => {
     const messageId = await publishDelayed('https://example.com/it');
     const page = await openConsole({ at: `#/messages?messageIds=${messageId}` });
     await rows(page).first().waitFor();
-    const other = await page.context().newPage();
-    await other.goto(`${service.url}/console#/messages/${messageId}`);
+    const opened = async (at: string): Promise<Page> => {
+      const [tab] = await Promise.all([
+        page.context().waitForEvent('page'),
+        // As a click on a link with the middle button: the new tab gets nothing of this one's storage.
+        page.evaluate(
+          `void window.open(${JSON.stringify(`${service.url}/console${at}`)}, '_blank', 'noopener')`,
+        ),
+      ]);
+      return tab;
+    };
+    const other = await opened(`#/messages/${messageId}`);
     await other.getByRole('heading', { name: messageId, level: 1 }).waitFor();
     // Whoever signs out does so in all of them, and stays so.
     await other.getByRole('button', { name: 'Sign out' }).click();
@@ -72,8 +81,7 @@ describe('A row', () => {
     await other.reload();
     await other.getByLabel('Token').waitFor();
     await page.goto('about:blank');
-    const last = await page.context().newPage();
-    await last.goto(`${service.url}/console`);
+    const last = await opened('');
     await last.getByLabel('Token').waitFor();
   });
 });
@@ -183,6 +191,7 @@ it('A text that turns its direction, and what has no picture, is shown as what i
   );
   const page = await openConsole({ at: `#/messages/${messageId}` });
   const shown = page.getByRole('region', { name: 'the body of the request' });
+  await shown.waitFor();
   expect(await shown.locator('.unseen').allTextContents()).toEqual(['U+202E', 'U+202C', 'U+0007', 'U+200B']);
   expect(await barriersOf(page)).toEqual([]);
 });

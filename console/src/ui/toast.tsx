@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { href, placeOf } from '../place.ts';
+import { going, href, placeOf } from '../place.ts';
 import { Button } from './basics.tsx';
 
 interface Toast {
@@ -10,6 +10,8 @@ interface Toast {
   readonly link?: string | undefined;
   /** The screen that it belongs to, with which it goes. */
   readonly screen: string;
+  /** When it came, in milliseconds of the page's clock. */
+  readonly at: number;
 }
 
 /** Long enough to read two sentences, in milliseconds. */
@@ -26,15 +28,16 @@ const set = (changed: readonly Toast[]): void => {
   tell?.();
 };
 
-const screenNow = (): string => href(placeOf(location.hash).path);
+const screenOf = (address: string): string => href(placeOf(address).path);
+
+/** What was done leads to another screen within this time, in milliseconds: the sentence goes with it. */
+const ledMs = 1_000;
 
 /** Shows a sentence for some seconds. Screen readers read it out. */
 export function showToast(text: string, kind: Toast['kind'] = 'done', link?: string): void {
   const id = (count += 1);
-  // What tells of its result goes to another screen in the same moment: the sentence belongs there.
-  queueMicrotask(() => {
-    set([...toasts, { id, text, kind, link, screen: screenNow() }].slice(-mostShown));
-  });
+  const toast: Toast = { id, text, kind, link, screen: screenOf(location.hash), at: performance.now() };
+  set([...toasts, toast].slice(-mostShown));
   setTimeout(() => {
     dismiss(id);
   }, shownMs);
@@ -56,12 +59,20 @@ export function Toasts() {
       setRound((round) => round + 1);
     };
     const leave = (): void => {
-      const screen = screenNow();
+      const screen = screenOf(location.hash);
       set(toasts.filter((toast) => toast.screen === screen));
     };
+    const lead = (event: Event): void => {
+      if (!(event instanceof CustomEvent)) return;
+      const screen = screenOf(String(event.detail));
+      const since = performance.now() - ledMs;
+      set(toasts.map((toast) => (toast.at >= since ? { ...toast, screen } : toast)));
+    };
+    addEventListener(going, lead);
     addEventListener('hashchange', leave);
     return () => {
       tell = undefined;
+      removeEventListener(going, lead);
       removeEventListener('hashchange', leave);
     };
   }, []);

@@ -1,10 +1,9 @@
 /** The steps of a run on a time line: a row for each, the steps of a parallel group together. */
-import * as z from 'zod/mini';
 import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
-import { notRetried } from './failure.ts';
+import { notRetried, thrownIn } from './failure.ts';
 import { hrefOf } from './rerun.tsx';
 import { doingOf, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';
 
@@ -171,21 +170,6 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   );
 }
 
-/** What an endpoint answers when its function throws. */
-const thrown = z.object({
-  error: z.optional(z.string()),
-  message: z.string(),
-  stack: z.optional(z.string()),
-});
-
-function thrownIn(body: string): z.infer<typeof thrown> | undefined {
-  try {
-    return thrown.safeParse(JSON.parse(body)).data;
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Failed attempts, the oldest first: what was thrown, with its stack, or else what was answered.
  *
@@ -204,7 +188,7 @@ export const Errors = ({ of = [], label }: { readonly of?: Step['errors']; reado
               why
             ) : (
               <>
-                <strong>{[found.error, found.message].filter(Boolean).join(': ')}</strong> ({why})
+                <strong>{found.sentence}</strong> ({why})
               </>
             )}{' '}
             <Time at={time} isExact />
