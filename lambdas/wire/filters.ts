@@ -255,7 +255,8 @@ export function checkPeriod({ fromDate = 0, toDate = Infinity }: Pick<Filter, 'f
   }
 }
 
-function wholeOf(name: string, text: string, least: number, most: number): number {
+/** @throws HttpError 400 */
+export function wholeOf(name: string, text: string, least: number, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
   throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
