@@ -10,8 +10,7 @@ import type { Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
-import { isFunction, refusingList } from '../destination/functions.ts';
-import { deploymentRules, functionsOf } from '../destination/rulesOfDeployment.ts';
+import { deploymentRules, functionsOf, isFunction, refusingList } from '../destination/rulesOfDeployment.ts';
 import { loopMark } from './loopDetection.ts';
 
 const request = createDeliveryClient(deploymentRules);
