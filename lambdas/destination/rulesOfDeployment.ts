@@ -4,8 +4,6 @@ import { settings } from '../aws/settings.ts';
 import { apiHosts } from './apiHosts.ts';
 import type { AllowedFunctions } from './functions.ts';
 
-export { isFunction, refusingList } from './functions.ts';
-
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
 const configured = parseOwnHosts(settings.ownHosts);
 
