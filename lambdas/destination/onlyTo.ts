@@ -45,7 +45,7 @@ function begins(pattern: string, url: string): boolean {
 }
 
 /** What a request publishes to. */
-interface Publication {
+export interface Publication {
   readonly destination: string;
   readonly queueName?: string | undefined;
   readonly config: Config;
