@@ -54,6 +54,11 @@ export const messageWithoutBody = z.object({
   ...settings.shape,
   notBefore: time('Before this it is not delivered.'),
   createdAt: time('When it was published.'),
+  retriedFrom: z.optional(
+    text('The message that it was made from, by a retry of a dead letter or by publishing again.'),
+  ),
+  retriedAs: z.optional(text('The last message that was made from it so.')),
+  callbackOf: z.optional(text('The message that it tells of, as its callback or failure callback.')),
 });
 
 export const body = {
@@ -68,6 +73,29 @@ export const message = z.object({
   ...body,
   retried: whole('Attempts made so far.'),
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
+});
+
+export const circuitStates = ['open', 'half-open', 'closing'] as const;
+
+export const circuit = z.object({
+  host: text('The host, and its port where the URL has one.'),
+  state: z
+    .enum(circuitStates)
+    .check(
+      z.describe(
+        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
+      ),
+    ),
+  waiting: whole(
+    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
+  ),
+  inFlight: whole('Deliveries in flight of those that have waited.'),
+  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
+  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
+  failures: whole('Failures in a row.'),
+  failedProbes: whole('Probes that have failed since it was opened.'),
+  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
+  lastError: z.optional(text('Why there was no answer.')),
 });
 
 /** The status of a message. */
@@ -92,6 +120,9 @@ export const messageInAnyState = z.object({
   ...messageWithoutBody.shape,
   ...body,
   ...status,
+  heldBy: z.optional(
+    circuit.check(z.describe('The circuit of its host, while its next attempt waits for that.')),
+  ),
   callbackIds: z
     .array(messageId)
     .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),
@@ -118,7 +149,10 @@ export const listedDeadLetter = z.object({
   error: z.optional(text('Why there was no answer.')),
 });
 export const deadLetter = z.object({ ...listedDeadLetter.shape, ...body });
-export const deadLetterPage = z.object({ cursor, messages: z.array(listedDeadLetter) });
+export const searched = z.optional(
+  whole('With the filter `body`: the rows whose bodies this answer is made of.'),
+);
+export const deadLetterPage = z.object({ cursor, searched, messages: z.array(listedDeadLetter) });
 
 export const logEntry = z.object({
   time: time('When it happened.'),
@@ -137,7 +171,7 @@ export const logEntry = z.object({
   error: z.optional(text('With `ERROR`: why there was no answer.')),
   nextDeliveryTime: z.optional(time('With `RETRY` and `ERROR`: when the next attempt is made.')),
 });
-export const logPage = z.object({ cursor, logs: z.array(logEntry) });
+export const logPage = z.object({ cursor, searched, logs: z.array(logEntry) });
 export const event = z.object({
   ...logEntry.shape,
   retryDelayExpr: z.optional(text('`retryDelayExpression`, for older clients.')),
@@ -147,6 +181,7 @@ export const event = z.object({
 });
 export const eventPage = z.object({
   cursor,
+  searched,
   logs: z.array(event),
   events: z.array(event).check(z.describe('`logs`, for older clients.')),
 });
@@ -160,6 +195,10 @@ export const urlGroup = z.object({
 });
 export const urlGroups = z.array(urlGroup);
 
+const oldestAt = z.optional(
+  time('When the oldest of them was published; absent in lists, and where there is none.'),
+);
+
 export const queue = z.object({
   name: z.string(),
   createdAt: time('When it was created.'),
@@ -170,12 +209,14 @@ export const queue = z.object({
   lag: whole(
     'Messages that wait in it for their turn, or are being delivered or retried; delayed ones join when they are due.',
   ),
+  oldestAt,
 });
 export const queues = z.array(queue);
 
 export const flowControl = z.object({
   flowControlKey: z.string(),
   waitListSize: whole('Deliveries that wait for their turn.'),
+  oldestAt,
   parallelismMax: whole('Deliveries that may be in flight at once; 0 where that is not limited.'),
   parallelismCount: whole(
     'Slots that are taken: by deliveries in flight, and by those that are about to start.',
@@ -192,28 +233,6 @@ export const flowControl = z.object({
 });
 export const flowControls = z.array(flowControl);
 
-export const circuitStates = ['open', 'half-open', 'closing'] as const;
-
-export const circuit = z.object({
-  host: text('The host, and its port where the URL has one.'),
-  state: z
-    .enum(circuitStates)
-    .check(
-      z.describe(
-        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
-      ),
-    ),
-  waiting: whole(
-    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
-  ),
-  inFlight: whole('Deliveries in flight of those that have waited.'),
-  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
-  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
-  failures: whole('Failures in a row.'),
-  failedProbes: whole('Probes that have failed since it was opened.'),
-  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
-  lastError: z.optional(text('Why there was no answer.')),
-});
 export const circuits = z.array(circuit);
 export const globalParallelism = z.object({
   parallelismMax: whole('The account’s `max_global_parallelism`.'),
@@ -231,9 +250,13 @@ export const scheduleSettings = z.object({
   callerIP: text('`callerIp`, in an older spelling.'),
   callerIp: text('The address it was created from.'),
 });
+const cronZone = text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.');
+const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
 export const scheduleWithoutBody = z.object({
   scheduleId: z.string(),
   cron: text('As `Svc-Cron` has it.'),
+  cronInWords: text('When it fires, in English. The times are those of its zone.'),
+  timezone: cronZone,
   destination: text('As it was given: a URL, without `user:password`, or the name of a URL group.'),
   createdAt: time('When it was created.'),
   ...scheduleSettings.shape,
@@ -241,17 +264,31 @@ export const scheduleWithoutBody = z.object({
   lastScheduleTime: z.optional(time('The minute of its last fire.')),
   nextScheduleTime: z.optional(time('The minute of its next fire; absent while it is paused.')),
   lastScheduleStates: z.optional(
-    z
-      .record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']))
-      .check(z.describe('By the ids of the last fire’s messages; where it made none, by the reason.')),
+    fireStates.check(
+      z.describe('By the ids of the last fire’s messages; where it made none, by the reason.'),
+    ),
   ),
 });
 export const schedule = z.object({ ...scheduleWithoutBody.shape, ...body });
 export const schedules = z.array(schedule);
+export const scheduleFires = z.object({
+  fires: z
+    .array(
+      z.object({
+        time: time('The minute that it fired for.'),
+        messages: z.optional(whole('How many messages it made; absent where that was not noted.')),
+        states: z.optional(
+          fireStates.check(z.describe('By the ids of its messages, of the first 50 of all fires together.')),
+        ),
+        error: z.optional(text('Why it made no message.')),
+      }),
+    )
+    .check(z.describe('The newest first: at most 10, of the last 16 days.')),
+});
 export const scheduled = z.object({ scheduleId: z.string() });
 export const explainedCron = z.object({
   cron: text('The expression, without spaces around it.'),
-  timezone: text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.'),
+  timezone: cronZone,
   description: text('When it fires, in English. The times are those of its zone.'),
   nextFires: z.array(z.number()).check(z.describe('The next five fires, in Unix milliseconds.')),
 });

@@ -2,8 +2,9 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
+import { live, onLiveChange } from './live.ts';
 import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
-import { showToast } from '../ui/toast.tsx';
+import { forgetFailures, showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
   /** The last answer; the previous one stays while the next is on its way. */
@@ -23,7 +24,7 @@ const restFactor = 9;
 
 /**
  * Calls the API, again when the request changes, and every few seconds with `everyMs`; less often when answers take long, because
- * those read much. A hidden page makes no requests.
+ * those read much. A hidden page makes no requests, nor does one that the user does not want to follow the service.
  *
  * @param request undefined to request nothing yet; requests are compared by their content
  * @param everyMs 0 or undefined for a single request
@@ -66,14 +67,23 @@ export function useAsked<Shape extends z.ZodMiniType>(
         timer = setTimeout(whenSeen, pauseMs);
       }
     };
+    let forget = (): void => undefined;
     const whenSeen = (): void => {
       if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
-      else void once();
+      else if (live().isOn) void once();
+      else {
+        forget = onLiveChange(() => {
+          if (!live().isOn) return;
+          forget();
+          whenSeen();
+        });
+      }
     };
     void once();
     return () => {
       ending.abort();
       clearTimeout(timer);
+      forget();
       document.removeEventListener('visibilitychange', whenSeen);
     };
   }, [key, everyMs, round, since]);
@@ -183,12 +193,16 @@ export interface Action {
   readonly isRunning: boolean;
   /** The reason why the last try failed. */
   readonly error: string | undefined;
-  /** Runs once at a time. A toast tells the result; a failure is also shown beside the button. */
+  /** Runs once at a time. A toast tells the result. */
   readonly run: (work: () => Promise<string | undefined>) => Promise<boolean>;
 }
 
-/** Runs a change, whose function returns the sentence of its result. */
-export function useAction(): Action {
+/**
+ * Runs a change, whose function returns the sentence of its result.
+ *
+ * @param failures where a failure is told: beside the button, by the caller, or by a toast
+ */
+export function useAction(failures: 'beside' | 'toast' = 'beside'): Action {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<string>();
   const running = useRef(false);
@@ -197,13 +211,14 @@ export function useAction(): Action {
     running.current = true;
     setRunning(true);
     setError(undefined);
+    forgetFailures();
     try {
       const done = await work();
       if (done !== undefined) showToast(done);
       return true;
     } catch (caught) {
       setError(sentenceOf(caught));
-      showToast(sentenceOf(caught), 'failure');
+      if (failures === 'toast') showToast(sentenceOf(caught), 'failure');
       return false;
     } finally {
       running.current = false;
