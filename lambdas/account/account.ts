@@ -20,6 +20,8 @@ export interface Account {
   readonly state: string;
   /** Unix milliseconds of the last change of its state. */
   readonly stateChangedAt?: number | undefined;
+  /** The ids of its named tokens; their rows have the rest. A token whose id is not here is refused. */
+  readonly tokenIds?: readonly string[] | undefined;
   /** Raised by a reset of the tokens. */
   readonly tokenGeneration: number;
   /** The generation of the current signing key; the next key is one further. */

@@ -37,6 +37,7 @@ const accountRow = z.object({
   active: z.boolean(),
   state: z.string(),
   stateChangedAt: z.optional(z.number()),
+  tokenIds: z.optional(z.array(z.string())),
   tokenGeneration: z.number(),
   signingGeneration: z.number(),
   signingSecret: z.optional(z.string()),
@@ -94,7 +95,7 @@ export async function loadAccount(
   consistent: boolean,
   region: string = settings.region,
 ): Promise<Account | undefined> {
-  // An id comes from a stranger's token; the rows of the APIs' hosts, whose keys have a `#`, are no accounts.
+  // An id comes from a stranger's token; the rows of the APIs' hosts and of named tokens, whose keys have a `#`, are no accounts.
   if (id.includes('#')) return undefined;
   const { Item } = await dynamodbIn(region).send(
     new GetItemCommand({

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
+import { scopes } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
@@ -91,3 +92,39 @@ export const longestAccountPage = 2_000;
 export const accountId = z.uuid().check(z.describe('A UUID; a random one by default.'));
 /** A new account may be given an id, so that a request which is sent twice makes one account. */
 export const newAccountInput = z.extend(changedAccountInput, { id: optionalField(accountId) });
+
+const longestTokenName = 100;
+/** The most destinations of a named token, and the characters of one. */
+export const mostDestinations = 20;
+const longestDestination = 200;
+/** Unix seconds; above it somebody sent milliseconds. */
+const latestSeconds = 9_999_999_999;
+
+/** The fields of a new named token. */
+export const newTokenInput = z.strictObject({
+  name: z.string().check(z.minLength(1), z.maxLength(longestTokenName), z.describe('What it is for.')),
+  scope: z
+    .enum(scopes)
+    .check(
+      z.describe('`full`: everything. `read`: what changes nothing. `publish`: to publish and to notify.'),
+    ),
+  destinations: optionalField(
+    z
+      .array(z.string().check(z.minLength(1), z.maxLength(longestDestination)))
+      .check(
+        z.minLength(1),
+        z.maxLength(mostDestinations),
+        z.describe(
+          'With the scope `publish`, all that it may publish to: what URLs begin with, and names of URL groups and queues.',
+        ),
+      ),
+  ),
+  expires_at: optionalField(
+    z
+      .int()
+      .check(z.minimum(1), z.maximum(latestSeconds), z.describe('From when on it is refused. Unix seconds.')),
+  ),
+});
+
+/** The same in words. */
+export const allowedToken = `{"name", "scope", "destinations"?, "expires_at"?}, with a name of 1 to ${longestTokenName} characters, the scope ${scopes.join(', ')}, 1 to ${mostDestinations} destinations of 1 to ${longestDestination} characters, and Unix seconds as expires_at`;

@@ -18,6 +18,8 @@ export interface BatchRequest {
   readonly otherHeaders?: readonly Header[];
   readonly callerIp: string;
   readonly host: string;
+  /** Refuses an item to which the request's token may not publish; absent where it may publish to all. */
+  readonly refuse?: ((item: PublishRequest) => void) | undefined;
 }
 
 /**
@@ -45,7 +47,7 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   try {
     const pairs = readHeaders(`item.${index}.headers`, headers);
     const canonical = canonicalize(pairs, [], settings.headerPrefixes);
-    return {
+    const item = {
       ...canonical,
       otherHeaders: withTrace(canonical.otherHeaders, request.otherHeaders ?? []),
       prefix: canonical.config.size === 0 ? request.prefix : canonical.prefix,
@@ -55,6 +57,8 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
       callerIp: request.callerIp,
       host: request.host,
     };
+    request.refuse?.(item);
+    return item;
   } catch (error) {
     return orThrow(error);
   }

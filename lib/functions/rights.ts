@@ -11,7 +11,7 @@ import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
-import { allow, noteApiHost, readApiHosts } from '../statements.ts';
+import { allow, noteHostsAndUses, readApiHosts, removeTokens } from '../statements.ts';
 import type { Tables } from '../state/tables.ts';
 
 type TableAction =
@@ -161,7 +161,7 @@ export class Rights {
     return [
       ...this.authenticate(),
       this.knowHosts(),
-      noteApiHost(accountsArn, this.#stack.region, 'messaging'),
+      noteHostsAndUses(accountsArn, this.#stack.region, 'messaging'),
     ];
   }
 
@@ -192,6 +192,11 @@ export class Rights {
   /** Allows the same, and to end runs, which replaces their rows in the list. */
   endRuns(): PolicyStatement {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem');
+  }
+
+  /** Allows to remove named tokens. */
+  removeTokens(): PolicyStatement {
+    return removeTokens(this.#resources.tables.accounts.tableArn);
   }
 
   /** Allows to tell every region that an account was changed. */

@@ -28,7 +28,7 @@ function isPassedOver(handler: string): (declaration: Declaration) => boolean {
   const own = [...routes, ...managementRoutes].filter((route) => route.function === handler);
   const isOpen = own.length > 0 && own.every(({ access }) => access === 'open');
   return ({ file, name }) =>
-    isOpen && file === 'lambdas/http/messagingApi.ts' && (name === 'token' || name === 'usage');
+    isOpen && file === 'lambdas/http/messagingApi.ts' && ['token', 'usage', 'trail'].includes(name);
 }
 
 /** The rights that a function's code uses, and those that come with them. */

@@ -15,6 +15,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TestCallback } from './failureCallback.tsx';
 import { dollars, Tokens, type Account } from './parts.tsx';
+import { NamedTokens } from './tokens.tsx';
 
 const management = (request: Request): Request => ({ api: 'management', ...request });
 
@@ -173,6 +174,7 @@ function Details({ of }: { readonly of: Account }) {
           </Card>
         )}
       </Loaded>
+      {of.state !== 'deleted' && <NamedTokens accountId={of.id} />}
       <Card title="Limits">
         <Table
           caption="Limits of the account"

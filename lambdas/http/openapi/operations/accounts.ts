@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { accountFields, longestAccountPage } from '../../../management/accountShapes.ts';
-import { account, accountId, accountStats } from '../parts/examples.ts';
+import { accountFields, allowedToken, longestAccountPage } from '../../../management/accountShapes.ts';
+import { account, accountId, accountStats, madeToken, namedToken } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { variables } from '../parts/variables.ts';
@@ -203,6 +203,68 @@ export const accounts: Operations<'accounts'> = {
       200: { description: 'The account, with its new tokens.', schema: 'Account', example: account },
     },
     errors: errorsOf('POST', 'rotate-token', wasDeleted),
+  },
+  'POST /v2/{brand}/users/{id}/tokens': {
+    id: 'createToken',
+    tag: 'Accounts',
+    summary: 'Make a named token',
+    description:
+      'A token besides the account’s own two, with a scope, and an end where it has one. It is shown here and never again. A message of a token with `destinations` may go to one of their URLs or groups, or through one of their queues to anywhere; its callbacks may go to one of their URLs. `expires_at` may be `null`.',
+    variables: ofAccount,
+    body: {
+      required: true,
+      schema: 'NewToken',
+      example: { name: 'web shop', scope: 'publish', destinations: ['https://example.com/hooks/', 'orders'] },
+    },
+    answers: {
+      201: {
+        description: 'The token.',
+        schema: 'MadeToken',
+        example: madeToken,
+      },
+    },
+    errors: {
+      ...errorsOf('POST', 'users', wasDeleted),
+      400: [
+        ['body_invalid', 'The body is not JSON.'],
+        ['field_invalid', `scope: Invalid input; allowed is ${allowedToken}.`],
+        [
+          'field_invalid',
+          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, or the name of a URL group or a queue.',
+        ],
+        [
+          'field_invalid',
+          'expires_at is 1700000000, which is over; allowed is a moment to come, in Unix seconds, or null.',
+        ],
+      ],
+      412: [
+        ['token_limit_reached', 'The token would be number 51, but an account may have 50 named tokens.'],
+      ],
+    },
+  },
+  'GET /v2/{brand}/users/{id}/tokens': {
+    id: 'listTokens',
+    tag: 'Accounts',
+    summary: 'List the named tokens',
+    description:
+      'The newest first, without what they let in by. One that has ended is listed for 30 days more.',
+    variables: ofAccount,
+    answers: { 200: { description: 'All of them.', schema: 'NamedTokens', example: [namedToken] } },
+    errors: errorsOf('GET', 'users', wasDeleted),
+  },
+  'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': {
+    id: 'revokeToken',
+    tag: 'Accounts',
+    summary: 'Revoke a named token',
+    description: 'It is refused from the next request on.',
+    variables: { ...ofAccount, tokenId: variables.tokenId },
+    answers: {
+      200: { description: 'The token that was revoked.', schema: 'NamedToken', example: namedToken },
+    },
+    errors: errorsOf('DELETE', 'users', wasDeleted, [
+      'token_not_found',
+      `The account has no token "${namedToken.id}".`,
+    ]),
   },
   'GET /v2/{brand}/stats/{id}': {
     id: 'getAccountStats',
