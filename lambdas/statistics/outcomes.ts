@@ -34,9 +34,16 @@ export interface OutcomeCounts {
   readonly hours: ReadonlyMap<number, PerOutcome>;
   /** By the day, as `2026-11-20`. */
   readonly days: ReadonlyMap<string, PerOutcome>;
+  /** Attempts that failed and are followed by another, by the day: yesterday's and today's. */
+  readonly retries: ReadonlyMap<string, number>;
 }
 
-export const noCounts: OutcomeCounts = { steps: new Map(), hours: new Map(), days: new Map() };
+export const noCounts: OutcomeCounts = {
+  steps: new Map(),
+  hours: new Map(),
+  days: new Map(),
+  retries: new Map(),
+};
 
 /** The beginning of the hour in which a moment is; Unix milliseconds both. */
 export const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
@@ -75,12 +82,21 @@ export const sumOf = (all: readonly OutcomeCounts[]): OutcomeCounts => ({
   steps: sumBy(all.map(({ steps }) => steps)),
   hours: sumBy(all.map(({ hours }) => hours)),
   days: sumBy(all.map(({ days }) => days)),
+  retries: all.reduce((sums, { retries }) => {
+    for (const [day, more] of retries) sums.set(day, (sums.get(day) ?? 0) + more);
+    return sums;
+  }, new Map<string, number>()),
 });
 
 /** Counts records. */
 export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
   const steps = new Map<number, PerOutcome>();
+  const retries = new Map<string, number>();
   for (const record of records) {
+    if (record.state === 'RETRY') {
+      const day = dayOf(record.recordedAt);
+      retries.set(day, (retries.get(day) ?? 0) + 1);
+    }
     const outcome = messageOutcomeOf(record);
     if (outcome === undefined) continue;
     const step = stepStart(record.recordedAt);
@@ -91,11 +107,12 @@ export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
     steps,
     hours: sumBy([...steps].map(([step, count]) => new Map([[hourStart(step), count]]))),
     days: sumBy([...steps].map(([step, count]) => new Map([[dayOf(step), count]]))),
+    retries,
   };
 }
 
 /** Leaves out the steps, hours and days that are not kept any more. @param time Unix milliseconds, now */
-export function withoutPast({ steps, hours, days }: OutcomeCounts, time: number): OutcomeCounts {
+export function withoutPast({ steps, hours, days, retries }: OutcomeCounts, time: number): OutcomeCounts {
   const [oldestStep = 0] = stepsAt(time);
   const [oldestHour = 0] = hoursAt(time);
   const oldestDay = dayOf(countedFrom(time));
@@ -103,5 +120,6 @@ export function withoutPast({ steps, hours, days }: OutcomeCounts, time: number)
     steps: new Map([...steps].filter(([step]) => step >= oldestStep)),
     hours: new Map([...hours].filter(([hour]) => hour >= oldestHour)),
     days: new Map([...days].filter(([day]) => day >= oldestDay)),
+    retries: new Map([...retries].filter(([day]) => day >= dayOf(time - dayMs))),
   };
 }

@@ -31,6 +31,7 @@ const queues = lazy(async () => (await later()).Queues);
 const flowControl = lazy(async () => (await later()).FlowControl);
 const runs = lazy(async () => (await later()).Runs);
 const keys = lazy(async () => (await later()).Keys);
+const audit = lazy(async () => (await later()).Audit);
 const accounts = lazy(async () => (await later()).Accounts);
 
 export const screens: readonly Screen[] = [
@@ -79,6 +80,7 @@ export const screens: readonly Screen[] = [
     badge: ({ failedRuns }) => failedRuns,
   },
   { path: 'keys', name: 'Keys', api: 'messaging', Screen: keys, key: 'k' },
+  { path: 'audit', name: 'Audit', api: 'messaging', Screen: audit, key: 't' },
   { path: 'accounts', name: 'Accounts', api: 'management', Screen: accounts, key: 'a' },
 ];
 

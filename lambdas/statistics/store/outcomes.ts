@@ -22,6 +22,8 @@ const outcomesRow = z.object({
   steps: z._default(counts, {}),
   hours: counts,
   days: counts,
+  // Apart from the others: an earlier release reads three numbers of a day, and no more.
+  retries: z._default(z.record(z.string(), z.number()), {}),
   countedUntil: z.array(z.number()),
   version: z.number(),
 });
@@ -53,13 +55,14 @@ const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | undefined> {
   const row = await getRow(settings.usageTable, keyOf(accountId), false);
   if (row === undefined) return undefined;
-  const { steps, hours, days, ...kept } = outcomesRow.parse(row);
+  const { steps, hours, days, retries, ...kept } = outcomesRow.parse(row);
   return {
     ...kept,
     counts: {
       steps: fromRow(steps, Number),
       hours: fromRow(hours, Number),
       days: fromRow(days, String),
+      retries: new Map(Object.entries(retries)),
     },
   };
 }
@@ -72,7 +75,7 @@ export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | un
  */
 export function saveOutcomes(
   accountId: string,
-  { counts: { steps, hours, days }, countedUntil, version }: KeptOutcomes,
+  { counts: { steps, hours, days, retries }, countedUntil, version }: KeptOutcomes,
   now: number,
 ): Promise<boolean> {
   return unlessRefused(
@@ -84,6 +87,7 @@ export function saveOutcomes(
           steps: toRow(steps),
           hours: toRow(hours),
           days: toRow(days),
+          retries: Object.fromEntries(retries),
           countedUntil,
           version: version + 1,
           // By then all counts are past.

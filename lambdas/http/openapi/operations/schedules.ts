@@ -84,6 +84,7 @@ export const schedules: Operations<'schedules'> = {
       400: [
         ...(goesOn.errors?.[400] ?? []),
         ['field_invalid', 'search is empty; a parameter that is given must have a value.'],
+        ['field_unknown', '"prefix" is not a parameter here; allowed are search, cursor.'],
       ],
     },
     answers: {
