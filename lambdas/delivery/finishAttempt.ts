@@ -1,17 +1,15 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { beginningOf } from '../shared/bytes.ts';
-import type { Outcome } from './outcome.ts';
+import { accountCallbackAfter, type Outcome } from './outcome.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Attempt, Message } from '../message/message.ts';
 import { TransientError } from '../error/transientError.ts';
 import { log, urlForLog } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
-import type { MetricName } from '../aws/metricTable.ts';
 import { traceHeader } from '../aws/trace.ts';
 import { isEnded, type MessageHistory } from '../message/history.ts';
 import { recordAttempt } from '../message/messages.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
-import { accountCallbackAfter } from './accountCallback.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
 
 /** A message with its account and its body, which its attempt needs. */
@@ -35,7 +33,7 @@ export interface AttemptResult {
 }
 
 /** The metric that counts a record. A message that was cancelled is counted at its cancellation. */
-const countedAs: Readonly<Record<Attempt['state'], MetricName<'count'> | undefined>> = {
+const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] | undefined>> = {
   DELIVERED: 'Delivered',
   RETRY: 'Retried',
   FAILED: 'Failed',

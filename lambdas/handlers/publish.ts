@@ -2,7 +2,6 @@ import { apiWithUrl } from '../http/apiWithUrl.ts';
 import { publishRoutes } from '../http/routeTable.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { nameIn, variable } from '../http/request.ts';
-import { batch } from '../publish/batch.ts';
 import type { BatchRequest } from '../publish/batchItems.ts';
 import type { PublishRequest } from '../publish/prepare.ts';
 import { publish } from '../publish/publish.ts';
@@ -48,7 +47,10 @@ export const handler = apiWithUrl<'publish'>(publishRoutes, {
     const queueName = nameIn(call, 'queueName', 'The name of the queue');
     return publish(call.caller.account, await requestTo(call, queueName));
   },
-  'POST /v2/batch': async (call) => ok(await batch(call.caller.account, await batchRequest(call))),
+  'POST /v2/batch': async (call) => {
+    const { batch } = await import('../publish/batch.ts');
+    return ok(await batch(call.caller.account, await batchRequest(call)));
+  },
   'POST /v2/trigger/{destination+}': async (call) => {
     const { refuseWhenBusy, trigger } = await runs();
     const request = await requestTo(call);

@@ -25,7 +25,7 @@ export interface Lineage {
   readonly retriedFrom?: string | undefined;
   /** The id of the last message that was made from this one. */
   readonly retriedAs?: string | undefined;
-  /** The id of the message that this callback tells of. */
+  /** The id of the message that this callback tells of. The account's failure callback is not told when a callback fails. */
   readonly callbackOf?: string | undefined;
 }
 
@@ -77,8 +77,6 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly callerIp: string;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
-  /** Whether it is a callback: the account's failure callback is not told of its failure. */
-  readonly isCallback?: true | undefined;
   /** The slot of the message that a callback tells of, where that message came through a queue. */
   readonly slotOf?: QueueSlot | undefined;
   /** The part of the message in its workflow's run, if it belongs to one. */

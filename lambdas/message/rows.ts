@@ -66,7 +66,6 @@ const messageFields = {
   callerIp: z.string(),
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
-  isCallback: z.optional(z.literal(true)),
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),
   workflow: z.optional(
     z.object({

@@ -53,7 +53,6 @@ const full: Full<Message> = {
   callerIp: '192.0.2.1',
   callback,
   failureCallback: { ...callback, url: 'https://example.com/failure' },
-  isCallback: true,
   slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },
   retriedFrom: newId('msg', createdAt),
   retriedAs: newId('msg', createdAt),
