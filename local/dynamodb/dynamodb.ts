@@ -11,6 +11,7 @@ import { findDynoxide } from './dynoxide.ts';
 import { groupCommit } from './groupCommit.ts';
 import { callOf, connect, type SendForClient } from './connection.ts';
 import { knownAccounts } from './knownAccounts.ts';
+import { knownMessages } from './knownMessages.ts';
 import { underWatch } from './underWatch.ts';
 
 export interface Dynamodb {
@@ -69,7 +70,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   child.stdin.on('error', () => undefined);
   return {
     url,
-    call: knownAccounts(groupCommit(connection.send)),
+    call: knownAccounts(knownMessages(groupCommit(connection.send), () => Date.now())),
     ...pidOf(child),
     stop: async () => {
       stopping = true;
@@ -84,8 +85,8 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
 export const handOverTo =
   (send: SendForClient): HandOver =>
   async (operation, input) => {
-    const { status, body } = await send(callOf(operation, input));
-    const output = outputIn(body);
+    const answer = await send(callOf(operation, input));
+    const { status, output = outputIn(answer.body) } = answer;
     if (status === 200) return output;
     const { __type = '', message = '', Message = message, ...members } = refusal.parse(output);
     throw new AwsError(__type.slice(__type.lastIndexOf('#') + 1), Message, status, members);
