@@ -106,7 +106,7 @@ describe('svc-queue', () => {
   });
 
   it.each([
-    [['frobnicate'], /^Unknown command 'frobnicate'; --help lists the flags\.\n$/],
+    [['frobnicate'], /^Unknown command 'frobnicate'; --help lists the commands\.\n$/],
     [
       ['deploy', 'Svc-Management'],
       /^There is no argument 'Svc-Management': stacks are named with --stack\.\n$/,
