@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { limitForInstallsMs, limitForTestsMs } from './test/support/limits.ts';
+import { limitForTestsMs } from './test/support/limits.ts';
 import { LongestFirst } from './test/support/longestFirst.ts';
 
 const bundledStage = './test/support/bundledStage.ts';
@@ -46,15 +46,6 @@ export default defineConfig({
           // What a process has imported and warmed up serves the next file too; each has an account of its own all the same.
           isolate: false,
           setupFiles: ['./test/support/ownAccount.ts'],
-        },
-      },
-      {
-        test: {
-          ...limits,
-          // One run with a stage of its own, which is killed.
-          name: 'chaos',
-          include: ['test/chaos/**/*.test.ts'],
-          testTimeout: limitForInstallsMs,
         },
       },
       {

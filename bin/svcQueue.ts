@@ -109,8 +109,9 @@ function chosen(args: readonly string[]): { readonly listed: Listed; readonly ar
     .exitOverride();
   for (const [known, { about }] of Object.entries(commands))
     program.command(known).summary(about).description(about);
+  if (!name.startsWith('-')) throw new Ending(`Unknown command '${name}'; --help lists the commands.`, 2);
   parse(program, args);
-  throw new Ending(`There is no command ${name}; --help lists the commands.`, 2);
+  throw new Error(`${name} neither was the help, nor was it refused.`);
 }
 
 try {

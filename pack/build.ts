@@ -1,12 +1,14 @@
 /** `prepack`: makes `dist/`, which has all that the package runs. Who installs it needs no compiler and no bundler. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { consoleBuild } from '../console/build.ts';
 import { bundle, handlersDirectory } from '../lib/bundle.ts';
 import { commandBuild, constructBuild, dist } from './bundles.ts';
+import { functionTable } from './madeAhead.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -55,14 +57,35 @@ function writeLicences(inputs: readonly string[]): void {
   writeFileSync(join(dist, 'licences.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`));
 }
 
+/** Writes the functions. A file that several have in common is there once: most of them load the same parts. */
+function writeFunctions(handlers: readonly string[]): void {
+  const stored = new Map<string, string>();
+  const table: Record<string, Record<string, string>> = {};
+  for (const handler of handlers) {
+    const folder = bundle(handler);
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
+      file.isFile(),
+    );
+    const paths = files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+    table[handler] = Object.fromEntries(
+      paths.map((path) => {
+        const content = readFileSync(join(folder, path));
+        const hash = createHash('sha256').update(content).digest('hex');
+        const place = stored.get(hash) ?? join(handler, path);
+        if (!stored.has(hash)) cpSync(join(folder, path), join(dist, 'functions', place));
+        stored.set(hash, place);
+        return [path, place];
+      }),
+    );
+  }
+  writeFileSync(join(dist, 'functions', functionTable), JSON.stringify(table));
+}
+
 rmSync(dist, { recursive: true, force: true });
 // The command has the functions in it, for the local stage.
 const builds = [constructBuild, commandBuild, consoleBuild].map((options) =>
   build({ ...options, write: options !== consoleBuild, metafile: true }),
 );
 writeLicences((await Promise.all(builds)).flatMap(({ metafile }) => Object.keys(metafile.inputs)));
-for (const file of readdirSync(handlersDirectory)) {
-  const handler = file.replace(/\.ts$/, '');
-  cpSync(bundle(handler), join(dist, 'functions', handler), { recursive: true });
-}
+writeFunctions(readdirSync(handlersDirectory).map((file) => file.replace(/\.ts$/, '')));
 writeDeclarations();

@@ -31,9 +31,9 @@ export interface Growth extends Cost {
 const deliveryQueues = ['short', 'long'] as const;
 
 /** Messages that are counted. A multiple of ten, for the batches, and of eight, which share a page of a line. */
-const counted = 80;
+const counted = 40;
 const publishedAtOnce = 10;
-const settlingMessages = 100;
+const settlingMessages = 50;
 const rounds = 7;
 const messagesInRound = 40;
 

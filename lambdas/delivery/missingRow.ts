@@ -1,5 +1,4 @@
 /** Messages whose row is not there: a job is sent beside the write of its message's row, and may come first. */
-import { setTimeout } from 'node:timers/promises';
 import { log } from '../aws/log.ts';
 import type { AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
@@ -8,6 +7,7 @@ import { leaveAsCallback } from '../lane/queueSlot.ts';
 import { loadMessage, type MessageHistory } from '../message/history.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
+import { pause } from '../shared/pause.ts';
 
 /** A request to the API ends after 29 s: a row that is not there by then will not come. */
 const rowTimeoutMs = 30 * secondMs;
@@ -29,7 +29,7 @@ export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | u
   const found = await loadMessage(job);
   if (found !== undefined || !isYoung(job)) return found;
   for (const pauseMs of soonMs) {
-    await setTimeout(pauseMs);
+    await pause(pauseMs);
     const history = await loadMessage(job);
     if (history !== undefined) return history;
   }

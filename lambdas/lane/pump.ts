@@ -4,6 +4,7 @@
  * no message expires in it.
  */
 import { now, secondMs } from '../shared/clock.ts';
+import { waitUntil } from '../shared/pause.ts';
 import { removableAt } from './rules/checks.ts';
 import type { PumpJob } from '../job/job.ts';
 import { loadLane, removeLane } from './store/lanes.ts';
@@ -13,7 +14,6 @@ import { checkHolders } from './line/checkHolders.ts';
 import { extendLine } from './line/extendLine.ts';
 import { budgetMs } from './line/linePages.ts';
 import { lanes } from './slots/processLanes.ts';
-import { waitUntil } from './line/waitUntil.ts';
 
 /** @throws when the pump has to come again */
 export async function pump(job: PumpJob): Promise<void> {

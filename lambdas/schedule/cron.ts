@@ -1,6 +1,6 @@
 /**
  * Five-field cron with a zone (`Svc-Cron`), as Amazon EventBridge Scheduler is to run it. croner reads the fields
- * and walks the calendar; its translation and the zone's clocks are here. `docs/cron.md` is the table of what is
+ * and walks the calendar; its translation and the zone's clocks are here. `docs/publishing.md` is the table of what is
  * supported.
  */
 import { Cron as Calendar, CronPattern } from 'croner';

@@ -3,7 +3,7 @@
 /** The states that the log has, in the order in which a message passes them. */
 export const logStates = [
   'CREATED',
-  // The message waits for its host, which is down: see docs/circuits.md.
+  // The message waits for its host, which is down: see docs/lanes.md.
   'HELD',
   'ACTIVE',
   'RETRY',

@@ -7,7 +7,7 @@ interface InAccount {
 }
 
 export interface SvcScheduleProps extends InAccount {
-  /** Five fields, with `CRON_TZ=<zone>` before them for another time zone than UTC: see docs/cron.md. */
+  /** Five fields, with `CRON_TZ=<zone>` before them for another time zone than UTC: see docs/publishing.md. */
   readonly cron: string;
   /** A URL, or the name of a URL group. */
   readonly destination: string;

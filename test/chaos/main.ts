@@ -2,7 +2,7 @@
 import { argumentsOf, command, parse, textLike, wholeNumber } from '../../bin/commandLine.ts';
 import { runChaos } from './chaos.ts';
 
-const about = `Has clients use the service while its parts fail: docs/failures.md#chaos says what it does. It exits with 0 when all
+const about = `Has clients use the service while its parts fail: CONTRIBUTING.md says what it does. It exits with 0 when all
 holds, with 1 when something does not, and with 2 when the run could not be made.`;
 
 const { minutes, seed, clients } = argumentsOf((args) =>

@@ -5,7 +5,7 @@ import { unique } from '../support/api.ts';
 import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/** The published client has one base URL for everything. A user of both URLs makes two clients: see docs/publish-url.md. */
+/** The published client has one base URL for everything. A user of both URLs makes two clients: see docs/network.md. */
 
 let receiver: Receiver;
 let client: Client;

@@ -1,7 +1,7 @@
 /**
- * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run
- * against what stands there then. Arguments narrow the tests, as vitest takes them: `npm run test:deploy -- retries`. With
- * `-- runbooks` it follows the operators' documents instead.
+ * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run against what stands
+ * there then: each file in one of the two regions, and with `SVC_TESTS=thorough` in both. Arguments narrow the tests, as vitest
+ * takes them, and run in both: `npm run test:deploy -- retries`. With `-- runbooks` it follows the operators' documents instead.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -100,9 +100,10 @@ async function deployAndTest(
       region: home,
       name: deployed.management.secret,
     });
-    for (const [region, elsewhere] of [
-      [home, other],
-      [other, home],
+    const runsAllInBoth = process.env['SVC_TESTS'] === 'thorough' || process.argv.length > 2;
+    for (const [region, elsewhere, half] of [
+      [home, other, '1/2'],
+      [other, home, '2/2'],
     ] as const) {
       say(`testing ${region}`);
       await run(
@@ -114,6 +115,7 @@ async function deployAndTest(
           // While it starts many, calls of AWS hang until the function is out of time. What fails twice has failed.
           '--retry=1',
           `--outputFile.json=${resultsIn(scratch)}`,
+          ...(runsAllInBoth ? [] : [`--shard=${half}`]),
           ...process.argv.slice(2),
         ],
         {

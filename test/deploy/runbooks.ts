@@ -22,9 +22,6 @@ const home = 'eu-central-1';
 /** Commands that are not run, by how they begin, each with the reason. `npm test` checks their arguments. */
 const notRun: Readonly<Record<string, string>> = {
   'aws apigateway put-rest-api': 'It is for going back to a release from before the APIs’ definitions.',
-  'aws logs describe-query-definitions': 'The emulator has no saved queries.',
-  'aws logs start-query': 'It runs a saved query.',
-  'aws logs get-query-results': 'It reads the result of a saved query.',
   'aws secretsmanager remove-regions-from-replication':
     'The emulator cannot end the replication of a secret.',
   'npx svc-queue verify': '`npm run test:verify` runs it on an emulator, and after sabotages.',
@@ -35,10 +32,7 @@ const standIn = (program: string, real: string): string =>
   [
     '#!/usr/bin/env bash',
     `case "${program} $*" in`,
-    ...Object.keys(notRun).map(
-      (start) =>
-        `  '${start}'*) echo '${start}' >> "$NOT_RUN"; echo '{"logGroupNames":[],"queryString":""}'; exit ;;`,
-    ),
+    ...Object.keys(notRun).map((start) => `  '${start}'*) echo '${start}' >> "$NOT_RUN"; exit ;;`),
     'esac',
     `PATH="\${PATH#*${delimiter}}"`,
     real,
@@ -127,8 +121,8 @@ function openShell(folder: string, env: Readonly<Record<string, string | undefin
 }
 
 /**
- * The blocks in the order in which a reader comes to them: a deployment is destroyed last. What is to be done when the first
- * deployment fails is left out, because this one does not.
+ * The blocks in the order in which a reader comes to them: `recovery.md` ends with the removal of everything. What is to be done
+ * when the first deployment fails is left out, because this one does not.
  */
 function blocksInOrder(): readonly Block[] {
   const text = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
@@ -137,16 +131,12 @@ function blocksInOrder(): readonly Block[] {
     if (at === -1) throw new Error(`docs/deploy.md has no section "${heading}".`);
     return text.slice(0, at).split('\n').length;
   };
-  const failed = lineOf('When the first deployment fails');
-  const [goesOn, lastPart] = [lineOf('The first account'), lineOf('Destroy')];
+  const [failed, goesOn] = [lineOf('When the first deployment fails'), lineOf('The first account')];
   const line = ({ at }: Block): number => Number(at.split(':')[1]);
-  const deploy = blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn);
-  const isLast = (block: Block): boolean => line(block) > lastPart;
   return [
-    ...deploy.filter((block) => !isLast(block)),
+    ...blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn),
     ...blocksOf('docs/operate.md'),
     ...blocksOf('docs/recovery.md'),
-    ...deploy.filter(isLast),
   ];
 }
 
@@ -217,13 +207,6 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
 
   /** Does what AWS would have done by then, or the reader: a row of texts in blocks, each with its commands. */
   const before: readonly (readonly [RegExp, string])[] = [
-    [
-      /\$ID\b/,
-      // The document has replaced the master secret by then, and with it the token.
-      `until message=$(curl -X POST "$SVC_URL/v2/publish/https://example.com/" -H "Authorization: Bearer $SVC_TOKEN" -H 'Svc-Delay: 1d' -d 1)
-       do sleep 5; SVC_TOKEN=$(curl -u "$SVC_MANAGEMENT_USER:$SVC_MANAGEMENT_PASSWORD" "$SVC_MANAGEMENT_URL/v2/svc/users/$account" | field token); done
-       ID=$(echo "$message" | field messageId)`,
-    ],
     [/restore-secret/, 'aws secretsmanager delete-secret --secret-id Svc/master'],
     [
       /QueuesUndeliveredFires/,
@@ -253,7 +236,6 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
   };
 
   try {
-    await shell.run(`field() { node -p 'JSON.parse(require("fs").readFileSync(0))[process.argv[1]]' "$1"; }`);
     for (const { at, language, text } of blocksInOrder()) {
       if (language === 'json') {
         addSettings(folder, JSON.parse(text));
@@ -267,7 +249,6 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
       if (made !== null) {
         const { id, token } = accountShape.parse(made.groups);
         places.set('id', id).set('token', token);
-        await shell.run(`account=${id}`);
       }
     }
     const left = await shell.run(

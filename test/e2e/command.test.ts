@@ -61,7 +61,9 @@ describe('svc-queue accounts', () => {
       SVC_MANAGEMENT_URL: service.management.url,
       SVC_MANAGEMENT_PASSWORD: 'wrong',
     });
-    expect(wrong.output).toMatch(/ answered 401: The user name or the password is wrong\./);
+    expect(wrong.output).toContain(' answered 401: ');
+    // The emulator does not put an authorizer's words into the gateway's answer, as AWS does.
+    if (service.target === 'local') expect(wrong.output).toContain('The user name or the password is wrong.');
     expect(wrong.code).toBe(2);
     const silent = await svcQueue(['accounts'], {
       SVC_MANAGEMENT_URL: 'http://127.0.0.1:9',
@@ -104,7 +106,7 @@ describe('svc-queue', () => {
   });
 
   it.each([
-    [['frobnicate'], /^Unknown command 'frobnicate'; --help lists the flags\.\n$/],
+    [['frobnicate'], /^Unknown command 'frobnicate'; --help lists the commands\.\n$/],
     [
       ['deploy', 'Svc-Management'],
       /^There is no argument 'Svc-Management': stacks are named with --stack\.\n$/,

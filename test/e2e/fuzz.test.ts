@@ -23,6 +23,7 @@ import {
 import { heldInbox, type HeldInbox } from '../support/heldInbox.ts';
 import { call, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { sizeOf } from '../support/sample.ts';
 
 /**
  * Every operation is sent requests that are made from its description: those that it allows, and those with one odd part.
@@ -38,8 +39,8 @@ function targetOf(within: Document, method: string, path: string): Target {
 }
 
 const seed = 4_711;
-const allowedOnes = 10;
-const spoiledOnes = 25;
+const allowedOnes = sizeOf({ ordinary: 5, thorough: 10 });
+const spoiledOnes = sizeOf({ ordinary: 10, thorough: 25 });
 
 let receiver: Receiver;
 let account: AccountRecord;
@@ -137,7 +138,7 @@ describe.runIf(service.target === 'local').each<[api: string, within: Document, 
   });
 });
 
-const elsewhereEach = 8;
+const elsewhereEach = sizeOf({ ordinary: 4, thorough: 8 });
 
 describe.runIf(service.target === 'local')('requests through the publish URL', () => {
   it.each(publishRoutes.map(({ method, path }) => ({ method, path })))('$method $path', async (route) => {

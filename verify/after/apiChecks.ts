@@ -104,7 +104,7 @@ export const apiChecks: readonly Check<After>[] = [
     name: 'publish-url',
     shows: 'the publish URL takes a message',
     remedy:
-      'Look at the URL of the function Publish and at its two permissions for everybody: docs/publish-url.md.',
+      'Look at the URL of the function Publish and at its two permissions for everybody: docs/network.md.',
     run: checkPublishUrl,
   },
 ];

@@ -61,7 +61,7 @@ async function checkUnreadable({ clients, patience, resources, settings }: After
     : 'a job that nobody can read was counted';
 }
 
-/** CloudFormation compares the 400 resources of a stack for minutes. */
+/** CloudFormation compares the resources of a stack for minutes. */
 const driftMs = 600_000;
 
 async function driftOf({ clients: { cloudFormation: client }, patience }: After, StackName: string) {

@@ -1,7 +1,7 @@
 /**
  * Steps in which a process reports what it counted: a report adds to the account's row of the day. A report for each
  * message would cost $0.63 per million messages, a tenth of the bill. Four rules bound a step from above, and each keeps a
- * promise of docs/limits.md, "How exact it is":
+ * promise of docs/limits.md, "What counts, and how exactly":
  *
  * - A sixteenth of the slack, because a process that ends loses what it has not reported.
  * - Half of the slack for all processes together, each by its share of the traffic: between two reports a process does not

@@ -25,7 +25,6 @@ export const notRun: Readonly<Record<string, string>> = {
 const awsAnswers = (password: string): Readonly<Record<string, unknown>> => ({
   'secretsmanager get-secret-value': { username: 'admin', password },
   'dynamodb get-item': { id: { S: 'acct' } },
-  'logs describe-query-definitions': { logGroupNames: ['/aws/lambda/one'], queryString: 'fields @message' },
 });
 
 const bash = (...lines: readonly string[]): string => ['#!/usr/bin/env bash', ...lines, ''].join('\n');

@@ -346,12 +346,13 @@ describe('the described filters', () => {
 
 it('docs/api.md has every operation of both, with its summary', () => {
   const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
-  // A row has a path, and behind it what each method does: `GET` Get a queue; `PUT`, `PATCH` Change a queue.
+  // A row has a path, and behind it what each method does: `GET` Get a queue; `PUT`, `PATCH` Change a queue. What stands behind a
+  // method continues the path: `POST /pause` Pause a queue.
   const rows = [...text.matchAll(/^\| `(\/[^`]+)`\s*\| (.*?)\s*\|$/gm)].flatMap(([, path = '', cell = '']) =>
     cell.split('; ').flatMap((part) => {
-      const [, methods = '', summary = ''] = /^((?:`[A-Z]+`(?:, )?)+) (.+)$/.exec(part) ?? [];
-      return [...methods.matchAll(/[A-Z]+/g)].map(
-        ([method]) => `${method} ${path}: ${summary.replace('this method', method)}`,
+      const [, methods = '', summary = ''] = /^((?:`[A-Z]+(?: \/[^`]+)?`(?:, )?)+) (.+)$/.exec(part) ?? [];
+      return [...methods.matchAll(/`([A-Z]+) ?([^`]*)`/g)].map(
+        ([, method = '', rest = '']) => `${method} ${path}${rest}: ${summary.replace('this method', method)}`,
       );
     }),
   );

@@ -9,7 +9,7 @@ import { namedTypes } from '../../../verify/before/names.ts';
 import { alarmQueriesIn } from '../../../verify/before/alarms.ts';
 import { readersIn, readingCalls } from '../../../verify/clients.ts';
 import { type Deployment, readDeployment } from '../../../verify/deployment.ts';
-import { everythingOn } from '../../infra/app.ts';
+import { everythingOn } from '../app.ts';
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 
 const region = 'eu-central-1';
