@@ -8,8 +8,8 @@
  */
 import * as z from 'zod/mini';
 import type { tables } from '../../lambdas/aws/resources.ts';
+import { idPattern } from '../../lambdas/shared/idPattern.ts';
 import { timeOfId } from '../../lambdas/shared/ids.ts';
-import { isId } from '../../lambdas/table/shards.ts';
 import { toJson, type Answer, type ClientCall, type SendForClient } from './connection.ts';
 
 const table: keyof typeof tables = 'messages';
@@ -130,6 +130,8 @@ function keyRead({ input }: ClientCall): string | undefined {
   return last.S === `${first.S}~end` ? keyOf(shard.S, first.S) : undefined;
 }
 
+const idOfMessage = new RegExp(`^msg_${idPattern}$`);
+
 /** Makes a judge of ids. It must be asked at each write, of the id of each row's message. */
 function newIds(now: () => number): (messageId: string) => boolean {
   // The clock may be set back. An id that counts as new is one that no earlier moment of this process can have written.
@@ -146,7 +148,7 @@ function newIds(now: () => number): (messageId: string) => boolean {
       writtenBefore = written;
       written = new Set();
     }
-    if (!isId('msg', messageId)) return false;
+    if (!idOfMessage.test(messageId)) return false;
     const madeAt = timeOfId(messageId);
     const isYoung = madeAt >= begunAt && madeAt <= latest && latest - madeAt <= newForMs;
     const isFirst = !written.has(messageId) && !writtenBefore.has(messageId);
