@@ -23,6 +23,14 @@ const commands: Readonly<Record<string, Listed>> = {
     load: () => import('./commands/start.ts'),
     first: ['--dev'],
   },
+  backup: {
+    about: 'write all that a stage on this machine keeps into one file, while it runs',
+    load: () => import('./commands/backup.ts'),
+  },
+  restore: {
+    about: 'put such a file into a data directory',
+    load: () => import('./commands/restore.ts'),
+  },
   bootstrap: {
     about: 'prepare an AWS account and its regions for deployments, once',
     load: () => import('./commands/cdk.ts'),

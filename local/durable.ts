@@ -1,6 +1,6 @@
 /** Files that are on the disk when a call has returned: a loss of power takes nothing of them away. */
-import { chmodSync, closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -15,6 +15,10 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
     chmodSync(temporary, 0o600);
     writeAll(file, bytes);
     fsyncSync(file);
+  } catch (error) {
+    // On a full disk a part of it would take the room.
+    rmSync(temporary, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }
@@ -28,6 +32,9 @@ export async function createFile(path: string, temporary: string, bytes: Uint8Ar
   try {
     await file.writeFile(bytes);
     await file.sync();
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
   } finally {
     await file.close();
   }

@@ -3,13 +3,18 @@ import {
   createServer,
   type IncomingMessage,
   type RequestListener,
-  type Server,
+  type Server as HttpServer,
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
+import { loopback, onLoopback, urlOf, type Network } from './network/network.ts';
 import { StageError, isSystemError } from './stage/stageError.ts';
+import { readCertificate } from './network/tls.ts';
 
-export const loopback = '127.0.0.1';
+export { loopback };
+
+export type Server = HttpServer | HttpsServer;
 
 /** Wraps a listener so that some requests are refused before it. */
 export type Guard = (listener: RequestListener) => RequestListener;
@@ -23,29 +28,35 @@ export interface Listening {
 }
 
 /**
- * Listens on the loopback address.
+ * Listens, on the loopback address unless a network says otherwise.
  *
  * @param port 0 chooses a free one
  * @param flag the flag of `npm start` that sets the port
- * @throws StageError when the port is taken or not permitted
+ * @throws StageError when the port is taken or not permitted, this machine has no such address, or the certificate is not good
  */
 export async function listen(
   listener: RequestListener,
   port = 0,
   options: ServerOptions = {},
   flag = '--port',
+  network: Network = onLoopback,
 ): Promise<Listening> {
+  const { host, tls } = network;
   // Idle connections stay open: a client that keeps one must never find it closed under its next request.
-  const server = createServer({ keepAliveTimeout: 3_600_000, ...options }, listener);
+  const settings = { keepAliveTimeout: 3_600_000, ...options };
+  const server =
+    tls === undefined
+      ? createServer(settings, listener)
+      : createTlsServer({ ...settings, ...readCertificate(tls) }, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
-      reject(explained(error, port, flag));
+      reject(explained(error, { host, port, flag }));
     });
-    server.listen(port, loopback, resolve);
+    server.listen(port, host, resolve);
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server has no TCP address.');
-  return { server, port: address.port, url: `http://${loopback}:${address.port}` };
+  return { server, port: address.port, url: urlOf(network, address.port) };
 }
 
 /**
@@ -58,7 +69,18 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-function explained(error: Error, port: number, flag: string): Error {
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly flag: string;
+}
+
+function explained(error: Error, { host, port, flag }: Place): Error {
+  if (isSystemError(error, 'EADDRNOTAVAIL')) {
+    return new StageError(
+      `This machine has no address ${host}: choose one of its own with --host, or 0.0.0.0 for all.`,
+    );
+  }
   if (isSystemError(error, 'EADDRINUSE')) {
     return new StageError(
       `Port ${port} is already in use: choose another with ${flag}, or any free one with ${flag} 0.`,

@@ -1,6 +1,7 @@
 /** A request as it reaches AWS. The gateway and the function URL make their events from it. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Origin } from './network/network.ts';
 
 /** The raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has them percent-encoded. */
 export function splitUrl(url: string): { path: string; query: string } {
@@ -10,10 +11,6 @@ export function splitUrl(url: string): { path: string; query: string } {
   );
   const mark = ascii.indexOf('?');
   return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
-}
-
-export function sourceIpOf(request: IncomingMessage): string {
-  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
 }
 
 /** `09/Apr/2015:12:34:56 +0000` */
@@ -35,16 +32,18 @@ const hopByHop = new Set([
 ]);
 
 /** The headers that AWS passes on, in their order and with their spelling, and those that it adds. */
-export function passedHeaders(request: IncomingMessage): readonly (readonly [string, string])[] {
-  const { rawHeaders } = request;
+export function passedHeaders(
+  { rawHeaders }: IncomingMessage,
+  { ip, proto, port }: Origin,
+): readonly (readonly [string, string])[] {
   const sent = rawHeaders.flatMap((name, at) =>
     at % 2 === 0 && !hopByHop.has(name.toLowerCase()) ? [[name, rawHeaders[at + 1] ?? ''] as const] : [],
   );
   return [
     ...sent,
-    ['X-Forwarded-For', sourceIpOf(request)],
-    ['X-Forwarded-Proto', 'http'],
-    ['X-Forwarded-Port', String(request.socket.localPort)],
+    ['X-Forwarded-For', ip],
+    ['X-Forwarded-Proto', proto],
+    ['X-Forwarded-Port', String(port)],
     ['X-Amzn-Trace-Id', traceId()],
   ];
 }

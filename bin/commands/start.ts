@@ -1,20 +1,21 @@
 /** `svc-queue start`: the whole service on this machine. */
 import { devModeSentence } from '../../local/stage/devMode.ts';
 import { parseOptions, type Options } from '../../local/stage/options.ts';
+import { isOpen } from '../../local/network/network.ts';
 import { startStage, toLines, type Stage } from '../../local/stage/stage.ts';
 import { StageError } from '../../local/stage/stageError.ts';
+import { jsonLines, sentences, type StageLog } from '../stageLog.ts';
 
-/** Prints an error: its sentence alone when the developer can correct the cause, otherwise with its stack. */
-function report(error: unknown): void {
-  console.error(error instanceof StageError ? error.message : error);
-}
+type Fail = (error: unknown, exitCode: number) => never;
 
-function fail(error: unknown, exitCode: number): never {
-  report(error);
-  process.exit(exitCode);
-}
-
-function announce({ url, variables }: Stage, { dataDirectory, dev }: Options): void {
+/** Tells how to use it. What a server writes is collected and kept, so it has no secrets. */
+function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Options, log: StageLog): void {
+  if (isOpen(network)) {
+    log.info(
+      `The service is ready at ${url}. Tokens and keys are in ${dataDirectory ?? ''}/env; the console is at ${url}/console.`,
+    );
+    return;
+  }
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
   const who = dev ? `\n${devModeSentence(url)}` : '';
@@ -27,7 +28,7 @@ function announce({ url, variables }: Stage, { dataDirectory, dev }: Options): v
 /**
  * Stops the stage on a signal. A signal during the start waits for the end of the start: the parts of a stage are ended in order.
  */
-function stopOnSignals(starting: Promise<Stage>): void {
+function stopOnSignals(starting: Promise<Stage>, fail: Fail): void {
   let stopping = false;
   const stop = (): void => {
     // Under npm, Ctrl-C arrives twice: from the terminal and from npm.
@@ -64,17 +65,22 @@ export async function run(args: readonly string[]): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
   const options = parseOptions(args, process.env);
+  // Files that the stage or its database make are their owner's alone.
+  process.umask(0o077);
+  const log = isOpen(options.network) ? jsonLines : sentences;
+  const fail: Fail = (error, exitCode) => {
+    log.error(error);
+    process.exit(exitCode);
+  };
   const starting = startStage({
     ...options,
-    announce: (sentence) => {
-      console.log(sentence);
-    },
-    report,
+    announce: log.info,
+    report: log.error,
     onFatal: (error) => fail(error, 1),
   });
-  stopOnSignals(starting);
+  stopOnSignals(starting, fail);
   try {
-    announce(await starting, options);
+    announce(await starting, options, log);
   } catch (error) {
     fail(error, error instanceof StageError ? 2 : 1);
   }

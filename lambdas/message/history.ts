@@ -68,12 +68,16 @@ export function endIn({ following }: MessageRows): End | undefined {
 /** Reads a message with its history; undefined when there is no such row. */
 export async function loadMessage(key: MessageKey): Promise<MessageHistory | undefined> {
   const rows = await loadMessageRows(key);
-  if (rows === undefined) return undefined;
-  const ended = rows.following.find(isEnd);
+  return rows && historyOf(rows);
+}
+
+/** Makes the history of rows that were read already. */
+export function historyOf({ own, following }: MessageRows): MessageHistory {
+  const ended = following.find(isEnd);
   return {
-    message: ownMessageOf(rows.own),
-    body: storedBody.parse(rows.own['body']),
-    attempts: rows.following.filter(isAttempt).map(attemptOf),
+    message: ownMessageOf(own),
+    body: storedBody.parse(own['body']),
+    attempts: following.filter(isAttempt).map(attemptOf),
     end: ended && endOf(ended),
     endedAt: ended && endedAtOf(ended),
   };

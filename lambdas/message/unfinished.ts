@@ -3,7 +3,7 @@ import { isOver, isFinal } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { scanRows, type Row } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
-import { loadMessage, type MessageHistory } from './history.ts';
+import { historyOf, loadMessage, type MessageHistory } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
 
 /** The attributes that a scan reads of each row: enough to pass over messages that are over. */
@@ -12,6 +12,8 @@ const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryA
 /** A message as the scan sees it. */
 interface Sighted {
   readonly key: MessageKey;
+  /** All of its rows, where the scan reads them whole. */
+  readonly rows: Row[];
   isOver: boolean;
   recordedAt: number;
 }
@@ -20,17 +22,25 @@ interface Sighted {
  * Reads the whole table once, and of each message that seems to need something its history, strongly consistent.
  *
  * @param recordedSince Unix milliseconds: a message that is over is found too if its last attempt was recorded since
+ * @param isStill whether nothing changes the table meanwhile: histories are then made of what the scan reads
  */
-export async function* unfinishedMessages(recordedSince = Infinity): AsyncGenerator<MessageHistory> {
+export async function* unfinishedMessages(
+  recordedSince = Infinity,
+  isStill = false,
+): AsyncGenerator<MessageHistory> {
   let sighted: Sighted | undefined;
-  const rows = scanRows({ TableName: settings.messagesTable, ...projectionOf(scanned) });
+  const rows = scanRows({
+    TableName: settings.messagesTable,
+    ...(isStill ? { ConsistentRead: true } : projectionOf(scanned)),
+  });
   for await (const row of rows) {
     // Other rows are bodies.
     if (!isId('msg', messageIdOf(row)) || String(row['shard']).startsWith('body#')) continue;
     if (sighted === undefined || sighted.key.messageId !== messageIdOf(row)) {
       yield* loadIfNeeded(sighted, recordedSince);
-      sighted = { key: ownKeyOf(row), isOver: false, recordedAt: -Infinity };
+      sighted = { key: ownKeyOf(row), rows: [], isOver: false, recordedAt: -Infinity };
     }
+    if (isStill) sighted.rows.push(row);
     note(sighted, row);
   }
   yield* loadIfNeeded(sighted, recordedSince);
@@ -46,8 +56,14 @@ function note(sighted: Sighted, row: Row): void {
 
 async function* loadIfNeeded(sighted: Sighted | undefined, since: number): AsyncGenerator<MessageHistory> {
   if (sighted === undefined || (sighted.isOver && sighted.recordedAt < since)) return;
-  const history = await loadMessage(sighted.key);
+  const history = await historyIn(sighted);
   if (history === undefined) return;
   const isNew = history.attempts.some(({ recordedAt }) => recordedAt >= since);
   if (isNew || !isOver(history)) yield history;
+}
+
+function historyIn({ key, rows }: Sighted): Promise<MessageHistory | undefined> {
+  if (rows.length === 0) return loadMessage(key);
+  const own = rows.find((row) => row['id'] === key.messageId);
+  return Promise.resolve(own && historyOf({ own, following: rows.filter((row) => row !== own) }));
 }

@@ -23,6 +23,8 @@ export interface RecoverOptions {
   readonly since: number;
   /** Whether jobs are only counted, and none is sent. */
   readonly isDryRun: boolean;
+  /** Whether no function runs meanwhile, as before the local stage is ready: each message is then read once. */
+  readonly isStill?: boolean;
 }
 
 /** The counts of all that was made, or would be. */
@@ -42,7 +44,7 @@ export interface Recovered extends RecoveredRuns {
 const together = 500;
 
 /** @throws when something could not be sent: it has to be done again, from the beginning */
-export async function recover({ since, isDryRun }: RecoverOptions): Promise<Recovered> {
+export async function recover({ since, isDryRun, isStill = false }: RecoverOptions): Promise<Recovered> {
   const send = async (due: readonly DueJob[]): Promise<void> => {
     if (!isDryRun) await sendAll(due, (one) => one);
   };
@@ -50,7 +52,7 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   const laneJobs = await laneJobsOf(lanes);
   const counted = { attempts: 0, waiting: 0, followUps: 0 };
   let batch: DueJob[] = [];
-  for await (const history of unfinishedMessages(since)) {
+  for await (const history of unfinishedMessages(since, isStill)) {
     const { jobs, isInLine } = jobsOf(history, since, laneJobs);
     counted.waiting += isInLine ? 1 : 0;
     const followUps = jobs.filter((due) => due.job.kind === 'attempt' && due.job.isFollowUp === true);

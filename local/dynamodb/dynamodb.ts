@@ -1,15 +1,18 @@
 /** DynamoDB for the local stage: dynoxide as a child process, or the database that `DYNAMODB_ENDPOINT` names. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { ListTablesCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
+import { diskSentence } from '../disk/disk.ts';
 import { freePort, loopback } from '../http.ts';
 import { AwsError } from '../aws/awsError.ts';
 import type { HandOver } from '../aws/handOver.ts';
 import { StageError } from '../stage/stageError.ts';
 import { findDynoxide } from './dynoxide.ts';
 import { groupCommit } from './groupCommit.ts';
-import { callOf, connect, type SendForClient } from './connection.ts';
+import { callOf, connect, type Send, type SendForClient } from './connection.ts';
+import { Holdable, type Hold } from './hold.ts';
 import { knownAccounts } from './knownAccounts.ts';
 import { knownMessages } from './knownMessages.ts';
 import { underWatch } from './underWatch.ts';
@@ -18,6 +21,8 @@ export interface Dynamodb {
   readonly url: string;
   /** Makes the calls of this process; absent with `DYNAMODB_ENDPOINT`. */
   readonly call?: SendForClient;
+  /** Holds its calls back; absent with `DYNAMODB_ENDPOINT`. */
+  readonly hold?: Hold;
   /** The id of the child process; absent with `DYNAMODB_ENDPOINT`. */
   readonly pid?: number;
   readonly stop: () => Promise<void>;
@@ -28,6 +33,8 @@ export interface DynamodbOptions {
   readonly file: string | undefined;
   /** Called with the reason when the start takes long. */
   readonly announce: (sentence: string) => void;
+  /** Called with the answer to a call that the database failed to make. */
+  readonly onFailure?: (text: string) => void;
   /** Called when the database ends before `stop` was called. */
   readonly onExit: (error: Error) => void;
 }
@@ -40,7 +47,7 @@ export async function startDynamodb(options: DynamodbOptions): Promise<Dynamodb>
   return { url, stop: () => Promise.resolve() };
 }
 
-async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promise<Dynamodb> {
+async function startDynoxide({ file, announce, onFailure, onExit }: DynamodbOptions): Promise<Dynamodb> {
   const program = await findDynoxide(announce);
   const port = await freePort();
   const command = [program, 'serve', '--host', loopback, '--port', String(port)];
@@ -54,6 +61,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
     windowsHide: true,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
+  const held = new Holdable(telling(connection.send, onFailure));
   let stopping = false;
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-1000)));
@@ -63,14 +71,21 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
       resolve();
       child.stdin.destroy();
       if (stopping) return;
-      onExit(new StageError(`The database ended (${signal ?? code ?? 'unknown'}): ${said.trim()}`));
+      const folder = file === undefined ? undefined : dirname(file);
+      onExit(
+        new StageError(
+          (folder && diskSentence(said, folder)) ??
+            `The database ended (${signal ?? code ?? 'unknown'}): ${said.trim()}`,
+        ),
+      );
     });
   });
   // Nothing is written to the pipe. An error on it means that the child has ended, which `exit` handles.
   child.stdin.on('error', () => undefined);
   return {
     url,
-    call: knownAccounts(knownMessages(groupCommit(connection.send), () => Date.now())),
+    call: knownAccounts(knownMessages(groupCommit(held.send), () => Date.now())),
+    hold: held.hold,
     ...pidOf(child),
     stop: async () => {
       stopping = true;
@@ -80,6 +95,15 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
     },
   };
 }
+
+/** Tells of the calls that the database fails to make: those of a full disk, or a damaged file. */
+const telling =
+  (send: Send, onFailure: DynamodbOptions['onFailure'] = () => undefined): Send =>
+  async (call) => {
+    const answer = await send(call);
+    if (answer.status >= 500) onFailure(Buffer.from(answer.body).toString());
+    return answer;
+  };
 
 /** Takes the calls of this process's clients. */
 export const handOverTo =

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
+import { onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { renewCertificate } from '../network/tls.ts';
 import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 
 export interface FunctionUrl {
@@ -21,16 +23,19 @@ export interface FunctionUrlOptions {
   readonly report: (error: unknown) => void;
   /** Checks every request before it is answered. */
   readonly guard?: Guard | undefined;
+  /** The loopback address only, when absent. */
+  readonly network?: Network | undefined;
 }
 
 export async function startFunctionUrl(options: FunctionUrlOptions): Promise<FunctionUrl> {
-  const { guard = noGuard } = options;
+  const { guard = noGuard, network = onLoopback } = options;
+  const originOf = originsBehind(network);
   const { server, ...listening } = await listen(
     guard((request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);
-      answer(request, response, { ...options, requestId }).catch((error: unknown) => {
+      answer(request, response, { ...options, originOf, requestId }).catch((error: unknown) => {
         if (request.errored !== null) return;
         options.report(error);
         if (response.headersSent) response.destroy();
@@ -41,18 +46,25 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
     // Lambda's own limit is not documented. It is larger than the service's, so that the service answers.
     { maxHeaderSize: 65_536 },
     '--publish-port',
+    network,
   );
+  renewCertificate(server, network, options.report);
   return { ...listening, stop: (signal) => drain(server, signal) };
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { called, ready, requestId }: FunctionUrlOptions & { readonly requestId: string },
+  {
+    called,
+    ready,
+    originOf,
+    requestId,
+  }: FunctionUrlOptions & { readonly originOf: OriginOf; readonly requestId: string },
 ): Promise<void> {
   const receivedAt = Date.now();
   const body = await readBody(request, largestEvent);
-  const event = body && toUrlEvent({ request, body, requestId, receivedAt });
+  const event = body && toUrlEvent({ request, origin: originOf(request), body, requestId, receivedAt });
   if (event === undefined || Buffer.byteLength(JSON.stringify(event)) > largestEvent) {
     const Message = `Request must be smaller than ${largestEvent} bytes for the InvokeFunction operation`;
     answerJson(response, 413, 'application/json', { Message });

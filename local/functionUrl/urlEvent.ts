@@ -2,20 +2,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
-import { passedHeaders, queryParameters, requestTime, sourceIpOf, splitUrl } from '../incoming.ts';
+import { passedHeaders, queryParameters, requestTime, splitUrl } from '../incoming.ts';
+import type { Origin } from '../network/network.ts';
 
 export interface UrlRequest {
   readonly request: IncomingMessage;
+  readonly origin: Origin;
   readonly body: Buffer;
   readonly requestId: string;
   /** Epoch milliseconds. */
   readonly receivedAt: number;
 }
 
-export function toUrlEvent({ request, body, requestId, receivedAt }: UrlRequest): LambdaFunctionURLEvent {
+export function toUrlEvent({
+  request,
+  origin,
+  body,
+  requestId,
+  receivedAt,
+}: UrlRequest): LambdaFunctionURLEvent {
   const { path, query } = splitUrl(request.url ?? '/');
-  const headers = joinedHeaders(request);
-  const host = headers.get('host') ?? '';
+  const headers = joinedHeaders(request, origin);
+  const { host, ip } = origin;
   const cookies = headers.get('cookie');
   const parameters = [...queryParameters(query)].map(([name, values]): [string, string] => [
     name,
@@ -39,7 +47,7 @@ export function toUrlEvent({ request, body, requestId, receivedAt }: UrlRequest)
         method: request.method ?? 'GET',
         path,
         protocol: `HTTP/${request.httpVersion}`,
-        sourceIp: sourceIpOf(request),
+        sourceIp: ip,
         userAgent: headers.get('user-agent') ?? '',
       },
       requestId,
@@ -53,9 +61,9 @@ export function toUrlEvent({ request, body, requestId, receivedAt }: UrlRequest)
 }
 
 /** Names in lower case; several values of a name are one, joined by commas, and cookies by semicolons. */
-function joinedHeaders(request: IncomingMessage): ReadonlyMap<string, string> {
+function joinedHeaders(request: IncomingMessage, origin: Origin): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
-  for (const [spelling, value] of passedHeaders(request)) {
+  for (const [spelling, value] of passedHeaders(request, origin)) {
     const name = spelling.toLowerCase();
     const before = headers.get(name);
     const joint = name === 'cookie' ? '; ' : ',';

@@ -5,8 +5,10 @@ import type { Duplex } from 'node:stream';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
+import { onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
+import { renewCertificate } from '../network/tls.ts';
 import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
 import { createRouter, type Router } from './router.ts';
 
@@ -26,6 +28,8 @@ export interface GatewayOptions {
   readonly report: (error: unknown) => void;
   /** Checks every request before it is answered. */
   readonly guard?: Guard | undefined;
+  /** The loopback address only, when absent. */
+  readonly network?: Network | undefined;
   /** The time for a function; 29 s when absent, API Gateway's "Integration timeout" for a REST API. */
   readonly timeoutMs?: number;
 }
@@ -42,24 +46,30 @@ const maxBodyBytes = 10_485_760;
 const maxHeadBytes = 10_240;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { functions, ready, report, guard = noGuard, timeoutMs = 29_000 } = options;
+  const { functions, ready, report, guard = noGuard, network = onLoopback, timeoutMs = 29_000 } = options;
+  const originOf = originsBehind(network);
   const route = createRouter(options.routes);
   const { server, port, url } = await listen(
     guard((request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);
-      answer(request, response, { route, functions, ready, timeoutMs, requestId }).catch((error: unknown) => {
-        if (request.errored !== null) return;
-        report(error);
-        if (response.headersSent) response.destroy();
-        else refuse(response, 502, 'service_failed', couldNotAnswer);
-      });
+      answer(request, response, { route, functions, ready, timeoutMs, originOf, requestId }).catch(
+        (error: unknown) => {
+          if (request.errored !== null) return;
+          report(error);
+          if (response.headersSent) response.destroy();
+          else refuse(response, 502, 'service_failed', couldNotAnswer);
+        },
+      );
     }),
     options.port,
     // Larger than the gateway's limit, so that the gateway answers and not Node.
     { maxHeaderSize: 65_536 },
+    '--port',
+    network,
   );
+  renewCertificate(server, network, report);
   server.on('clientError', refuseUnreadable);
   return {
     port,
@@ -89,6 +99,7 @@ interface Proxy {
   readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
   readonly ready: Promise<void>;
   readonly timeoutMs: number;
+  readonly originOf: OriginOf;
   readonly requestId: string;
 }
 
@@ -112,6 +123,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
     const { requestId } = proxy;
     const { route, pathParameters } = routed;
     const event = toProxyEvent({
+      origin: proxy.originOf(request),
       ...{ request, path, query, body, pathParameters, requestId, receivedAt },
       resource: route.path,
     });

@@ -2,13 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
-import { passedHeaders, queryParameters, requestTime, sourceIpOf } from '../incoming.ts';
+import { passedHeaders, queryParameters, requestTime } from '../incoming.ts';
+import type { Origin } from '../network/network.ts';
 import { accountId } from '../aws/arns.ts';
 
 const stage = 'local';
 
 export interface ProxyRequest {
   readonly request: IncomingMessage;
+  readonly origin: Origin;
   /** The path as it came, undecoded, without the query. */
   readonly path: string;
   /** The query as it came, without its question mark. */
@@ -22,8 +24,8 @@ export interface ProxyRequest {
 }
 
 export function toProxyEvent(proxied: ProxyRequest): APIGatewayProxyEvent {
-  const { request, path, query, body, resource, pathParameters } = proxied;
-  const multiValueHeaders = headersOf(request);
+  const { request, origin, path, query, body, resource, pathParameters } = proxied;
+  const multiValueHeaders = headersOf(request, origin);
   const multiValueQueryStringParameters = queryOf(query);
   return {
     resource,
@@ -43,12 +45,12 @@ export function toProxyEvent(proxied: ProxyRequest): APIGatewayProxyEvent {
 
 function requestContextOf({
   request,
+  origin: { ip, host },
   path,
   resource,
   requestId,
   receivedAt,
 }: ProxyRequest): APIGatewayEventRequestContextWithAuthorizer<undefined> {
-  const host = request.headers.host ?? '';
   return {
     accountId,
     apiId: 'local',
@@ -69,7 +71,7 @@ function requestContextOf({
       cognitoIdentityId: null,
       cognitoIdentityPoolId: null,
       principalOrgId: null,
-      sourceIp: sourceIpOf(request),
+      sourceIp: ip,
       user: null,
       userAgent: request.headers['user-agent'] ?? null,
       userArn: null,
@@ -87,9 +89,9 @@ function requestContextOf({
 }
 
 /** All headers with all their values, and those that AWS adds. A name is spelled as the client spelled it first. */
-function headersOf(request: IncomingMessage): Record<string, string[]> {
+function headersOf(request: IncomingMessage, origin: Origin): Record<string, string[]> {
   const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();
-  for (const [spelling, value] of passedHeaders(request)) {
+  for (const [spelling, value] of passedHeaders(request, origin)) {
     const name = spelling.toLowerCase();
     const header = headers.get(name) ?? { spelling, values: [] };
     header.values.push(value);

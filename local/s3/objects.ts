@@ -19,6 +19,14 @@ export interface Objects {
   delete(key: string): Promise<void>;
 }
 
+/** Objects of a folder. */
+export interface KeptObjects extends Objects {
+  /** Deletes the objects that are past their time. */
+  readonly expire: () => Promise<void>;
+  /** Deletes no object's file until the returned function is called. */
+  readonly holdDeletes: () => () => Promise<void>;
+}
+
 export function objectsInMemory(): Objects {
   const objects = new Map<string, StoredObject>();
   return {
@@ -39,15 +47,18 @@ const head = z.object({ contentType: z.string(), modifiedAt: z.number() });
 /**
  * Keeps each object in a file: a line of JSON about it, then its bytes. A file is written whole or not at all.
  *
- * A key begins with the object's age class, `<days>d/`. Older objects are deleted when the folder is opened; in AWS the bucket's
- * lifecycle rules do that.
+ * A key begins with the object's age class, `<days>d/`. Older objects are deleted when the folder is opened, and by `expire`; in AWS
+ * the bucket's lifecycle rules do that.
  */
-export async function objectsIn(folder: string, now: () => number): Promise<Objects> {
+export async function objectsIn(folder: string, now: () => number): Promise<KeptObjects> {
   await mkdir(folder, { recursive: true });
-  await expire(folder, now());
+  await expire(folder, now(), -Infinity);
+  /** Deletions that wait; undefined while none has to. */
+  let deferred: Set<string> | undefined;
   const path = (key: string): string => join(folder, `${encodeURIComponent(key)}${suffix}`);
   return {
     put: async (key, { body, ...about }) => {
+      deferred?.delete(key);
       const temporary = join(folder, `${randomUUID()}.new`);
       await createFile(
         path(key),
@@ -63,20 +74,40 @@ export async function objectsIn(folder: string, now: () => number): Promise<Obje
       return { ...head.parse(about), body: bytes.subarray(lineEnd + 1) };
     },
     delete: async (key) => {
-      await rm(path(key), { force: true });
+      if (deferred === undefined) await rm(path(key), { force: true });
+      else deferred.add(key);
+    },
+    expire: async () => {
+      if (deferred === undefined) await expire(folder, now(), unfinishedMs);
+    },
+    holdDeletes: () => {
+      const waiting = new Set<string>();
+      deferred = waiting;
+      return async () => {
+        deferred = undefined;
+        await Promise.all([...waiting].map((key) => rm(path(key), { force: true })));
+      };
     },
   };
 }
 
 const suffix = '.object';
 const dayMs = 86_400_000;
+/** A write takes less. */
+const unfinishedMs = 60_000;
 
-async function expire(folder: string, nowMs: number): Promise<void> {
+async function expire(folder: string, nowMs: number, leftAfterMs: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const days = Number(/^(\d+)d%2F/.exec(name)?.[1] ?? Infinity);
-    const { mtimeMs } = await stat(join(folder, name));
+    const found = await stat(join(folder, name)).catch(orUndefined);
+    // It was deleted meanwhile.
+    if (found === undefined) continue;
+    const { mtimeMs } = found;
     // A temporary file is left by a write that a kill has interrupted.
-    if (name.endsWith('.new') || mtimeMs < nowMs - days * dayMs) await rm(join(folder, name));
+    const ageMs = nowMs - mtimeMs;
+    if (ageMs > days * dayMs || (name.endsWith('.new') && ageMs >= leftAfterMs)) {
+      await rm(join(folder, name), { force: true });
+    }
   }
 }
 

@@ -68,11 +68,15 @@ export interface Unsettled {
   readonly inFlight: boolean;
 }
 
+const textIn = (queue: string, body: string): string => `${queue} ${body}`;
+
 export class Queues {
   readonly #queues = new Map<string, Queue>();
   readonly #messages = new Map<string, { readonly queue: Queue; readonly message: Message }>();
   readonly #journal: AppendOnly<QueueEntry>;
   readonly #now: () => number;
+  /** What the queues had when doubles began to be dropped; undefined while none is. */
+  #kept: ReadonlySet<string> | undefined;
 
   /** @param now the clock, in epoch milliseconds; call `wake` after it has jumped */
   constructor(shapes: readonly QueueShape[], journal: QueueJournal, now: () => number) {
@@ -102,10 +106,24 @@ export class Queues {
       availableAt: sentAt + delayMs,
       receives: 0,
     }));
-    this.#journal.append(messages.map((message) => ({ op: 'keep', queue: name, message })));
-    for (const message of messages) this.#insert(queue, message);
+    const added = messages.filter(({ body }) => this.#kept?.has(textIn(name, body)) !== true);
+    this.#journal.append(added.map((message) => ({ op: 'keep', queue: name, message })));
+    for (const message of added) this.#insert(queue, message);
     this.#serve(queue);
     return messages.map((message) => message.id);
+  }
+
+  /**
+   * Drops messages that a queue has already, by their text, until the returned function is called: jobs are made again, and not
+   * those that were kept.
+   */
+  withoutDoubles(): () => void {
+    this.#kept = new Set(
+      [...this.#messages.values()].map(({ queue, message }) => textIn(queue.shape.name, message.body)),
+    );
+    return () => {
+      this.#kept = undefined;
+    };
   }
 
   /** Waits until all that was sent is on the disk. */

@@ -4,15 +4,20 @@
  * of its database.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
+import { bodiesFolder as bodiesName, needed, optional, restoring } from '../backup/files.ts';
+import { temporaryPrefix } from '../backup/snapshot.ts';
 import { replaceFile } from '../durable.ts';
-import { identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
+import { bootId, identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
 
 export interface DataDirectory {
+  /** Its absolute path. */
+  readonly folder: string;
+  readonly before: Ending;
   /** Whether no stage has used it before. */
   readonly isNew: boolean;
   readonly databaseFile: string;
@@ -27,6 +32,7 @@ export interface DataDirectory {
   secret(name: string): string;
   /** Writes a file that only its owner may read, whole or not at all. */
   write(name: string, text: string): void;
+  readonly remove: (name: string) => void;
   /** Records the database in the lock: if this stage is killed, the next one waits for the database's end. */
   holdFor(databasePid: number): void;
   readonly release: () => void;
@@ -39,20 +45,35 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const write = (name: string, text: string): void => {
     replaceFile(inFolder(name), Buffer.from(text));
   };
+  let before: Ending;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    await lock(inFolder(lockName), folder);
+    before = await lock(inFolder(lockName), folder);
   } catch (error) {
     if (error instanceof StageError || !(error instanceof Error)) throw error;
     throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
   }
   const isNew = ![databaseName, masterSecretName].some((name) => existsSync(inFolder(name)));
+  if (existsSync(inFolder(restoring))) {
+    rmSync(inFolder(lockName), { force: true });
+    throw new StageError(`A restore into ${folder} was interrupted: run svc-queue restore again.`);
+  }
+  for (const name of readdirSync(folder)) {
+    // A backup leaves its copies when the stage is killed meanwhile.
+    if (name.startsWith(temporaryPrefix)) rmSync(inFolder(name), { recursive: true });
+  }
+  for (const name of [...needed, ...optional, 'dynamodb.db-shm', 'env']) {
+    // A folder that was copied may let others read what is in it.
+    if (existsSync(inFolder(name))) chmodSync(inFolder(name), 0o600);
+  }
   return {
+    folder,
+    before,
     isNew,
     databaseFile: inFolder(databaseName),
     journalFile: inFolder('sqs.journal'),
     schedulerJournalFile: inFolder('scheduler.journal'),
-    bodiesFolder: inFolder('bodies'),
+    bodiesFolder: inFolder(bodiesName),
     write,
     secret: (name) => {
       if (existsSync(inFolder(name))) return readFileSync(inFolder(name), 'utf8');
@@ -66,6 +87,9 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     },
     holdFor: (databasePid) => {
       write(lockName, lockText(databasePid));
+    },
+    remove: (name) => {
+      rmSync(inFolder(name), { force: true });
     },
     release: () => {
       rmSync(inFolder(lockName), { force: true });
@@ -82,37 +106,48 @@ const lockName = 'lock';
 const databaseName = 'dynamodb.db';
 /** The secret that is made last, and before the database. */
 export const masterSecretName = 'master-secret';
-const holders = z.object({ stage: processIdentity, database: z.optional(processIdentity) });
+const holders = z.object({
+  stage: processIdentity,
+  database: z.optional(processIdentity),
+  boot: z.optional(z.string()),
+});
 
-async function lock(file: string, folder: string): Promise<void> {
-  for (;;) {
+/** How the stage before ended. A killed one has left all that it wrote to the system, which has it on the disk in the end. */
+export type Ending = 'orderly' | 'killed' | 'powerLost';
+
+async function lock(file: string, folder: string): Promise<Ending> {
+  for (let before: Ending = 'orderly'; ;) {
     try {
       writeFileSync(file, lockText(), { flag: 'wx', mode: 0o600 });
-      return;
+      return before;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
-    await clear(file, folder);
+    before = await clear(file, folder);
   }
 }
 
 function lockText(databasePid?: number): string {
   const database = databasePid === undefined ? undefined : identify(databasePid);
-  return JSON.stringify({ stage: identify(process.pid), database });
+  return JSON.stringify({ stage: identify(process.pid), database, boot: bootId() });
 }
 
 /** Removes the lock of a dead stage when its database has ended. */
-async function clear(file: string, folder: string): Promise<void> {
+async function clear(file: string, folder: string): Promise<Ending> {
   const text = readOrUndefined(file);
   const held = text === undefined ? undefined : holdersIn(text);
-  if (held !== undefined && isRunning(held.stage)) {
+  // After another start of the machine other processes have these numbers. Where the system does not tell, it may be one.
+  const isOtherStart = held?.boot === undefined || held.boot !== bootId();
+  const mayRun = held?.boot === undefined || !isOtherStart;
+  if (held !== undefined && mayRun && isRunning(held.stage)) {
     throw new StageError(
       `A local stage (process ${held.stage.pid}) already uses ${folder}: stop it, or give this one another --data-dir.`,
     );
   }
-  if (held?.database !== undefined) await end(held.database);
+  if (held?.database !== undefined && mayRun) await end(held.database);
   // Another stage, started at the same time, may hold the lock by now.
   if (readOrUndefined(file) === text) rmSync(file, { force: true });
+  return isOtherStart ? 'powerLost' : 'killed';
 }
 
 function readOrUndefined(file: string): string | undefined {

@@ -1,5 +1,6 @@
 /** The developer's account, created through the management API as an operator creates one. */
 import * as z from 'zod/mini';
+import type { CallOwn } from '../network/ownCalls.ts';
 
 /** The id is the same at every start, so that the account is found again. */
 export const localAccountId = '00000000-0000-4000-8000-000000000001';
@@ -23,15 +24,19 @@ export interface Management {
  *
  * @returns without keys when the account is suspended or deleted, since its token is refused then
  */
-export async function localAccount({ url, username, password }: Management, region: string) {
+export async function localAccount(
+  { url, username, password }: Management,
+  region: string,
+  callOwn: CallOwn,
+) {
   const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
   const users = `${url}/v2/svc/users`;
   const send = async (method: string, path: string, body: object): Promise<z.infer<typeof record>> =>
     record.parse(
-      await jsonOf(await fetch(`${users}${path}`, { method, headers, body: JSON.stringify(body) })),
+      await jsonOf(await callOwn(`${users}${path}`, { method, headers, body: JSON.stringify(body) })),
     );
 
-  const found = await fetch(`${users}/${localAccountId}`, { headers });
+  const found = await callOwn(`${users}/${localAccountId}`, { headers });
   let account =
     found.status === 404
       ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', region })
@@ -40,11 +45,11 @@ export async function localAccount({ url, username, password }: Management, regi
   if (account.region !== region && account.deletion_time === 0)
     account = await send('PATCH', `/${localAccountId}`, { region });
 
-  const answer = await fetch(`${url}/v2/keys`, { headers: { authorization: `Bearer ${account.token}` } });
+  const answer = await callOwn(`${url}/v2/keys`, { headers: { authorization: `Bearer ${account.token}` } });
   return { ...account, keys: answer.status === 401 ? undefined : signingKeys.parse(await jsonOf(answer)) };
 }
 
-async function jsonOf(response: Response): Promise<unknown> {
+async function jsonOf(response: Awaited<ReturnType<CallOwn>>): Promise<unknown> {
   const text = await response.text();
   if (response.status === 200) return JSON.parse(text);
   throw new Error(`${response.url} answered ${response.status}: ${text}`);

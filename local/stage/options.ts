@@ -1,12 +1,23 @@
 /** The flags and environment variables of the local stage. */
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { command, fromVariable, parse, region, textLike, wholeNumber } from '../../bin/commandLine.ts';
+import { isIP } from 'node:net';
+import {
+  Ending,
+  command,
+  fromVariable,
+  parse,
+  region,
+  textLike,
+  wholeNumber,
+} from '../../bin/commandLine.ts';
+import { isOpen, loopback, parseNetworks, type Network, type TlsFiles } from '../network/network.ts';
 
 export interface Options {
   /** 0 chooses a free one. */
   readonly port: number;
   /** The port of the publish URL; 0 chooses a free one, undefined means no publish URL. */
   readonly publishPort: number | undefined;
+  readonly network: Network;
   /** Undefined keeps nothing. */
   readonly dataDirectory: string | undefined;
   readonly region: string;
@@ -22,6 +33,7 @@ export interface Options {
 
 const port = wholeNumber(0, 65_535);
 const folder = textLike(/./, 'the path of a folder');
+const file = textLike(/./, 'the path of a file');
 
 function price(text: string): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
@@ -35,7 +47,57 @@ function list(text: string): string[] {
   return text.trim() === 'none' ? [] : items;
 }
 
+function address(text: string): string {
+  const plain = text === 'localhost' ? loopback : text;
+  if (isIP(plain) > 0) return plain;
+  throw new InvalidArgumentError(
+    'Allowed is an address of this machine, such as 192.168.1.4, or 0.0.0.0 for all.',
+  );
+}
+
+function publicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isBare = url !== undefined && `${url.origin}/` === url.href;
+  if (isBare && /^https?:$/.test(url.protocol)) return url.origin;
+  throw new InvalidArgumentError(
+    'Allowed is an http or https URL without a path, such as https://queue.acme.example.',
+  );
+}
+
+function networks(text: string): string[] {
+  const items = text.split(',').map((item) => item.trim());
+  try {
+    parseNetworks(items);
+    return items;
+  } catch {
+    throw new InvalidArgumentError(
+      'Allowed are addresses and networks separated by commas, such as 10.0.0.7,10.1.0.0/16.',
+    );
+  }
+}
+
 const loopbackDestinations = ['127.0.0.0/8', '::1/128', 'localhost'];
+
+/** @throws Ending for a flag that another one excludes, or asks for */
+function networkOf({ certFile, keyFile, ...network }: Network & Partial<TlsFiles>, dev: boolean): Network {
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    throw new Ending('--tls-cert and --tls-key are given together: a certificate, and its key.', 2);
+  }
+  const tls = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+  if (dev && (isOpen(network) || tls !== undefined)) {
+    throw new Ending(
+      '--dev excludes --host, --public-url and --tls-cert: everybody knows its token, so only this machine may use it.',
+      2,
+    );
+  }
+  return { ...network, tls };
+}
+
+const examples = `
+Examples:
+  svc-queue start --port 8081 --in-memory
+  svc-queue start --data-dir /var/lib/svc-queue --public-url https://queue.acme.example --trusted-proxy 127.0.0.1
+  svc-queue start --host 0.0.0.0 --allowed-destinations 10.0.0.0/8`;
 
 /** @throws Ending for a wrong argument or variable: it says what is allowed */
 export function parseOptions(
@@ -45,7 +107,23 @@ export function parseOptions(
   const flags = parseFlags(args);
   const otherwise = <T>(variable: string, read: (text: string) => T): T | undefined =>
     fromVariable(environment, variable, read);
-  const { dev = false } = flags;
+  const { dev = false, inMemory = false } = flags;
+  const network = networkOf(
+    {
+      host: flags.host ?? otherwise('SVC_HOST', address) ?? loopback,
+      publicUrl: flags.publicUrl ?? otherwise('SVC_PUBLIC_URL', publicUrl),
+      trustedProxies: flags.trustedProxy ?? otherwise('SVC_TRUSTED_PROXY', networks) ?? [],
+      certFile: flags.tlsCert ?? otherwise('SVC_TLS_CERT', file),
+      keyFile: flags.tlsKey ?? otherwise('SVC_TLS_KEY', file),
+    },
+    dev,
+  );
+  if (inMemory && isOpen(network)) {
+    throw new Ending(
+      '--in-memory excludes --host and --public-url: a server keeps its tokens and what it accepts.',
+      2,
+    );
+  }
   return {
     port:
       flags.port ??
@@ -53,11 +131,13 @@ export function parseOptions(
       (dev ? otherwise('QSTASH_DEV_PORT', port) : undefined) ??
       8080,
     publishPort: flags.publishPort ?? otherwise('SVC_PUBLISH_PORT', port),
-    dataDirectory:
-      flags.inMemory === true ? undefined : (flags.dataDir ?? otherwise('SVC_DATA_DIR', folder) ?? '.svc'),
+    network,
+    dataDirectory: inMemory ? undefined : (flags.dataDir ?? otherwise('SVC_DATA_DIR', folder) ?? '.svc'),
     region: flags.region ?? otherwise('SVC_REGION', region) ?? 'eu-central-1',
     allowedDestinations:
-      flags.allowedDestinations ?? otherwise('SVC_ALLOWED_DESTINATIONS', list) ?? loopbackDestinations,
+      flags.allowedDestinations ??
+      otherwise('SVC_ALLOWED_DESTINATIONS', list) ??
+      (isOpen(network) ? [] : loopbackDestinations),
     pricePerMessage: flags.pricePerMessage ?? otherwise('SVC_PRICE_PER_MESSAGE', price) ?? 0.000_01,
     dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',
@@ -85,14 +165,32 @@ function parseFlags(args: readonly string[]) {
       .option(
         '--allowed-destinations <list>',
         'hosts and networks, separated by commas, that deliveries may reach although they are not public; none for ' +
-          'nothing (SVC_ALLOWED_DESTINATIONS; this machine)',
+          'nothing (SVC_ALLOWED_DESTINATIONS; this machine, or none with --host or --public-url)',
         list,
       )
+      .option(
+        '--host <address>',
+        'the address to listen on; 0.0.0.0 for all of this machine (SVC_HOST; 127.0.0.1)',
+        address,
+      )
+      .option(
+        '--public-url <url>',
+        'the address by which clients reach the API through a proxy (SVC_PUBLIC_URL)',
+        publicUrl,
+      )
+      .option(
+        '--trusted-proxy <list>',
+        'addresses and networks, separated by commas, of proxies whose X-Forwarded-* headers are believed (SVC_TRUSTED_PROXY)',
+        networks,
+      )
+      .option('--tls-cert <file>', 'a certificate, PEM, to speak TLS with (SVC_TLS_CERT)', file)
+      .option('--tls-key <file>', 'its key, PEM (SVC_TLS_KEY)', file)
       .option(
         '--price-per-message <dollars>',
         'what a message counts for against its account’s budget (SVC_PRICE_PER_MESSAGE; 0.00001)',
         price,
-      ),
+      )
+      .addHelpText('after', examples),
     args,
   ).opts();
 }

@@ -11,6 +11,12 @@ export const processIdentity = z.object({
 });
 export type ProcessIdentity = z.infer<typeof processIdentity>;
 
+/** Changes when the machine starts; undefined where the system does not tell. */
+export function bootId(): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}
+
 /** @returns undefined when no such process runs; a zombie does not run */
 export function identify(pid: number): ProcessIdentity | undefined {
   const startedAt = (startOn[process.platform] ?? startElsewhere)(pid);

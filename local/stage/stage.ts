@@ -8,6 +8,12 @@ import {
   timers,
   type TimedFunction,
 } from '../../lambdas/aws/resources.ts';
+import { startControl } from '../backup/control.ts';
+import { Disk, diskSentence } from '../disk/disk.ts';
+import { readiness } from '../disk/readiness.ts';
+import type { Guard } from '../http.ts';
+import { isOpen, ownHosts } from '../network/network.ts';
+import { ownCalls, type CallOwn } from '../network/ownCalls.ts';
 import { guardDevMode } from './devGuard.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
@@ -23,6 +29,8 @@ import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
+import { StageError } from './stageError.ts';
+import { checkStrength } from './strength.ts';
 import type { Queues } from '../sqs/queues.ts';
 import {
   environmentOf,
@@ -32,6 +40,7 @@ import {
   type StandInOptions,
   type StandIns,
 } from './standIns.ts';
+import { recreateJobs } from './recreateJobs.ts';
 import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
@@ -67,7 +76,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     return { ...(await start(options, endings)), stop };
   } catch (error) {
     await stop();
-    throw error;
+    const { dataDirectory } = options;
+    const sentence = dataDirectory === undefined ? undefined : diskSentence(error, dataDirectory);
+    throw sentence === undefined ? error : new StageError(sentence, { cause: error });
   }
 }
 
@@ -76,15 +87,24 @@ export async function startStage(options: StageOptions): Promise<Stage> {
  * stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
-  const { report, region, loadFunction: load = loadFunction } = options;
+  const { region, network, loadFunction: load = loadFunction } = options;
+  const disk = diskOf(options);
+  const { report } = disk ?? options;
+  if (disk !== undefined) {
+    endings.push(() => {
+      disk.close();
+    });
+  }
+  const ready = readiness(() => disk);
   if (options.dev) giveDevCredentials();
   const testClock = options.testControl ? takeOverClock() : undefined;
   if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
-  const guard = options.dev ? guardDevMode : undefined;
+  const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
   const gateway = await startGateway({
     port: options.port,
+    network,
     guard,
     routes: gatewayRoutes,
     functions,
@@ -97,6 +117,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       ? undefined
       : await startFunctionUrl({
           port: options.publishPort,
+          network,
           guard,
           called: () => functions.get('publish'),
           ready: loading.promise,
@@ -108,14 +129,23 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const data =
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
   if (data !== undefined) endings.push(data.release);
-  const standIns = await startStandIns(options, data, endings);
+  const standIns = await startStandIns(
+    { ...options, report, onDatabaseFailure: (text) => disk?.failed(text) },
+    data,
+    endings,
+  );
+  if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);
+  const publicUrl = network.publicUrl ?? gateway.url;
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
-    // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
-    OWN_HOSTS: servers.map(({ port }) => `localhost:${port}`).join(','),
-    API_URL: gateway.url,
+    OWN_HOSTS: ownHosts(
+      network,
+      servers.map(({ port }) => port),
+      Object.values(standIns.urls),
+    ).join(','),
+    API_URL: publicUrl,
     // Hosts are not learned from requests: a client may send any, and another program may have the port tomorrow.
     LEARN_HOSTS: 'false',
     // One address serves both APIs here.
@@ -132,36 +162,65 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
-  if (standIns.lacksJobs) await recreateJobs(options.announce);
+  if (standIns.lacksJobs !== undefined) {
+    await recreateJobs(standIns.lacksJobs, standIns.sqs.queues, options.announce);
+  }
   loading.resolve();
-  await checkHealth(gateway.url);
+  const own = ownCalls();
+  endings.push(own.close);
+  await checkHealth(gateway.url, own.call);
+  const credentials = await clientVariables(
+    publicUrl,
+    { url: gateway.url, ...standIns.management },
+    region,
+    own.call,
+  );
   const variables = {
     ...(testControl !== undefined && { SVC_TEST_CONTROL_URL: testControl.url }),
     ...(publishUrl !== undefined && { SVC_PUBLISH_URL: publishUrl.url }),
-    ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
+    ...credentials,
   };
   data?.write('env', toLines(variables));
   // The event sources start last and all at once: messages that wait since the previous stage would delay the start, and a failed
   // start would have to end them.
-  const sources = feed(fed, options, standIns.sqs.queues, testControl?.leave);
-  const clocks = startTimers(timed, options);
+  const running = { ...options, report };
+  const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
+  const clocks = startTimers(timed, running);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
     const inFlight = [...servers, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
-  return { url: gateway.url, variables };
+  if (data !== undefined) {
+    const { still } = standIns;
+    endings.push(await startControl({ ...{ data, still, report }, announce: options.announce }));
+  }
+  ready.isStarted = true;
+  endings.push(() => {
+    ready.isStarted = false;
+  });
+  return { url: publicUrl, variables };
 }
 
-async function clientVariables(management: Management, region: string): Promise<Record<string, string>> {
-  const account = await localAccount(management, region);
+/** The disk of the data directory; undefined for a stage that keeps nothing. */
+function diskOf({ dataDirectory, announce, report }: StageOptions): Disk | undefined {
+  return dataDirectory === undefined ? undefined : new Disk({ folder: dataDirectory, announce, report });
+}
+
+async function clientVariables(
+  url: string,
+  management: Management,
+  region: string,
+  callOwn: CallOwn,
+): Promise<Record<string, string>> {
+  const account = await localAccount(management, region, callOwn);
   return {
-    SVC_URL: management.url,
+    SVC_URL: url,
     SVC_TOKEN: account.token,
     SVC_READ_ONLY_TOKEN: account.read_only_token,
     SVC_CURRENT_SIGNING_KEY: account.keys?.current ?? '',
     SVC_NEXT_SIGNING_KEY: account.keys?.next ?? '',
-    SVC_MANAGEMENT_URL: management.url,
+    SVC_MANAGEMENT_URL: url,
     SVC_MANAGEMENT_USER: management.username,
     SVC_MANAGEMENT_PASSWORD: management.password,
   };
@@ -245,7 +304,7 @@ function startTimers(timed: readonly Timed[], { report }: StageOptions): Timer[]
 async function offerTestControl(
   clock: TestClock,
   { report }: StageOptions,
-  { sqs, scheduler }: StandIns,
+  { sqs, scheduler, expiry }: StandIns,
   endings: Endings,
 ): Promise<TestControl> {
   const names = fedQueues.map(({ name }) => name);
@@ -254,33 +313,15 @@ async function offerTestControl(
     queues: sqs.queues,
     scheduler,
     fedQueues: names,
+    expireNow: () => expiry?.expireNow() ?? Promise.resolve(0),
     report,
   });
   endings.push(control.close);
   return control;
 }
 
-/** What follows from a record is done again when the record is not older, ms: no worker takes longer. */
-const followUpsMs = 3_600_000;
-
-/** Sends again all that the tables say is to be done. What is still queued may then be attempted twice. */
-async function recreateJobs(announce: StageOptions['announce']): Promise<void> {
-  announce(
-    'A journal of the queues or schedules is missing or damaged: making its contents again from the database.',
-  );
-  // The settings must stand before the module is loaded.
-  const { recover } = await import('../../lambdas/recovery/recover.ts');
-  const { attempts, waiting, schedules, skippedRuns } = await recover({
-    since: Date.now() - followUpsMs,
-    isDryRun: false,
-  });
-  announce(
-    `Made again: ${attempts} attempts, ${schedules} schedules; ${waiting} messages wait in lines; ${skippedRuns} runs could not be read.`,
-  );
-}
-
-async function checkHealth(url: string): Promise<void> {
-  const response = await fetch(`${url}/v2/health`);
+async function checkHealth(url: string, callOwn: CallOwn): Promise<void> {
+  const response = await callOwn(`${url}/v2/health`);
   const text = await response.text();
   if (response.status !== 200) throw new Error(`The stage is not healthy: ${response.status} ${text}`);
 }

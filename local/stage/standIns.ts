@@ -11,6 +11,7 @@ import {
   tables,
 } from '../../lambdas/aws/resources.ts';
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
+import type { Still } from '../backup/snapshot.ts';
 import { masterSecretName, randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
 import { openFaultProxy, type FaultPlan, type Service } from '../aws/faultProxy.ts';
@@ -26,6 +27,7 @@ import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import { noSchedulerJournal, openSchedulerJournal } from '../scheduler/schedulerJournal.ts';
 import { startSecretsManager } from '../secretsManager/secretsManager.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
+import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
 import { createMissing, endProcessLeases } from '../dynamodb/tables.ts';
 
 const bucket = 'bodies';
@@ -55,6 +57,8 @@ export interface StandInOptions {
   readonly report: (error: unknown) => void;
   /** Called with an error that ends the stage. */
   readonly onFatal: (error: Error) => void;
+  /** Called with what the database says of a call that it failed to make. */
+  readonly onDatabaseFailure?: (text: string) => void;
   /** Faults of the functions' calls, for tests; absent for none. */
   readonly faults?: FaultPlan;
 }
@@ -68,30 +72,41 @@ export interface StandIns {
   readonly scheduler: Scheduler;
   /** Values by the secrets' names. A change of the map changes the secret. */
   readonly secretValues: Map<string, string>;
+  /** The secrets that all others are made of, by the names of their files. */
+  readonly secrets: Readonly<Record<string, string>>;
   /** The credentials of the management API. */
   readonly management: { readonly username: string; readonly password: string };
   /** Resolves when the database has all tables; meanwhile the handlers load. */
   readonly tablesReady: Promise<void>;
-  /** Whether a journal was missing or damaged, so that what it had must be made again from the tables. */
-  readonly lacksJobs: boolean;
+  /** Deletes what is past its time; undefined with `DYNAMODB_ENDPOINT`. */
+  readonly expiry: Expiry | undefined;
+  /** Keeps the data directory still for a backup; undefined where there is none, or the database is not in it. */
+  readonly still: Still | undefined;
+  /** The reason for which journals may lack what the tables ask for, as the beginning of a sentence; undefined without any. */
+  readonly lacksJobs: string | undefined;
 }
 
 /** @param data the data directory; without one everything is in memory */
 export async function startStandIns(
-  { region, announce, report, onFatal, faults }: StandInOptions,
+  { region, announce, report, onFatal, onDatabaseFailure, faults }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
   // They are made before the database, whose file says that the directory has been used.
-  const management = { username: managementUser, password: secretOf(data, 'management-password') };
+  const generated = {
+    'management-password': secretOf(data, 'management-password'),
+    [masterSecretName]: secretOf(data, masterSecretName),
+  };
+  const management = { username: managementUser, password: generated['management-password'] };
   const secretValues = new Map([
-    [masterSecretName, secretOf(data, masterSecretName)],
+    [masterSecretName, generated[masterSecretName]],
     [managementSecretId, JSON.stringify(management)],
   ]);
   const failed = new AbortController();
   const dynamodb = await startDynamodb({
     file: data?.databaseFile,
     announce,
+    ...(onDatabaseFailure !== undefined && { onFailure: onDatabaseFailure }),
     onExit: (error) => {
       failed.abort(error);
       onFatal(error);
@@ -105,7 +120,8 @@ export async function startStandIns(
 
   const now = (): number => Date.now();
   const journal = data === undefined ? noQueueJournal : openQueueJournal(data.journalFile);
-  const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, now);
+  const kept = data && (await objectsIn(data.bodiesFolder, now));
+  const objects = kept ?? objectsInMemory();
   const sqs = await startSqs({ queues: queueShapes, region, journal, now, report });
   endings.push(sqs.close);
   const schedulerJournal =
@@ -121,6 +137,8 @@ export async function startStandIns(
   const secrets = await startSecretsManager(secretValues, report);
   endings.push(secrets.close);
   const services: Readonly<Record<Service, Called>> = { dynamodb, sqs, scheduler, s3, secrets };
+  const expiry = startExpiryOf(dynamodb, kept?.expire, now, report);
+  if (expiry !== undefined) endings.push(expiry.stop);
   return {
     urls: await urlsOf(services, faults, report, endings),
     // With faults all calls go through the fault proxies.
@@ -128,10 +146,29 @@ export async function startStandIns(
     sqs,
     scheduler,
     secretValues,
+    secrets: generated,
     management,
     tablesReady,
-    lacksJobs: data?.isNew === false && !(journal.isWhole && schedulerJournal.isWhole),
+    expiry,
+    still: kept && dynamodb.hold && { hold: dynamodb.hold, holdDeletes: kept.holdDeletes },
+    lacksJobs: reasonToLook(data, journal.isWhole && schedulerJournal.isWhole),
   };
+}
+
+function startExpiryOf(
+  { call }: Dynamodb,
+  deleteOthers: () => Promise<void> = () => Promise.resolve(),
+  now: () => number,
+  report: StandInOptions['report'],
+): Expiry | undefined {
+  return call && startExpiry({ call, now, deleteOthers, report });
+}
+
+function reasonToLook(data: DataDirectory | undefined, areWhole: boolean): string | undefined {
+  if (data === undefined || data.isNew) return undefined;
+  if (!areWhole) return 'A journal of the queues or schedules is missing or damaged';
+  // A disk may lose what it said to have written.
+  return data.before === 'powerLost' ? 'The machine lost its power' : undefined;
 }
 
 /** Calls of the developer's own DynamoDB go over HTTP. */

@@ -2,6 +2,7 @@
  * The tests' control over a stage: `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass. The clock jumps from one
  * due moment to the next, and waits at each until the handlers have done the due jobs. So a job that a handler delays by a minute
  * is done a minute later, and not at the end. With `{"jumpMs": n}` the clock jumps once, and waits for nothing.
+ * `POST /test/expire` deletes what is past its time.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -25,6 +26,8 @@ export interface TestControlOptions {
   readonly scheduler: Pick<Scheduler, 'nextDue' | 'wake'>;
   /** Names of the queues that are fed to a function. */
   readonly fedQueues: readonly string[];
+  /** Deletes what is past its time, and returns the number of deleted rows. */
+  readonly expireNow: () => Promise<number>;
   readonly report: (error: unknown) => void;
 }
 
@@ -39,7 +42,7 @@ const ms = z.int().check(z.gte(0));
 const clockInput = z.union([z.strictObject({ advanceMs: ms }), z.strictObject({ jumpMs: ms })]);
 
 export async function startTestControl(options: TestControlOptions): Promise<TestControl> {
-  const { report } = options;
+  const { report, expireNow } = options;
   const { advance, jump, leave } = createAdvance(options);
   const { server, url } = await listen((request, response) => {
     answer(request, response).catch((error: unknown) => {
@@ -50,8 +53,14 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request);
+    if (request.method === 'POST' && request.url === '/test/expire') {
+      answerJson(response, 200, 'application/json', { deleted: await expireNow() });
+      return;
+    }
     if (request.method !== 'POST' || request.url !== '/test/clock') {
-      answerJson(response, 404, 'application/json', { error: 'There is only POST /test/clock.' });
+      answerJson(response, 404, 'application/json', {
+        error: 'There are only POST /test/clock and POST /test/expire.',
+      });
       return;
     }
     const input = clockInput.safeParse(jsonOrUndefined(body?.toString('utf8') ?? ''));

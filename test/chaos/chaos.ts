@@ -133,6 +133,7 @@ const struckIn = ({ stage, receivers, app }: ChaosFixture, jumps: number): Struc
   ofDestinations: receivers.counts,
   ofEndpoint: app.resets(),
   restarts: stage.kills,
+  powerLosses: stage.powerLosses,
   jumps,
 });
 
@@ -142,7 +143,7 @@ const measureEveryMs = 4_000;
 const mostLongerMs = 180_000;
 
 /**
- * Kills the stage, and lets its clock jump, at moments that the seed chooses. The kills are in the first half of the traffic: the
+ * Kills the stage, takes its power away, and lets its clock jump, at moments that the seed chooses. The ends are in the first half of the traffic: the
  * second half is one process's, whose memory and descriptors are measured.
  *
  * @returns the measures of the last process, and how often the clock jumped
@@ -154,20 +155,23 @@ async function storm(
 ): Promise<{ readonly measures: readonly Measure[]; readonly jumps: number }> {
   const { seed, stage } = fixture;
   const chance = new Chance(seed, 'kills and jumps');
-  const kills = Array.from({ length: Math.max(1, Math.round(trafficMs / 100_000)) }, () => ({
-    at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
+  const ends = Array.from({ length: Math.max(2, Math.round(trafficMs / 60_000)) }, (_, number) => ({
+    // Late enough for journals that have something.
+    at: chance.from(trafficMs * (number === 1 ? 0.3 : 0.1), trafficMs * 0.5),
     jumpMs: 0,
+    // All of the journals at first, then any part of them.
+    kept: number === 1 ? 0 : number % 2 === 0 ? undefined : chance.from(0, 99) / 100,
   }));
-  const jumps: typeof kills = [];
+  const jumps: typeof ends = [];
   for (let at = chance.from(2_000, 15_000); at < trafficMs; at += chance.from(4_000, 25_000)) {
-    jumps.push({ at, jumpMs: chance.from(1_000, 45_000) });
+    jumps.push({ at, jumpMs: chance.from(1_000, 45_000), kept: undefined });
   }
   const startedAt = performance.now();
   const passedMs = (): number => performance.now() - startedAt;
   const over = new AbortController();
   const measuring = measureUntil(stage, over.signal);
   let jumped = 0;
-  for (const { at, jumpMs } of [...kills, ...jumps].toSorted((one, other) => one.at - other.at)) {
+  for (const { at, jumpMs, kept } of [...ends, ...jumps].toSorted((one, other) => one.at - other.at)) {
     await setTimeout(Math.max(0, at - passedMs()));
     const when = `${Math.round(passedMs() / 1_000)} s`;
     if (jumpMs > 0) {
@@ -175,8 +179,10 @@ async function storm(
       await stage.jump(jumpMs);
       jumped += 1;
     } else {
-      say(`${when}: the stage is killed and started again`);
-      await stage.kill();
+      const part = kept === undefined ? '' : `, ${Math.round(kept * 100)} % of its journals is left,`;
+      say(`${when}: the stage is killed${part} and started again`);
+      if (kept === undefined) await stage.kill();
+      else await stage.losePower(kept);
       await stage.start();
       stage.tell('storm');
     }

@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { pending } from '../../local/pending.ts';
+import { loseTails } from '../support/powerCut/journals.ts';
 import { toParent, type Measure, type StageInit, type ToParent, type ToStage } from './stageMessages.ts';
 
 export interface StageHandleOptions {
@@ -27,6 +28,8 @@ export class StageHandle {
   generation = 0;
   /** How often it was killed while it ran. */
   kills = 0;
+  /** How often it lost its power while it ran, and something of its journals with it. */
+  powerLosses = 0;
   #up = pending();
   /** Faults of earlier starts and of this one, by what they are. */
   readonly #faults = new Map<number, Readonly<Record<string, number>>>();
@@ -151,6 +154,16 @@ export class StageHandle {
     const exited = once(child, 'exit');
     if (child.kill('SIGKILL')) this.kills += 1;
     await exited;
+  }
+
+  /**
+   * SIGKILL, and the journals lose their ends as on a disk that had not written what it said.
+   *
+   * @param kept the part of them that is left, from 0 to 1
+   */
+  async losePower(kept: number): Promise<void> {
+    await this.kill();
+    if (loseTails(this.#options.dataDirectory, () => kept) > 0) this.powerLosses += 1;
   }
 
   async close(): Promise<void> {

@@ -11,6 +11,8 @@ export interface StruckFaults {
   readonly ofEndpoint: number;
   /** Starts of the stage after it was killed. */
   readonly restarts: number;
+  /** Starts of the stage after its journals had lost something with its power. */
+  readonly powerLosses: number;
   readonly jumps: number;
 }
 
@@ -26,6 +28,7 @@ export function struckKinds(struck: StruckFaults): ReadonlyMap<string, number> {
     ...misbehaviours.map((kind) => [`destination: ${kind}`, struck.ofDestinations.get(kind) ?? 0] as const),
     ['endpoint: reset', struck.ofEndpoint],
     ['stage: killed', struck.restarts],
+    ['stage: power lost', struck.powerLosses],
     ['clock: jump', struck.jumps],
   ]);
 }

@@ -3,6 +3,7 @@ import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { randomUUID } from 'node:crypto';
 import { applyUrlResult, toUrlEvent } from '../../local/functionUrl/urlEvent.ts';
 import { listen, readBody } from '../../local/http.ts';
+import { onLoopback, originsBehind } from '../../local/network/network.ts';
 
 type Handler = (event: LambdaFunctionURLEvent) => Promise<unknown>;
 const isHandler = (value: unknown): value is Handler => typeof value === 'function';
@@ -12,10 +13,16 @@ const loaded: unknown = await import(module);
 const handler = typeof loaded === 'object' && loaded !== null && 'handler' in loaded && loaded.handler;
 if (!isHandler(handler)) throw new Error(`${module} exports no handler.`);
 
+const originOf = originsBehind(onLoopback);
 await listen((request, response) => {
   void (async () => {
     const body = (await readBody(request)) ?? Buffer.alloc(0);
-    const event = toUrlEvent({ request, body, requestId: randomUUID(), receivedAt: Date.now() });
+    const event = toUrlEvent({
+      ...{ request, body },
+      origin: originOf(request),
+      requestId: randomUUID(),
+      receivedAt: Date.now(),
+    });
     applyUrlResult(response, await handler(event));
   })();
 }, Number(port));

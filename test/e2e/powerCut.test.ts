@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
+import { loseTails } from '../support/powerCut/journals.ts';
 import { cutPower, startWatched } from '../support/powerCut/powerCut.ts';
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import { randomOf } from '../support/simulatedClock.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
 const idOf = (delivery: Delivery): string => delivery.headers['svc-message-id'] ?? '';
+
+const isFire = ({ headers }: Delivery): boolean => headers['svc-schedule-id'] !== undefined;
 
 describe.runIf(service.target === 'local')('a stage whose machine loses its power', () => {
   let receiver: Receiver;
@@ -74,6 +78,80 @@ describe.runIf(service.target === 'local')('a stage whose machine loses its powe
     }
   });
 
+  it('delivers what it accepted, in order, and fires schedules, wherever the journals end', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'svc-power-'));
+    let stage: Stage = await startStage({ dataDir, testControl: true });
+    const arrived = receiver.inbox();
+    const failing = new Set<string>();
+    const flaky = receiver.inbox((delivery, response) => {
+      const isFirst = !failing.has(idOf(delivery));
+      failing.add(idOf(delivery));
+      response.writeHead(isFirst ? 503 : 200).end();
+    });
+    const ordered = receiver.inbox();
+    const [accepted, retried, inOrder]: [string[], string[], string[]] = [[], [], []];
+    const random = randomOf(7);
+    // To nothing, to one torn record, and to any byte.
+    const cuts = [() => 0, () => 0.99, random, random];
+    let lost = 0;
+    try {
+      const authorization = `Bearer ${stage.token}`;
+      const headers = { authorization, 'Svc-Cron': '*/10 * * * *', 'Svc-Schedule-Id': 'fires' };
+      const made = await call(`/v2/schedules/${arrived.url}`, { method: 'POST', headers }, stage.url);
+      expect(made.status).toBe(200);
+      const queue = { queueName: 'ordered', parallelism: 1 };
+      await call(
+        '/v2/queues',
+        { method: 'POST', headers: { authorization }, body: JSON.stringify(queue) },
+        stage.url,
+      );
+      for (const [round, cut] of cuts.entries()) {
+        const { url, token } = stage;
+        const send = async (to: string, more: Record<string, string>, list: string[]): Promise<void> => {
+          list.push(messageIdOf(await publish(to, { url, token, headers: more })));
+        };
+        await call('/v2/queues/ordered/pause', { method: 'POST', headers: { authorization } }, url);
+        for (let at = 0; at < 5; at += 1) {
+          const path = `/v2/enqueue/ordered/${ordered.url}`;
+          inOrder.push(messageIdOf(await call(path, { method: 'POST', headers: { authorization } }, url)));
+        }
+        await Promise.all(
+          Array.from({ length: 12 }, async (_, at) => {
+            await send(arrived.url, { 'Svc-Delay': ['0s', '10m', '2h'][at % 3] ?? '' }, accepted);
+            await send(flaky.url, { 'Svc-Retry-Delay': '300000' }, retried);
+            await send(
+              arrived.url,
+              { 'Svc-Flow-Control-Key': 'key', 'Svc-Flow-Control-Value': 'rate=5' },
+              accepted,
+            );
+          }),
+        );
+        await call('/v2/queues/ordered/resume', { method: 'POST', headers: { authorization } }, url);
+        await stage.kill();
+        lost += loseTails(dataDir, cut);
+        stage = await startStage({ dataDir, testControl: true });
+        expect(stage.output()).toContain('The machine lost its power: making what is missing again');
+        // The next round begins while some of this one still waits.
+        await stage.advance(round === cuts.length - 1 ? 4 * 3_600_000 : 15 * 60_000);
+      }
+      const has = (list: readonly Delivery[], ids: readonly string[]): boolean => {
+        const seen = new Set(list.map(idOf));
+        return ids.every((id) => seen.has(id));
+      };
+      await arrived.until((deliveries) => has(deliveries, accepted));
+      await arrived.until((deliveries) => deliveries.filter(isFire).length >= 4 * 6);
+      await ordered.until((deliveries) => has(deliveries, inOrder));
+      await flaky.until((deliveries) =>
+        retried.every((id) => deliveries.filter((delivery) => idOf(delivery) === id).length > 1),
+      );
+      const first = [...new Set(ordered.deliveries.map(idOf))];
+      expect(first.filter((id) => inOrder.includes(id))).toEqual(inOrder);
+      expect(lost).toBeGreaterThan(0);
+    } finally {
+      await stage.remove();
+    }
+  });
+
   it('makes the journals again from the database where they are lost', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-power-'));
     const holding = receiver.inbox((_delivery, response) => response.writeHead(503).end());
@@ -94,6 +172,12 @@ describe.runIf(service.target === 'local')('a stage whose machine loses its powe
         url,
       );
       expect(schedule.status).toBe(200);
+      const queueMade = { queueName: 'held', parallelism: 1 };
+      await call(
+        '/v2/queues',
+        { method: 'POST', headers: { authorization }, body: JSON.stringify(queueMade) },
+        url,
+      );
       await call('/v2/queues/held/pause', { method: 'POST', headers: { authorization } }, url);
       const queued = await call(
         `/v2/enqueue/held/${arrived.url}`,

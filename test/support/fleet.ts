@@ -202,7 +202,10 @@ export async function startFleet(standIns: StandIns) {
   const report = (error: unknown): void => {
     if (!(error instanceof Away)) throw error;
   };
-  const control = await startTestControl({ clock, queues: sqs.queues, scheduler, fedQueues: fed, report });
+  const control = await startTestControl({
+    ...{ clock, queues: sqs.queues, scheduler, fedQueues: fed, report },
+    expireNow: () => Promise.resolve(0),
+  });
   const sources = fed.map((name) =>
     startEventSource({
       queues: sqs.queues,

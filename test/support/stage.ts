@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,6 +45,8 @@ export interface Stage {
    * due meanwhile have been handed out. The stage needs `testControl`, and has real time again after a restart.
    */
   readonly advance: (ms: number) => Promise<void>;
+  /** Deletes what is past its time by the stage's clock; returns the number of rows. It needs `testControl`. */
+  readonly expire: () => Promise<number>;
   /** Sends SIGTERM; resolves to the exit code. */
   readonly stop: () => Promise<number>;
   /** Sends SIGKILL; resolves when the process has gone. */
@@ -107,16 +110,26 @@ export async function runStage(
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-stage-')));
   const flags = ['--port', String(options.port ?? 0), '--data-dir', dataDir, ...(options.args ?? [])];
-  const isReady = (output: string): boolean => /^SVC_MANAGEMENT_PASSWORD=.*\n/m.test(output);
+  // A stage for clients of other machines prints no secrets.
+  const isReady = (output: string): boolean =>
+    /^SVC_MANAGEMENT_PASSWORD=.*\n|"The service is ready at .*\n/m.test(output);
   const env = { ...options.env, ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }) };
   const { child, exited, output } = await runStage(flags, isReady, env, options.command);
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
-  const lines = [...output().matchAll(/^(SVC_\w+)=(.*)$/gm)];
+  const text = output().includes('SVC_URL=') ? output() : readFileSync(join(dataDir, 'env'), 'utf8');
+  const lines = [...text.matchAll(/^(SVC_\w+)=(.*)$/gm)];
   const variables = printed.parse(Object.fromEntries(lines.map(([, name, value]) => [name, value])));
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
+  };
+  const control = async (what: string, input: object): Promise<unknown> => {
+    const { SVC_TEST_CONTROL_URL: base } = variables;
+    if (base === undefined) throw new Error('The stage was started without testControl.');
+    const response = await fetch(`${base}/test/${what}`, { method: 'POST', body: JSON.stringify(input) });
+    if (response.status !== 200) throw new Error(await response.text());
+    return response.json();
   };
   return {
     url: variables.SVC_URL,
@@ -134,12 +147,9 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     pid,
     output,
     advance: async (ms) => {
-      const control = variables.SVC_TEST_CONTROL_URL;
-      if (control === undefined) throw new Error('The stage was started without testControl.');
-      const body = JSON.stringify({ advanceMs: ms });
-      const response = await fetch(`${control}/test/clock`, { method: 'POST', body });
-      if (response.status !== 200) throw new Error(await response.text());
+      await control('clock', { advanceMs: ms });
     },
+    expire: async () => z.object({ deleted: z.number() }).parse(await control('expire', {})).deleted,
     stop: async () => {
       child.kill('SIGTERM');
       return exited;

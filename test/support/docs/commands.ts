@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ending } from '../../../bin/commandLine.ts';
 import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
+import { parseBackupOptions } from '../../../local/backup/options.ts';
 import { parseOptions as parseStart } from '../../../local/stage/options.ts';
 import { parseOptions as parseMigrate } from '../../../migrate/options.ts';
 import { parseAccounts } from '../../../operate/accounts.ts';
@@ -60,6 +61,8 @@ const names = (checks: readonly { readonly name: string }[]) => checks.map(({ na
 const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   start: (args) => parseStart(args, {}),
   dev: (args) => parseStart(args, {}),
+  backup: (args) => parseBackupOptions('backup', args, {}),
+  restore: (args) => parseBackupOptions('restore', args, {}),
   drain: parseDrain,
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,

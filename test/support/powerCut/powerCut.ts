@@ -5,10 +5,10 @@ import { build } from 'esbuild';
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
 import { bundling, root } from '../bundledStage.ts';
+import { journalNames } from './journals.ts';
 import { startStage, type Stage, type StageOptions } from '../stage.ts';
 
 const noted = z.tuple([z.string(), z.number()]);
-const journals = ['sqs.journal', 'scheduler.journal'];
 
 /** A stage whose flushes are noted, in the folder of its data. */
 export async function startWatched(options: StageOptions & { readonly dataDir: string }): Promise<Stage> {
@@ -41,7 +41,7 @@ export function cutPower(dataDir: string, kept: number): { readonly lost: number
     flushed.set(path, bytes);
   }
   let lost = 0;
-  for (const path of journals.map((name) => join(dataDir, name))) {
+  for (const path of journalNames.map((name) => join(dataDir, name))) {
     const { size } = statSync(path);
     const safe = Math.min(size, flushed.get(path) ?? 0);
     const length = safe + Math.floor((size - safe) * kept);

@@ -68,6 +68,7 @@ it('finds a kind of fault that never struck', () => {
     ofDestinations: new Map(misbehaviours.map((kind) => [kind, 1])),
     ofEndpoint: 1,
     restarts: 1,
+    powerLosses: 1,
     jumps: 1,
   };
   expect(neverStruck(all)).toEqual([]);
@@ -75,7 +76,14 @@ it('finds a kind of fault that never struck', () => {
     'No fault of the kind "call: half" has struck.',
   ]);
   expect(
-    neverStruck({ ofStage: {}, ofDestinations: new Map(), ofEndpoint: 0, restarts: 0, jumps: 0 }),
+    neverStruck({
+      ofStage: {},
+      ofDestinations: new Map(),
+      ofEndpoint: 0,
+      restarts: 0,
+      powerLosses: 0,
+      jumps: 0,
+    }),
   ).toHaveLength(struckKinds(all).size);
 });
 

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { Ending } from '../../../../bin/commandLine.ts';
+import { onLoopback } from '../../../../local/network/network.ts';
 import { parseOptions } from '../../../../local/stage/options.ts';
 
 const defaults = {
   port: 8080,
   publishPort: undefined,
+  network: onLoopback,
   dataDirectory: '.svc',
   region: 'eu-central-1',
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
@@ -30,6 +32,7 @@ test('variables change the defaults, and flags win over variables', () => {
   const fromVariables = {
     port: 0,
     publishPort: 0,
+    network: onLoopback,
     dataDirectory: '/data',
     region: 'us-east-1',
     allowedDestinations: [],
@@ -52,6 +55,7 @@ test('variables change the defaults, and flags win over variables', () => {
   expect(parseOptions(flags, variables)).toEqual({
     port: 81,
     publishPort: 82,
+    network: onLoopback,
     dataDirectory: 'd',
     region: 'eu-west-3',
     allowedDestinations: ['a', '10.0.0.0/8'],
@@ -83,6 +87,32 @@ test('in the development mode the port is the one that the published clients loo
   expect(port([], { QSTASH_DEV_PORT: '9000' })).toEqual([8080, false]);
 });
 
+test('for clients of other machines private destinations are closed unless they are opened', () => {
+  const server = ['--host', '0.0.0.0'];
+  expect(parseOptions(server, {})).toMatchObject({ allowedDestinations: [], network: { host: '0.0.0.0' } });
+  expect(parseOptions(['--public-url', 'https://queue.acme.example/'], {})).toMatchObject({
+    allowedDestinations: [],
+    network: { host: '127.0.0.1', publicUrl: 'https://queue.acme.example' },
+  });
+  expect(parseOptions(['--host', 'localhost'], {}).allowedDestinations).toEqual(defaults.allowedDestinations);
+  expect(parseOptions([...server, '--allowed-destinations', '10.0.0.0/8'], {}).allowedDestinations).toEqual([
+    '10.0.0.0/8',
+  ]);
+  const variables = {
+    SVC_HOST: '::',
+    SVC_PUBLIC_URL: 'https://queue.acme.example:8443',
+    SVC_TRUSTED_PROXY: '10.0.0.7, fd00::/8',
+    SVC_TLS_CERT: 'cert.pem',
+    SVC_TLS_KEY: 'key.pem',
+  };
+  expect(parseOptions([], variables).network).toEqual({
+    host: '::',
+    publicUrl: 'https://queue.acme.example:8443',
+    trustedProxies: ['10.0.0.7', 'fd00::/8'],
+    tls: { certFile: 'cert.pem', keyFile: 'key.pem' },
+  });
+});
+
 test('help wins', () => {
   const help = (): unknown => parseOptions(['--help'], { SVC_PORT: 'x' });
   expect(help).toThrow(/--port <number>/);
@@ -108,6 +138,30 @@ test.each([
   [['--price-per-message', '1e3'], "'--price-per-message <dollars>' argument '1e3' is invalid."],
   [['--prot', '1'], "Unknown option '--prot'; --help lists the flags."],
   [['up'], 'Too many arguments. Expected 0 arguments but got 1; --help lists the flags.'],
+  [
+    ['--host', 'queue.acme.example'],
+    "argument 'queue.acme.example' is invalid. Allowed is an address of this",
+  ],
+  [
+    ['--public-url', 'queue.acme.example'],
+    'Allowed is an http or https URL without a path, such as https://',
+  ],
+  [['--public-url', 'https://acme.example/queue'], 'Allowed is an http or https URL without a path,'],
+  [
+    ['--trusted-proxy', '10.0.0.0/33'],
+    "argument '10.0.0.0/33' is invalid. Allowed are addresses and networks",
+  ],
+  [['--trusted-proxy', 'proxy'], "argument 'proxy' is invalid. Allowed are addresses and networks"],
+  [['--tls-cert', 'cert.pem'], '--tls-cert and --tls-key are given together: a certificate, and its key.'],
+  [['--dev', '--host', '0.0.0.0'], '--dev excludes --host, --public-url and --tls-cert: everybody knows its'],
+  [
+    ['--dev', '--public-url', 'https://a.example'],
+    '--dev excludes --host, --public-url and --tls-cert: every',
+  ],
+  [
+    ['--in-memory', '--host', '::'],
+    '--in-memory excludes --host and --public-url: a server keeps its tokens',
+  ],
   [['--allowed-destinations', 'a,,b'], "'--allowed-destinations <list>' argument 'a,,b' is invalid."],
 ])('%j is refused with one sentence', (flags, message) => {
   expect(() => parseOptions(flags, {})).toThrow(Ending);

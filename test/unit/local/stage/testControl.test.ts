@@ -148,6 +148,7 @@ describe('the clock', () => {
       queues: sqs.queues,
       scheduler,
       fedQueues: [],
+      expireNow: () => Promise.resolve(0),
       report,
     });
     endings.push(control.close);

@@ -1,0 +1,12 @@
+/** `svc-queue backup`: all that a stage keeps in one file, while it runs. */
+import { backUp } from '../../local/backup/backUp.ts';
+import { parseBackupOptions } from '../../local/backup/options.ts';
+import { runOnStage } from '../runOnStage.ts';
+
+export function run(args: readonly string[]): Promise<void> {
+  const { file, dataDirectory } = parseBackupOptions('backup', args, process.env);
+  return runOnStage(async () => {
+    const { files, madeAt } = await backUp(dataDirectory, file);
+    console.log(`${file} has the ${files} files of ${dataDirectory}, as they were at ${madeAt}.`);
+  });
+}

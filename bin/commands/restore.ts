@@ -1,0 +1,15 @@
+/** `svc-queue restore`: puts a backup into a data directory. */
+import { restore } from '../../local/backup/backUp.ts';
+import { parseBackupOptions } from '../../local/backup/options.ts';
+import { runOnStage } from '../runOnStage.ts';
+
+export function run(args: readonly string[]): Promise<void> {
+  const { file, dataDirectory } = parseBackupOptions('restore', args, process.env);
+  return runOnStage(async () => {
+    const { files, madeAt, version } = await restore(file, dataDirectory);
+    console.log(
+      `${dataDirectory} has the ${files} files of the backup of ${madeAt}, made by version ${version}. ` +
+        `Start it: svc-queue start --data-dir ${dataDirectory}`,
+    );
+  });
+}

@@ -1,0 +1,112 @@
+/**
+ * The way by which commands reach the stage that uses a data directory: a server on this machine. The file `control` in the
+ * directory has its address and a password, for the directory's owner only.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import * as z from 'zod/mini';
+import { answerJson, close, listen } from '../http.ts';
+import { jsonOrUndefined } from '../json.ts';
+import type { DataDirectory } from '../stage/dataDirectory.ts';
+import { StageError } from '../stage/stageError.ts';
+import { writeArchive } from './archive.ts';
+import { takeSnapshot, type Still } from './snapshot.ts';
+
+const controlName = 'control';
+const control = z.object({ url: z.url(), password: z.string() });
+
+export interface ControlOptions {
+  readonly data: DataDirectory;
+  /** Undefined where the database is not in the data directory. */
+  readonly still: Still | undefined;
+  readonly announce: (sentence: string) => void;
+  readonly report: (error: unknown) => void;
+}
+
+/** @returns a function that ends it */
+export async function startControl(options: ControlOptions): Promise<() => Promise<void>> {
+  const { data, report } = options;
+  const password = randomBytes(32).toString('base64url');
+  let isBusy = false;
+
+  async function backUp(response: ServerResponse): Promise<void> {
+    const { still, announce } = options;
+    if (still === undefined) {
+      refuse(response, 'The database of this stage is not in its data directory: back it up where it is.');
+      return;
+    }
+    if (isBusy) {
+      refuse(response, 'Another backup is being made: wait for its end.');
+      return;
+    }
+    isBusy = true;
+    try {
+      const snapshot = await takeSnapshot(data.folder, still);
+      try {
+        response.writeHead(200, { 'content-type': 'application/gzip' });
+        await writeArchive(snapshot, response);
+        announce(
+          `A backup was made: ${snapshot.files.length} files. Requests waited for ${Math.ceil(snapshot.heldMs)} ms.`,
+        );
+      } finally {
+        await snapshot.remove();
+      }
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  function isAllowed({ headers: { authorization = '' } }: IncomingMessage): boolean {
+    const [given, right] = [Buffer.from(authorization), Buffer.from(`Bearer ${password}`)];
+    return given.length === right.length && timingSafeEqual(given, right);
+  }
+
+  const { server, url } = await listen((request, response) => {
+    if (!isAllowed(request)) {
+      answerJson(response, 401, 'application/json', { error: 'The password is wrong.' });
+      return;
+    }
+    backUp(response).catch((error: unknown) => {
+      if (error instanceof StageError && !response.headersSent) {
+        refuse(response, error.message);
+        return;
+      }
+      response.destroy();
+      report(error);
+    });
+  });
+  data.write(controlName, JSON.stringify({ url, password }));
+  return async () => {
+    await close(server);
+    data.remove(controlName);
+  };
+}
+
+function refuse(response: ServerResponse, error: string): void {
+  answerJson(response, 409, 'application/json', { error });
+}
+
+const refusal = z.object({ error: z.string() });
+
+/**
+ * Asks the stage that uses a data directory for a backup.
+ *
+ * @returns undefined when no stage uses it
+ * @throws StageError when the stage refuses
+ */
+export async function askForBackup(folder: string): Promise<Readable | undefined> {
+  const path = join(folder, controlName);
+  if (!existsSync(path)) return undefined;
+  const { data } = control.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
+  if (data === undefined) return undefined;
+  const headers = { authorization: `Bearer ${data.password}` };
+  const answer = await fetch(data.url, { method: 'POST', headers }).catch(() => undefined);
+  // The file of a stage that was killed is left, and its port may be another program's by now.
+  if (answer === undefined || answer.status === 401 || answer.body === null) return undefined;
+  if (answer.status === 200) return Readable.fromWeb(answer.body);
+  const { data: told } = refusal.safeParse(jsonOrUndefined(await answer.text()));
+  throw new StageError(told?.error ?? `The stage answered ${answer.status}.`);
+}

@@ -1,0 +1,17 @@
+/** The files of a backup, by their names in the data directory. */
+
+/** What every data directory of a stage has. */
+export const needed = ['master-secret', 'management-password', 'dynamodb.db'] as const;
+
+/** What else a data directory may have: the database's last writes, and the journals. */
+export const optional = ['dynamodb.db-wal', 'sqs.journal', 'scheduler.journal'] as const;
+
+export const bodiesFolder = 'bodies';
+/** A folder that a restore fills before it moves all into place. */
+export const restoring = 'restoring';
+
+const bodyName = /^bodies\/[\w%.~!'()*-]+\.object$/;
+
+/** Whether a name may be that of a file in a backup: nothing is written elsewhere. */
+export const isFileOfBackup = (name: string): boolean =>
+  [...needed, ...optional].some((known) => known === name) || bodyName.test(name);

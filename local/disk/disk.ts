@@ -1,0 +1,127 @@
+/** The disk of the data directory: says in a sentence what is wrong with it, and when it is well again. */
+import { open, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+
+type Kind = 'full' | 'readOnly' | 'failing' | 'damaged';
+
+/** What the operating system and SQLite say. */
+const signs: Readonly<Record<Kind, RegExp>> = {
+  full: /\bENOSPC\b|\bEDQUOT\b|database or disk is full|no space left on device/i,
+  readOnly: /\bEROFS\b|readonly database|read-only file system/i,
+  damaged: /image is malformed|DatabaseCorrupt|not a database|NotADatabase|not a valid SQLite database/i,
+  failing: /\bEIO\b|disk I\/O error|unable to open database file/i,
+};
+
+const sentences: Readonly<Record<Kind, (folder: string) => string>> = {
+  full: (folder) =>
+    `The disk of ${folder} is full. What was accepted is kept; the service goes on when there is room.`,
+  readOnly: (folder) =>
+    `${folder} cannot be written. What was accepted is kept; the service goes on when it can be.`,
+  failing: (folder) =>
+    `The disk of ${folder} fails: make a backup, look at the system's log, and replace the disk.`,
+  damaged: (folder) =>
+    `The database in ${folder} is damaged. Stop the service, move the folder away, and put the last backup in its place: svc-queue restore.`,
+};
+
+const textOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? String(error.code) : '';
+  return `${code} ${error.message}`;
+};
+
+/** @returns undefined for an error that is not the disk's */
+export function diskSentence(error: unknown, folder: string): string | undefined {
+  const kind = kindOf(textOf(error));
+  return kind && sentences[kind](folder);
+}
+
+function kindOf(text: string): Kind | undefined {
+  if (signs.full.test(text)) return 'full';
+  if (signs.readOnly.test(text)) return 'readOnly';
+  if (signs.damaged.test(text)) return 'damaged';
+  return signs.failing.test(text) ? 'failing' : undefined;
+}
+
+/** Less room, in bytes, than a minute of traffic may need. */
+const leastRoom = 8 * 2 ** 20;
+/** Bytes of a trial. A file of fewer may fit where a commit of the database does not. */
+const trial = Buffer.alloc(65_536);
+const sayAgainAfterMs = 60_000;
+const lookEveryMs = 2_000;
+
+export interface DiskOptions {
+  readonly folder: string;
+  readonly announce: (sentence: string) => void;
+  readonly report: (error: unknown) => void;
+}
+
+export class Disk {
+  readonly #options: DiskOptions;
+  #said: { readonly kind: Kind; readonly at: number } | undefined;
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(options: DiskOptions) {
+    this.#options = options;
+  }
+
+  /** Reports an error: one of the disk as a sentence, and that once a minute however many calls fail. */
+  readonly report = (error: unknown): void => {
+    if (!this.failed(textOf(error))) this.#options.report(error);
+  };
+
+  /** @returns whether the text is about the disk */
+  failed(text: string): boolean {
+    const kind = kindOf(text);
+    if (kind === undefined) return false;
+    const at = performance.now();
+    const isSaid = this.#said?.kind === kind && at - this.#said.at < sayAgainAfterMs;
+    if (!isSaid) {
+      this.#said = { kind, at };
+      this.#options.report(new Error(sentences[kind](this.#options.folder)));
+    }
+    // A damaged database does not become whole again.
+    if (kind !== 'damaged') this.#looking ??= setInterval(() => void this.#lookAgain(), lookEveryMs).unref();
+    return true;
+  }
+
+  /** Finds out why nothing can be accepted now; undefined when all is well. */
+  async trouble(): Promise<string | undefined> {
+    const { folder } = this.#options;
+    if (this.#said?.kind === 'damaged') return sentences.damaged(folder);
+    try {
+      const { bavail, bsize } = await statfs(folder);
+      if (bavail * bsize < leastRoom) return sentences.full(folder);
+      await this.#tryToWrite();
+      return undefined;
+    } catch (error) {
+      return diskSentence(error, folder) ?? `${folder} cannot be used: ${textOf(error)}`;
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#looking);
+  }
+
+  async #tryToWrite(): Promise<void> {
+    const path = join(this.#options.folder, 'trial');
+    try {
+      const file = await open(path, 'w', 0o600);
+      try {
+        await file.writeFile(trial);
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  async #lookAgain(): Promise<void> {
+    if ((await this.trouble()) !== undefined) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+    this.#said = undefined;
+    this.#options.announce(`${this.#options.folder} can be written again.`);
+  }
+}

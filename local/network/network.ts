@@ -1,0 +1,128 @@
+/** How clients reach the stage: the address that it listens on, its certificate, and the proxies before it. */
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import { hostname, networkInterfaces } from 'node:os';
+
+export interface Network {
+  /** The address that it listens on. */
+  readonly host: string;
+  /** The address by which clients reach it, where that is another one. */
+  readonly publicUrl?: string | undefined;
+  /** The addresses and networks of proxies whose `X-Forwarded-*` headers are believed. */
+  readonly trustedProxies: readonly string[];
+  readonly tls?: TlsFiles | undefined;
+}
+
+/** The paths of a certificate, with those that it is signed by, and of its key, both PEM. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export const loopback = '127.0.0.1';
+
+/** For clients of this machine only. */
+export const onLoopback: Network = { host: loopback, trustedProxies: [] };
+
+const isLoopback = (host: string): boolean => /^127(\.\d+){3}$/.test(host) || host === '::1';
+
+/** Whether clients of other machines can reach a stage. It then protects them, and what is beside it in its network. */
+export const isOpen = ({ host, publicUrl }: Network): boolean => !isLoopback(host) || publicUrl !== undefined;
+
+/** The address by which the stage calls itself. An address that stands for all of a machine cannot be called everywhere. */
+const ownAddress = (host: string): string => (host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host);
+
+/** The URL of a port on this machine. */
+export function urlOf({ host, tls }: Network, port: number): string {
+  const address = ownAddress(host);
+  return `${tls === undefined ? 'http' : 'https'}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
+}
+
+/**
+ * The hosts of the stage's own servers, which are no destinations.
+ *
+ * @param ports those that clients use
+ * @param inside URLs of servers that only the stage itself uses
+ */
+export function ownHosts(network: Network, ports: readonly number[], inside: readonly string[]): string[] {
+  const { host, publicUrl } = network;
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.map(({ address }) => address),
+  );
+  // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
+  const names = isLoopback(host) ? ['localhost'] : ['localhost', hostname(), host, ...addresses];
+  const inUrl = (name: string): string => (isIP(name) === 6 ? `[${name}]` : name);
+  return [
+    ...ports.flatMap((port) => names.map((name) => `${inUrl(name)}:${port}`)),
+    ...(publicUrl === undefined ? [] : [new URL(publicUrl).host]),
+    ...inside.map((url) => new URL(url).host),
+  ];
+}
+
+/** @throws Error for a text that is no address and no network */
+export function parseNetworks(items: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const item of items) {
+    const [address = '', bits] = item.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+/** A request as its client sent it, before any proxy. */
+export interface Origin {
+  /** The client's address. */
+  readonly ip: string;
+  readonly proto: 'http' | 'https';
+  /** The host that the request was sent to, with its port unless that is the usual one. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export type OriginOf = (request: IncomingMessage) => Origin;
+
+/** Makes a reader of origins. A header that a proxy sets counts only where a trusted proxy has sent the request. */
+export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf {
+  const trusted = parseNetworks(trustedProxies);
+  const isTrusted = (ip: string): boolean =>
+    isIP(ip) > 0 && trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+  const known = publicUrl === undefined ? undefined : new URL(publicUrl);
+
+  return (request) => {
+    const { headers, socket } = request;
+    const peer = plain(socket.remoteAddress ?? '');
+    const forwarded = (name: string): string | undefined =>
+      isTrusted(peer) ? [headers[name] ?? []].flat().at(-1)?.split(',').at(-1)?.trim() : undefined;
+    const said = forwarded('x-forwarded-proto');
+    const proto = known?.protocol.slice(0, -1) ?? said ?? ('encrypted' in socket ? 'https' : 'http');
+    return {
+      ip: isTrusted(peer) ? clientBehind(headers['x-forwarded-for'], peer, isTrusted) : peer,
+      proto: proto === 'https' ? 'https' : 'http',
+      host: known?.host ?? forwarded('x-forwarded-host') ?? headers.host ?? '',
+      port: known === undefined ? (socket.localPort ?? 0) : portOf(known),
+    };
+  };
+}
+
+/** Finds the client: the last address of `X-Forwarded-For` that is no trusted proxy's. Those before it are the client's own words. */
+function clientBehind(
+  header: string | readonly string[] | undefined,
+  peer: string,
+  isTrusted: (ip: string) => boolean,
+): string {
+  const named = [header ?? []].flat().flatMap((text) => text.split(',').map((item) => plain(item.trim())));
+  let client = peer;
+  for (const ip of named.toReversed()) {
+    if (isIP(ip) === 0) break;
+    client = ip;
+    if (!isTrusted(ip)) break;
+  }
+  return client;
+}
+
+const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '');
+
+const portOf = ({ port, protocol }: URL): number =>
+  port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);

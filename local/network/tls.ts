@@ -1,0 +1,60 @@
+/** The certificate of a stage that speaks TLS itself. It is read again when its files have changed: certificates are renewed. */
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import type { Server } from '../http.ts';
+import type { Network, TlsFiles } from './network.ts';
+import { StageError } from '../stage/stageError.ts';
+
+export interface Certificate {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** @throws StageError when the files cannot be read, or do not belong together */
+export function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
+  const read = (flag: string, path: string): Buffer => {
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      throw new StageError(`${flag} ${path} cannot be read: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  const certificate = { cert: read('--tls-cert', certFile), key: read('--tls-key', keyFile) };
+  try {
+    createSecureContext(certificate);
+  } catch (error) {
+    throw new StageError(
+      `--tls-cert ${certFile} and --tls-key ${keyFile} are not a certificate and its key, both PEM: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+  return certificate;
+}
+
+/** The time, ms, until a renewed certificate is used. */
+const lookEveryMs = 60_000;
+
+/**
+ * Uses a renewed certificate for new connections. While the files cannot be read or do not belong together, the one before is used,
+ * and `report` is told.
+ */
+export function renewCertificate(server: Server, { tls }: Network, report: (error: unknown) => void): void {
+  if (tls === undefined || !('setSecureContext' in server)) return;
+  let before = readCertificate(tls);
+  const look = (): void => {
+    try {
+      const now = readCertificate(tls);
+      if (now.cert.equals(before.cert) && now.key.equals(before.key)) return;
+      before = now;
+      server.setSecureContext(now);
+    } catch (error) {
+      report(error);
+    }
+  };
+  const timer = setInterval(look, lookEveryMs).unref();
+  server.once('close', () => {
+    clearInterval(timer);
+  });
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { call, messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { runStage, startStage, type Stage } from '../support/stage.ts';
+
+/** A stage whose disk is full, cannot be written, or is damaged. A small disk of its own needs the right to mount one. */
+
+function mounted(options: string): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
+    return folder;
+  } catch {
+    // Not root, or in a container that may not mount.
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+}
+
+function unmount(folder: string): void {
+  execFileSync('umount', ['--lazy', folder]);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const probe = service.target === 'local' ? mounted('size=1m') : undefined;
+if (probe !== undefined) unmount(probe);
+else if (service.target === 'local')
+  process.stderr.write('No disk can be mounted here: full and read-only disks are not tried.\n');
+
+const readiness = (url: string) => call('/v2/ready', {}, url);
+
+describe.runIf(probe !== undefined)('a disk', () => {
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  afterAll(() => receiver.close());
+
+  let disk = '';
+  let stage: Stage | undefined;
+  afterEach(async () => {
+    await stage?.kill();
+    stage = undefined;
+    if (disk !== '') unmount(disk);
+    disk = '';
+  });
+
+  it('that is full: publishes are a 503, a sentence says why, nothing is lost, and it goes on when there is room', async () => {
+    disk = mounted('size=24m') ?? '';
+    stage = await startStage({ dataDir: join(disk, 'data') });
+    const { url, token, output } = stage;
+    const inbox = receiver.inbox();
+    const accepted: string[] = [];
+    const send = async (): Promise<number> => {
+      const answer = await publish(inbox.url, {
+        url,
+        token,
+        body: 'x'.repeat(3_000),
+        headers: { 'Svc-Delay': '3s' },
+      });
+      if (answer.status === 200) accepted.push(messageIdOf(answer));
+      return answer.status;
+    };
+    for (let at = 0; at < 20; at += 1) expect(await send()).toBe(200);
+    const ballast = join(disk, 'ballast');
+    const fill = (): void => {
+      try {
+        writeFileSync(ballast, Buffer.alloc(2 ** 25));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOSPC' });
+      }
+    };
+    fill();
+    await eventually(send, (status) => status === 503);
+    await eventually(
+      () => Promise.resolve(output()),
+      (text) => text.includes(`The disk of ${stage?.dataDir ?? ''} is full. What was accepted is kept;`),
+    );
+    const refused = await readiness(url);
+    expect(refused.status).toBe(503);
+    expect(refused.json).toMatchObject({ error: expect.stringMatching(/ is full/) as unknown });
+    expect((await call('/v2/health', {}, url)).status).toBe(200);
+
+    rmSync(ballast);
+    await eventually(
+      () => readiness(url),
+      ({ status }) => status === 200,
+    );
+    expect(await send()).toBe(200);
+    await inbox.until((deliveries) => {
+      const ids = new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
+      return accepted.every((id) => ids.has(id));
+    });
+    // A stage that dies on a full disk starts again when there is room.
+    fill();
+    await stage.kill();
+    const ended = await runStage(['--port', '0', '--data-dir', stage.dataDir]);
+    expect(await ended.exited).toBe(2);
+    expect(ended.output()).toContain(`The disk of ${stage.dataDir} is full.`);
+    rmSync(ballast);
+    stage = await startStage({ dataDir: stage.dataDir });
+    const list = await call('/v2/logs?count=1', { headers: { authorization: `Bearer ${token}` } }, stage.url);
+    expect(list.status).toBe(200);
+  });
+
+  it('that cannot be written is named at the start', async () => {
+    disk = mounted('size=4m,ro') ?? '';
+    const ended = await runStage(['--port', '0', '--data-dir', disk]);
+    expect(await ended.exited).toBe(2);
+    expect(ended.output()).toBe(
+      `${disk} cannot be written. What was accepted is kept; the service goes on when it can be.\n`,
+    );
+  });
+});
+
+describe.runIf(service.target === 'local')('a database', () => {
+  it('with damaged pages: a sentence names the backup, and nothing of it is overwritten', async () => {
+    const stage = await startStage();
+    try {
+      const { url, token, dataDir } = stage;
+      for (let at = 0; at < 10; at += 1) {
+        messageIdOf(await publish('https://example.com', { url, token, headers: { 'Svc-Delay': '1h' } }));
+      }
+      expect(await stage.stop()).toBe(0);
+      const file = join(dataDir, 'dynamodb.db');
+      const bytes = readFileSync(file);
+      const damaged = Buffer.from(bytes).fill(0xde, 4 * 4_096);
+      writeFileSync(file, damaged);
+      const ended = await runStage(['--port', '0', '--data-dir', dataDir]);
+      expect(await ended.exited).toBe(1);
+      expect(ended.output()).toMatch(
+        /^The database in \S+ is damaged\. Stop the service, move the folder away, and put/,
+      );
+      expect(readFileSync(file).equals(damaged)).toBe(true);
+      writeFileSync(file, bytes);
+      const again = await startStage({ dataDir });
+      expect(await again.stop()).toBe(0);
+    } finally {
+      await stage.remove();
+    }
+  });
+});

@@ -1,0 +1,150 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent, fetch as fetchTls } from 'undici';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { freePort } from '../../local/http.ts';
+import { call, errorOf, messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { runStage, startStage, type Stage, type StageOptions } from '../support/stage.ts';
+
+/** The local stage as a server that other machines reach. */
+
+const line = z.looseObject({ level: z.string(), message: z.string(), timestamp: z.string() });
+
+describe.runIf(service.target === 'local')('a stage in a network', () => {
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  afterAll(() => receiver.close());
+
+  const stages: Stage[] = [];
+  afterEach(async () => {
+    for (const stage of stages.splice(0)) await stage.remove();
+  });
+  const start = async (args: readonly string[], options: StageOptions = {}): Promise<Stage> => {
+    const stage = await startStage({ ...options, args });
+    stages.push(stage);
+    return stage;
+  };
+
+  it('keeps private destinations closed, writes lines of JSON without secrets, and files for its owner only', async () => {
+    const stage = await start(['--host', '0.0.0.0']);
+    const { url, token, dataDir } = stage;
+    expect((await call('/v2/ready', {}, url)).json).toEqual({ status: 'ready' });
+    for (const to of [receiver.inbox().url, 'http://10.0.0.7/', 'http://169.254.169.254/latest/meta-data']) {
+      const refused = await publish(to, { url, token });
+      expect(refused.status).toBe(403);
+      expect(errorOf(refused)).toMatch(/public|reach/);
+    }
+    expect(await stage.stop()).toBe(0);
+    const lines = stage.output().trim().split('\n');
+    for (const text of lines) line.parse(JSON.parse(text));
+    const secrets = [token, stage.management.password, stage.currentSigningKey];
+    for (const secret of secrets) expect(stage.output()).not.toContain(secret);
+    for (const name of ['dynamodb.db', 'env', 'master-secret', 'management-password', 'sqs.journal']) {
+      expect(statSync(join(dataDir, name)).mode & 0o077, name).toBe(0);
+    }
+  });
+
+  it('delivers to a network that is opened, but never to its own servers there', async () => {
+    const stage = await start(['--host', '0.0.0.0', '--allowed-destinations', '127.0.0.0/8']);
+    const { url, token, dataDir } = stage;
+    const inbox = receiver.inbox();
+    messageIdOf(await publish(inbox.url.replace('localhost', '127.0.0.1'), { url, token }));
+    await inbox.received(1);
+    const database = z
+      .object({ database: z.object({ pid: z.number() }) })
+      .parse(JSON.parse(readFileSync(join(dataDir, 'lock'), 'utf8'))).database.pid;
+    const [, port] = /--port\0(\d+)/.exec(readFileSync(`/proc/${database}/cmdline`, 'utf8')) ?? [];
+    for (const own of [`http://127.0.0.1:${port ?? ''}/`, `${url}/v2/health`]) {
+      const refused = await publish(own, { url, token });
+      expect(refused.status).toBe(403);
+    }
+  });
+
+  it('is called by its public URL behind a proxy, whose word about clients it takes', async () => {
+    const port = await freePort();
+    const publicUrl = 'https://queue.acme.example';
+    const stage = await start(
+      [
+        '--public-url',
+        publicUrl,
+        '--trusted-proxy',
+        '127.0.0.1',
+        '--allowed-destinations',
+        '127.0.0.0/8,localhost',
+      ],
+      { port },
+    );
+    expect(stage.url).toBe(publicUrl);
+    const { token } = stage;
+    const url = `http://127.0.0.1:${port}`;
+    const inbox = receiver.inbox();
+    const forwarded = { 'X-Forwarded-For': '10.1.1.1, 203.0.113.9', 'X-Forwarded-Proto': 'https' };
+    messageIdOf(await publish(inbox.url, { url, token, headers: forwarded }));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers['svc-caller-ip']).toBe('203.0.113.9');
+    expect(errorOf(await publish(`${publicUrl}/v2/health`, { url, token }))).toContain('queue.acme.example');
+  });
+
+  it('speaks TLS with the certificate that it is given', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-tls-'));
+    const certFile = join(folder, 'cert.pem');
+    const keyFile = join(folder, 'key.pem');
+    const subject = ['-subj', '/CN=queue.acme.example', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    execFileSync(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+        ...['-keyout', keyFile, '-out', certFile, '-days', '2', ...subject],
+      ],
+      { stdio: 'ignore' },
+    );
+    const { url, publishUrl, token } = await start([
+      ...['--tls-cert', certFile, '--tls-key', keyFile, '--publish-port', '0'],
+    ]);
+    expect(url).toMatch(/^https:/);
+    const dispatcher = new Agent({ connect: { ca: readFileSync(certFile) } });
+    const inbox = receiver.inbox();
+    for (const base of [url, publishUrl ?? '']) {
+      const answer = await fetchTls(`${base}/v2/publish/${inbox.url}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        dispatcher,
+      });
+      expect(answer.status).toBe(200);
+    }
+    await inbox.received(2);
+    await dispatcher.close();
+    writeFileSync(keyFile, 'no key');
+    const flags = [
+      '--port',
+      '0',
+      '--data-dir',
+      join(folder, 'data'),
+      '--tls-cert',
+      certFile,
+      '--tls-key',
+      keyFile,
+    ];
+    const refused = await runStage(flags);
+    expect(await refused.exited).toBe(2);
+    expect(refused.output()).toMatch(
+      /^--tls-cert \S+ and --tls-key \S+ are not a certificate and its key, both PEM: /,
+    );
+  });
+
+  it('does not start with a password that can be guessed', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'svc-weak-'));
+    writeFileSync(join(dataDir, 'management-password'), 'secret');
+    const refused = await runStage(['--port', '0', '--data-dir', dataDir, '--host', '0.0.0.0']);
+    expect(await refused.exited).toBe(2);
+    expect(refused.output()).toContain(
+      'The secret management-password in the data directory can be guessed: with',
+    );
+  });
+});
