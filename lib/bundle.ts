@@ -15,6 +15,7 @@ export const handlersDirectory = join(root, 'lambdas/handlers');
  */
 const apart = {
   './lambdas/message/store/bucket.ts': 'bucket',
+  './lambdas/delivery/client/invocation.ts': 'invocation',
   './lambdas/http/openapi/document.ts': 'document',
   '@aws-sdk/client-scheduler': 'scheduler',
 };

@@ -11,7 +11,7 @@ import { setFlags } from './flags.ts';
 import { namesOf, queueArn, secretArn, tableArn } from './names.ts';
 import type { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';
-import { allow, noteApiHost, readApiHosts } from './statements.ts';
+import { allow, noteHostsAndUses, readApiHosts, removeTokens, writeTrails } from './statements.ts';
 
 interface ManagementStackProps extends StackProps {
   readonly settings: Settings;
@@ -98,9 +98,11 @@ export class ManagementStack extends Stack {
           ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
           ...inAllRegions(tableArn, names.accountsTable),
         ),
+        removeTokens(...inAllRegions(tableArn, names.accountsTable)),
         readApiHosts(homeAccounts, settings.regions),
-        noteApiHost(homeAccounts, this.region, 'management'),
+        noteHostsAndUses(homeAccounts, this.region, 'management'),
         allow(['dynamodb:Query'], ...inAllRegions(tableArn, names.usageTable)),
+        writeTrails(...inAllRegions(tableArn, names.usageTable)),
         this.countFailedLogins(settings),
         allow(['sqs:SendMessage'], ...inAllRegions(queueArn, names.accountChangesQueue)),
       ],

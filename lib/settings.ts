@@ -95,6 +95,11 @@ const shape = z.strictObject({
   logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('INFO'),
   headerPrefixes: list.default([...defaultHeaderPrefixes]),
   allowedDestinations: list.default([]),
+  /** Patterns of the ARNs of Lambda functions that messages may go to. The delivery functions may invoke exactly these. */
+  lambdaDestinations: listOf(
+    /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/,
+    'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*',
+  ),
   /** Further hosts of the service's own APIs. A port is for emulators: API Gateway listens at the usual ports only. */
   ownHosts: list
     .pipe(
@@ -192,6 +197,16 @@ const shape = z.strictObject({
 export type Settings = z.output<typeof shape>;
 export const settingNames: readonly string[] = Object.keys(shape.shape);
 
+/** Characters of all patterns of `lambdaDestinations`: the environment of a function has 4 KB, and its other variables take most. */
+const longestPatterns = 1_000;
+
+/** Whether a pattern of ARNs can be that of a function of the deployment. */
+function mayBeOwn(pattern: string, name: string): boolean {
+  const [fixed = '', ...others] = (pattern.split(':function:')[1] ?? '').split('*');
+  const own = `${name}-`;
+  return fixed.startsWith(own) || (others.length > 0 && own.startsWith(fixed));
+}
+
 /** Refuses settings that contradict each other. */
 const together = shape.superRefine((settings, context) => {
   const refuse = (name: keyof Settings, message: string): void => {
@@ -212,6 +227,18 @@ const together = shape.superRefine((settings, context) => {
         refuse(name, `names ${place}, which is not one of the regions: ${settings.regions.join(', ')}`);
     }
   }
+  for (const pattern of settings.lambdaDestinations) {
+    if (mayBeOwn(pattern, settings.name))
+      refuse(
+        'lambdaDestinations',
+        `${pattern} could be a function of the service itself, whose names begin with ${settings.name}-; let the name begin otherwise`,
+      );
+  }
+  if (settings.lambdaDestinations.join().length > longestPatterns)
+    refuse(
+      'lambdaDestinations',
+      `has more than ${longestPatterns} characters, which the environment of a function has no room for`,
+    );
   if (settings.alarmEmails.length > 0 && settings.monitoring === false)
     refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
   for (const place of new Set(placesIn(settings.domains))) {

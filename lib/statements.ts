@@ -1,17 +1,28 @@
 /** Policy statements that all stacks use. */
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { type ApiName, apiHostsKey, apiNames } from '../lambdas/aws/resources.ts';
+import {
+  type ApiName,
+  apiHostsKey,
+  apiNames,
+  auditedPrefix,
+  tokenKeyPrefix,
+} from '../lambdas/aws/resources.ts';
 
 /** Allows actions on resources. Each is named one by one: a test refuses patterns. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
   return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }
 
-/** Allows actions on those rows of a table that have one of these keys, and on no others. */
-function allowRows(actions: readonly string[], tableArn: string, keys: readonly string[]): PolicyStatement {
-  const statement = allow(actions, tableArn);
+/** Allows actions on those rows of tables that have one of these keys, and on no others. A key may end with `*`. */
+function allowRows(
+  actions: readonly string[],
+  tableArns: readonly string[],
+  keys: readonly string[],
+): PolicyStatement {
+  const statement = allow(actions, ...tableArns);
+  const compares = keys.some((key) => key.endsWith('*')) ? 'StringLike' : 'StringEquals';
   // The condition also holds for a request without keys, but requests with these actions always have keys.
-  statement.addCondition('ForAllValues:StringEquals', { 'dynamodb:LeadingKeys': [...keys] });
+  statement.addCondition(`ForAllValues:${compares}`, { 'dynamodb:LeadingKeys': [...keys] });
   return statement;
 }
 
@@ -19,10 +30,25 @@ function allowRows(actions: readonly string[], tableArn: string, keys: readonly 
 export const readApiHosts = (accountsArn: string, regions: readonly string[]): PolicyStatement =>
   allowRows(
     ['dynamodb:BatchGetItem'],
-    accountsArn,
+    [accountsArn],
     regions.flatMap((region) => apiNames.map((api) => apiHostsKey(region, api))),
   );
 
-/** Allows a function behind an API to note the hosts of that API, and to write no account. */
-export const noteApiHost = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
-  allowRows(['dynamodb:UpdateItem'], accountsArn, [apiHostsKey(region, api)]);
+/** The rows of named tokens. */
+const tokenRows = `${tokenKeyPrefix}*`;
+
+/** Allows a function behind an API to note the hosts of that API, and the use of named tokens; to write no account. */
+export const noteHostsAndUses = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
+  allowRows(
+    ['dynamodb:UpdateItem'],
+    [accountsArn],
+    [apiHostsKey(region, api), ...(api === 'messaging' ? [tokenRows] : [])],
+  );
+
+/** Allows to remove named tokens, and no account. */
+export const removeTokens = (...accountsArns: readonly string[]): PolicyStatement =>
+  allowRows(['dynamodb:DeleteItem'], accountsArns, [tokenRows]);
+
+/** Allows to write to the audit trails of accounts, and nothing else of what usage tables have. */
+export const writeTrails = (...usageArns: readonly string[]): PolicyStatement =>
+  allowRows(['dynamodb:UpdateItem'], usageArns, [`${auditedPrefix}*`]);

@@ -117,6 +117,44 @@ async function showStats(api: ManagementApi, id: string): Promise<Shown> {
   return { json: body, text: tableOf([['DAY', 'REQUESTS', 'MESSAGES', 'CALLS', 'DOLLARS'], ...rows]) };
 }
 
+const namedToken = z.object({
+  id: z.string(),
+  name: z.string(),
+  scope: z.string(),
+  destinations: z.array(z.string()).optional(),
+  expires_at: z.number().optional(),
+  last_used: z.string().optional(),
+});
+
+async function listTokens(api: ManagementApi, id: string): Promise<Shown> {
+  const { body } = await callManagementApi(api, { path: `users/${id}/tokens` });
+  const rows = z
+    .array(namedToken)
+    .parse(body)
+    .map(({ id: tokenId, name, scope, destinations = [], expires_at: end, last_used: used = 'never' }) => [
+      tokenId,
+      name,
+      [scope, ...destinations].join(' '),
+      end === undefined ? 'never' : new Date(end * 1_000).toISOString(),
+      used,
+    ]);
+  return { json: body, text: tableOf([['ID', 'NAME', 'SCOPE', 'ENDS', 'LAST USED'], ...rows]) };
+}
+
+async function makeToken(api: ManagementApi, id: string, fields: Fields): Promise<Shown> {
+  const { body } = await callManagementApi(api, { method: 'POST', path: `users/${id}/tokens`, body: fields });
+  const made = namedToken.extend({ token: z.string() }).parse(body);
+  return { json: body, text: `# id: ${made.id}\n# The token is not shown again.\nSVC_TOKEN=${made.token}` };
+}
+
+async function revokeToken(api: ManagementApi, id: string, fields: Fields): Promise<Shown> {
+  const { id: tokenId } = z.object({ id: z.string() }).parse(fields);
+  const path = `users/${id}/tokens/${encodeURIComponent(tokenId)}`;
+  const { body } = await callManagementApi(api, { method: 'DELETE', path });
+  const { name } = namedToken.parse(body);
+  return { json: body, text: `${tokenId} (${name}) is revoked.` };
+}
+
 const actionNames = [
   'list',
   'show',
@@ -126,6 +164,9 @@ const actionNames = [
   'resume',
   'rotate',
   'stats',
+  'tokens',
+  'add-token',
+  'revoke-token',
   'delete',
 ] as const;
 
@@ -155,13 +196,17 @@ const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
     run: (api, { of }) => show(api, { method: 'POST', path: `rotate-token/${of}` }),
   },
   stats: { needs: 'id', run: (api, { of }) => showStats(api, of) },
+  tokens: { needs: 'id', run: (api, { of }) => listTokens(api, of) },
+  'add-token': { needs: 'id', run: (api, { of, fields }) => makeToken(api, of, fields) },
+  'revoke-token': { needs: 'id', run: (api, { of, fields }) => revokeToken(api, of, fields) },
   delete: { needs: 'id', run: (api, { of }) => show(api, { method: 'DELETE', path: `users/${of}` }) },
 };
 
 const patch = (api: ManagementApi, id: string, body: Fields): Promise<Shown> =>
   show(api, { method: 'PATCH', path: `users/${id}`, body });
 
-const about = 'Lists, makes, changes, suspends and deletes accounts, by the management API.';
+const about =
+  'Lists, makes, changes, suspends and deletes accounts, and their named tokens, by the management API.';
 
 const examples = `
 Examples:
@@ -171,6 +216,9 @@ Examples:
   svc-queue accounts change <id> max_requests_per_day=5000 budget=20
   svc-queue accounts suspend <id>                           its tokens are refused, its messages are held
   svc-queue accounts rotate <id>                            new tokens; the old ones end at once
+  svc-queue accounts tokens <id>                            its named tokens
+  svc-queue accounts add-token <id> name=shop scope=publish destinations='["https://example.com/hooks/"]'
+  svc-queue accounts revoke-token <id> id=tok_…             refused from now on
   svc-queue accounts --name SvcDev --region us-east-1 --json
 
 Without --name and --region the API is that of SVC_MANAGEMENT_URL, SVC_MANAGEMENT_USER and SVC_MANAGEMENT_PASSWORD; without
@@ -185,7 +233,7 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
     command('accounts', about)
       .addArgument(new Argument('[action]').choices(actionNames).default('list' as const))
       .argument('[account]', 'its id; the customer, an e-mail address or a team, of a new one', '')
-      .argument('[fields...]', 'name=value, for create and change', field, {})
+      .argument('[fields...]', 'name=value, for create, change, add-token and revoke-token', field, {})
       .option('--name <name>', 'of the deployment', textLike(/./, 'the name of a deployment'))
       .option('--region <region>', 'its first region', region)
       .option('--yes', 'delete without a question: it cannot be undone')
@@ -199,7 +247,9 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
   if (needs === 'id' && !uuid.test(of))
     throw new Ending(`The account is '${of}'; allowed for ${action} is the id of an account, a UUID.`, 2);
   if (needs === 'nothing' && of !== '') throw new Ending(`${action} takes no account.`, 2);
-  if (!['create', 'change'].includes(action) && Object.keys(fields).length > 0)
+  if (action === 'revoke-token' && typeof fields['id'] !== 'string')
+    throw new Ending('Which token? svc-queue accounts tokens lists them; allowed is id=tok_…', 2);
+  if (!['create', 'change', 'add-token', 'revoke-token'].includes(action) && Object.keys(fields).length > 0)
     throw new Ending(`${action} takes no fields.`, 2);
   if (action === 'delete' && !yes)
     throw new Ending(`Deleting cannot be undone: svc-queue accounts delete ${of} --yes`, 2);

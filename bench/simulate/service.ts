@@ -62,7 +62,7 @@ export async function loadService() {
     max_global_parallelism: 100_000,
     max_parallelism: 10_000,
   };
-  const dlqRetentionMs = accountModule.limitsOf({ plan: 'paid', limits }).max_dlq_retention_time_milis;
+  const retention = accountModule.limitsOf({ plan: 'paid', limits });
   const stored = await storeBody({ accountId: '', messageId: '', expiresAt: 0 }, jsonBody, 0);
 
   return {
@@ -110,7 +110,7 @@ export async function loadService() {
         createdAt: time,
         headers: [['content-type', 'application/json']],
         callerIp: '203.0.113.7',
-        expiresAt: expiryOf(due, dlqRetentionMs),
+        expiresAt: expiryOf(due, retention),
       };
     },
     putMessage: (message: Message) => putMessage(message, stored),
@@ -121,7 +121,7 @@ export async function loadService() {
       }),
     /** Writes a dead letter, and counts it. */
     putDeadLetter: async (message: Message, failedAt: number): Promise<void> => {
-      const expiresAt = failedAt + dlqRetentionMs;
+      const expiresAt = failedAt + retention.max_dlq_retention_time_milis;
       await putDeadLetter({
         ...{ message, retried: 0, failedAt, responseStatus: 404, responseHeaders: [], expiresAt },
         dlqId: derivedId('dlq', failedAt, message.messageId, message.messageId),

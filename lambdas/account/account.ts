@@ -20,6 +20,8 @@ export interface Account {
   readonly state: string;
   /** Unix milliseconds of the last change of its state. */
   readonly stateChangedAt?: number | undefined;
+  /** The ids of its named tokens; their rows have the rest. A token whose id is not here is refused. */
+  readonly tokenIds?: readonly string[] | undefined;
   /** Raised by a reset of the tokens. */
   readonly tokenGeneration: number;
   /** The generation of the current signing key; the next key is one further. */
@@ -49,6 +51,10 @@ export interface Account {
   readonly isDraining?: boolean | undefined;
   /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
   readonly circuit?: CircuitSettings | undefined;
+  /** Patterns of the ARNs of Lambda functions that its messages may go to; undefined where there are none. */
+  readonly lambdaDestinations?: readonly string[] | undefined;
+  /** The URL that is told of what fails for good without a failure callback of its own. */
+  readonly failureCallback?: string | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }

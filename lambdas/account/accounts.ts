@@ -37,6 +37,7 @@ const accountRow = z.object({
   active: z.boolean(),
   state: z.string(),
   stateChangedAt: z.optional(z.number()),
+  tokenIds: z.optional(z.array(z.string())),
   tokenGeneration: z.number(),
   signingGeneration: z.number(),
   signingSecret: z.optional(z.string()),
@@ -53,6 +54,8 @@ const accountRow = z.object({
   shards: z._default(z.number(), shardCounts.usual),
   isDraining: z.optional(z.boolean()),
   circuit: z.optional(circuitSettings),
+  lambdaDestinations: z.optional(z.array(z.string())),
+  failureCallback: z.optional(z.string()),
   version: z._default(z.number(), 1),
 });
 
@@ -92,7 +95,7 @@ export async function loadAccount(
   consistent: boolean,
   region: string = settings.region,
 ): Promise<Account | undefined> {
-  // An id comes from a stranger's token; the rows of the APIs' hosts, whose keys have a `#`, are no accounts.
+  // An id comes from a stranger's token; the rows of the APIs' hosts and of named tokens, whose keys have a `#`, are no accounts.
   if (id.includes('#')) return undefined;
   const { Item } = await dynamodbIn(region).send(
     new GetItemCommand({

@@ -1,6 +1,7 @@
 import { isServed, type Account } from './account.ts';
 import { now } from '../shared/clock.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from './credentials.ts';
+import type { NamedToken } from './namedToken.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
 import { givenCredentials } from './givenCredentials.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -11,8 +12,10 @@ import { createKnownAccounts } from './knownAccounts.ts';
 
 export interface Caller {
   readonly account: Account;
-  /** The access that its token gives. */
-  readonly access: Access;
+  /** The access that its token gives; `publish`: to publish, and nothing else. */
+  readonly access: Access | 'publish';
+  /** The token, where it is a named one. */
+  readonly named?: NamedToken;
 }
 
 const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
@@ -52,7 +55,9 @@ async function judge(
   secret: MasterSecret,
   password: string,
 ): Promise<Caller | HttpError> {
-  const access = account && (await verify(account, secret, password));
+  // Only passwords of named tokens have a dot. Their code is loaded for the first of them.
+  const named = password.includes('.') ? await import('./namedCaller.ts') : undefined;
+  const access = account && (await verify(account, secret, password, named?.verifyNamed ?? verifyToken));
   if (account === undefined || access === undefined)
     return unauthorized('token_invalid', 'The token is not valid.');
   if (account.region !== settings.region) {
@@ -62,12 +67,15 @@ async function judge(
     );
   }
   if (!isServed(account)) return unauthorized('account_inactive', 'The account is not active.');
-  return { account, access };
+  return named === undefined ? { account, access } : named.callerWith(account, password);
 }
 
 /** Verifies a token; where that fails, once more with the master secret read again: a new one may have followed. */
-async function verify(account: Account, secret: MasterSecret, password: string): Promise<Access | undefined> {
-  const access = verifyToken(secret, account, password);
-  if (access !== undefined) return access;
-  return verifyToken(await renewedMasterSecret(), account, password);
+async function verify(
+  account: Account,
+  secret: MasterSecret,
+  password: string,
+  by: typeof verifyToken,
+): Promise<Access | undefined> {
+  return by(secret, account, password) ?? by(await renewedMasterSecret(), account, password);
 }

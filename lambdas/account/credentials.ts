@@ -7,6 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Account } from './account.ts';
 
+/** The rights of the two tokens that each account has. */
 export type Access = 'write' | 'read';
 
 /** A token for everything and signing keys that are not derived. A deployment has none; see `giveCredentials`. */
@@ -31,7 +32,13 @@ export const givenTo = (
   accountId: string,
 ): GivenCredentials | undefined => (given?.accountId === accountId ? given : undefined);
 
-const derive = (masterSecret: string, purpose: string, accountId: string, generation: number): Buffer =>
+/** @param purpose what is derived; no two things share one */
+export const derive = (
+  masterSecret: string,
+  purpose: string,
+  accountId: string,
+  generation: number,
+): Buffer =>
   createHmac('sha256', masterSecret)
     .update(JSON.stringify([purpose, accountId, generation]))
     .digest();
@@ -53,8 +60,11 @@ function password(masterSecret: string, account: Account, access: Access): strin
 export function tokenOf(secret: MasterSecret, account: Account, access: Access): string {
   const given = access === 'write' ? givenTo(secret, account.id)?.token : undefined;
   const parts = given ?? { UserID: account.id, Password: password(secret.current, account, access) };
-  return Buffer.from(JSON.stringify(parts)).toString('base64');
+  return encodeToken(parts);
 }
+
+export const encodeToken = (parts: { readonly UserID: string; readonly Password: string }): string =>
+  Buffer.from(JSON.stringify(parts)).toString('base64');
 
 export interface TokenParts {
   readonly accountId: string;
@@ -96,12 +106,12 @@ export const sameText = (one: string, other: string): boolean => {
 };
 
 /** Compares as {@link sameText} does, with less CPU, a text whose length everybody knows. */
-function isPassword(derived: string, given: string): boolean {
+export function isPassword(derived: string, given: string): boolean {
   const [one, other] = [Buffer.from(derived), Buffer.from(given)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
+export const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
   previous === undefined ? [current] : [current, previous];
 
 /** Verifies a token's password, and gives the access that the token has; undefined when the password is wrong. */

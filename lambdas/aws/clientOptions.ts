@@ -21,6 +21,8 @@ const limits = {
   quick: { silenceMs: 3_000, tries: 4 },
   /** Bodies in the bucket. The largest, 4 MiB, take a second at most. */
   bodies: { silenceMs: 4_000, tries: 3 },
+  /** Functions that messages go to: Lambda ends them after 900 s. The attempt has its own deadline, and its own retries. */
+  functions: { silenceMs: 900_000, tries: 1 },
 } as const satisfies Record<string, CallLimits>;
 
 /** The longest time to connect. A host within AWS answers in milliseconds; waiting for a free socket counts as connecting. */

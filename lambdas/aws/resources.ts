@@ -92,11 +92,11 @@ export const tables = {
   /** Claims on the keys by which messages of the last minutes count as duplicates. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   /**
-   * Accounts, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its own
+   * Accounts, their named tokens, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its own
    * region only, and read there wherever the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** The usage of each account by day; failed logins; jobs that a worker began alone. */
+  /** The usage of each account by day, and its audit trail; failed logins; jobs that a worker began alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;
@@ -110,6 +110,15 @@ export type ApiName = (typeof apiNames)[number];
  * `#` in its id.
  */
 export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${region}#${api}`;
+
+/** What the keys of the rows of named tokens begin with, in the accounts' table. */
+export const tokenKeyPrefix = 'token#';
+export const tokenKey = (accountId: string, tokenId: string): string =>
+  `${tokenKeyPrefix}${accountId}#${tokenId}`;
+
+/** The partition of an account's audit trail, in the usage table. */
+export const auditedPrefix = 'audit#';
+export const auditedOwner = (accountId: string): string => `${auditedPrefix}${accountId}`;
 
 /**
  * The attribute of a lane with the slots that processes hold. The start of a local stage removes it from all lanes, because every

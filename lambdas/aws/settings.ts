@@ -71,6 +71,8 @@ const environment = z.object({
   HEADER_PREFIXES: commaList,
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   ALLOWED_DESTINATIONS: z._default(commaList, []),
+  /** Patterns of the ARNs of Lambda functions that deliveries may invoke. */
+  LAMBDA_DESTINATIONS: z._default(commaList, []),
   /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
   OWN_HOSTS: z._default(commaList, []),
   /**
@@ -129,6 +131,7 @@ export const settings = {
   pricePerMessage: env.PRICE_PER_MESSAGE,
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,
+  lambdaDestinations: env.LAMBDA_DESTINATIONS,
   ownHosts: env.OWN_HOSTS,
   learnHosts: env.LEARN_HOSTS === 'true',
   isTraced: env.TRACING === 'true',

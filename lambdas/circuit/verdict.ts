@@ -1,14 +1,14 @@
 /** The verdict of an attempt about its destination's host, and the name of that host. */
-import { targetOf } from '../destination/destination.ts';
+import { hostOf } from '../destination/place.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { retryAfterOf } from '../destination/retryAfter.ts';
 
-/** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer. */
+/** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer; no ARN of a function is. */
 export const longestHost = 253 + 6;
 
-/** Names the host of a URL's circuit: `host` or `host:port`; undefined for one that is too long to be reached. */
-export function circuitHostOf(url: string): string | undefined {
-  const { host } = targetOf(url);
+/** Names the host of a destination's circuit, as `hostOf` does; undefined for one that is too long to be reached. */
+export function circuitHostOf(destination: string): string | undefined {
+  const host = hostOf(destination);
   return host.length <= longestHost ? host : undefined;
 }
 

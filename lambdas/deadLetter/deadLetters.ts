@@ -5,6 +5,7 @@ import { longestPage, matches, type Filter, type Filterable } from '../wire/filt
 import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
+import { hostOf } from '../destination/place.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { logSubjectOf } from '../message/logSubject.ts';
 import {
@@ -210,7 +211,7 @@ export async function countDeadLetters(
   const { scope, rows, selected } = await selection(account, filter, isWanted);
   const groups = new Map<string, Group>();
   const counted = await countEach(scope, rows, selected, ({ message, responseStatus, failedAt }) => {
-    const { host } = new URL(message.url);
+    const host = hostOf(message.url);
     const key = `${responseStatus} ${host}`;
     const { count = 0, lastFailedAt = 0 } = groups.get(key) ?? {};
     groups.set(key, {

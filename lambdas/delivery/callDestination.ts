@@ -9,8 +9,9 @@ import { addMissingHeaders } from '../request/forwarding.ts';
 import type { Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
 import { masterSecret } from '../account/secrets.ts';
-import { createDeliveryClient } from './client/deliveryClient.ts';
-import { deploymentRules } from '../destination/rulesOfDeployment.ts';
+import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
+import { isFunction, refusingList } from '../destination/functions.ts';
+import { deploymentRules, functionsOf } from '../destination/rulesOfDeployment.ts';
 import { loopMark } from './loopDetection.ts';
 
 const request = createDeliveryClient(deploymentRules);
@@ -28,17 +29,13 @@ function originHeaders({ prefix, ...message }: Message): readonly Header[] {
   );
 }
 
-/**
- * Makes the HTTP request of an attempt, signed and with all headers that tell the destination about its message.
- *
- * @param attempt 0 for the first delivery
- */
-export async function callDestination(
+/** The request of an attempt, signed and with all headers that tell the destination about its message. */
+async function requestOf(
   message: Message,
   attempt: number,
   account: Account,
   body: Uint8Array,
-): Promise<DestinationResponse> {
+): Promise<Omit<DeliveryRequest, 'url'>> {
   const { prefix, messageId } = message;
   const signatures = signatureHeaders(signingKeysOf(await masterSecret(), account), {
     messageId,
@@ -56,12 +53,56 @@ export async function callDestination(
     ...(await loopMark(message)),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];
-  return request({
-    url: message.url,
+  return {
     method: message.method,
     headers: addMissingHeaders(own, addMissingHeaders(message.headers, [['user-agent', 'Svc-Queue']])),
     body,
     timeoutMs: message.timeoutMs,
     maxResponseBytes: limitsOf(account).max_message_size,
-  });
+  };
+}
+
+/**
+ * Makes the request of an attempt to a URL.
+ *
+ * @param attempt 0 for the first delivery
+ */
+export async function callUrl(
+  message: Message,
+  attempt: number,
+  account: Account,
+  body: Uint8Array,
+): Promise<DestinationResponse> {
+  return request({ ...(await requestOf(message, attempt, account, body)), url: message.url });
+}
+
+/**
+ * Makes the request of an attempt: to a URL or to a function.
+ *
+ * @param attempt 0 for the first delivery
+ */
+export const callDestination = (
+  message: Message,
+  attempt: number,
+  account: Account,
+  body: Uint8Array,
+): Promise<DestinationResponse> =>
+  (isFunction(message.url) ? callFunction : callUrl)(message, attempt, account, body);
+
+/** Invokes the function of a message, unless it is not allowed any more. The code is loaded for the first. */
+async function callFunction(
+  message: Message,
+  attempt: number,
+  account: Account,
+  body: Uint8Array,
+): Promise<DestinationResponse> {
+  const { url: arn, messageId, callerIp } = message;
+  const refusing = refusingList(arn, functionsOf(account));
+  if (refusing !== undefined) {
+    const error = `The function ${arn} is refused: ${refusing} does not have it.`;
+    return { status: 0, error, headers: [], body: new Uint8Array(), isRefusal: true };
+  }
+  const { invokeFunction } = await import('./client/invocation.ts');
+  const made = await requestOf(message, attempt, account, body);
+  return invokeFunction({ ...made, arn, messageId, callerIp });
 }

@@ -11,6 +11,7 @@ import { traceHeader } from '../aws/trace.ts';
 import { isEnded, type MessageHistory } from '../message/history.ts';
 import { recordAttempt } from '../message/messages.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
+import { accountCallbackAfter } from './accountCallback.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
 
 /** A message with its account and its body, which its attempt needs. */
@@ -61,14 +62,19 @@ export async function finishAttempt(
 ): Promise<void> {
   const { message } = history;
   const outcome = await unlessCancelled(message, decided);
+  const accountCallback = await accountCallbackAfter(message, account, outcome.state, response);
   const keptBody = beginningOf(response.body, limitsOf(account).max_events_size);
   const attempt: Attempt = {
     number,
     startedAt,
     recordedAt,
     ...outcome,
-    callbacksByOutcome:
-      message.callback === undefined && message.failureCallback === undefined ? undefined : true,
+    callbacksByOutcome: [message.callback, message.failureCallback, accountCallback].some(
+      (asked) => asked !== undefined,
+    )
+      ? true
+      : undefined,
+    accountCallback,
     response: { status: response.status, error: response.error, headers: response.headers, body: keptBody },
   };
   const messages = messagesToStore({ history, account, attempt, body, response });
@@ -92,8 +98,8 @@ export async function finishAttempt(
 /** Counts the callbacks of an attempt. Few messages have any, and what counts them is loaded when the first comes. */
 async function countCallbacks(account: Account, callbacks: number): Promise<void> {
   if (callbacks === 0) return;
-  const { countFollowing } = await import('../usage/counter.ts');
-  await countFollowing(account, callbacks);
+  const messages = await import('./continuations/callbackMessages.ts');
+  await messages.countCallbacks(account, callbacks);
 }
 
 /** Makes an attempt that failed after its message was cancelled an end, which nothing follows. Only failures cost this read. */

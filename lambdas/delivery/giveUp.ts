@@ -1,3 +1,4 @@
+import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import type { Message } from '../message/message.ts';
 import { isFault } from '../job/fault.ts';
@@ -8,6 +9,7 @@ import { count } from '../aws/metrics.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory, recordOf } from '../message/history.ts';
 import { kindOf } from '../message/kinds.ts';
+import { accountCallbackOf } from './accountCallback.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
@@ -46,7 +48,7 @@ export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = 
   const { message } = history;
   const account = await servedOwner(history, job, true);
   if (account === undefined) return;
-  const body = await bodyForCallbacks(history);
+  const body = await bodyForCallbacks(history, account);
   const time = now();
   const response = { status: 0, error, headers: [], body: new Uint8Array() };
   const result = {
@@ -87,9 +89,10 @@ async function attemptToFail(history: MessageHistory, number: number): Promise<n
 }
 
 /** @returns the message's body; an empty one where no callback asks for it, or the service fails with it */
-async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint8Array> {
+async function bodyForCallbacks({ message, body }: MessageHistory, account: Account): Promise<Uint8Array> {
   let loaded: Uint8Array = new Uint8Array();
-  if (message.callback === undefined && message.failureCallback === undefined) return loaded;
+  const asked = [message.callback, message.failureCallback, accountCallbackOf(message, account)];
+  if (asked.every((callback) => callback === undefined)) return loaded;
   await unlessFault(message, async () => {
     loaded = await loadBody(message.messageId, body);
   });

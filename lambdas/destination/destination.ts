@@ -9,17 +9,20 @@ import {
 } from './addresses.ts';
 import { badRequest, forbidden, type HttpError } from '../error/httpError.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
+import { isFunction, parseFunction, refusingList, type AllowedFunctions } from './functions.ts';
 
 /** The address of a message. */
 export type Destination =
   | { readonly kind: 'url'; readonly url: string }
+  /** A Lambda function, by its ARN. */
+  | { readonly kind: 'function'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };
 
 /** The scheme of a URL, with as many of its slashes as there are left. */
 const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
-  'a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-")';
+  'a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group (letters, digits, ".", "_", "-")';
 
 /** The refusal of a destination, or another URL, to which nothing can be delivered. */
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
@@ -27,13 +30,14 @@ export const badDestination = (message: string): HttpError => badRequest('destin
 /**
  * Parses a destination in the raw path, byte for byte. Two changes that clients and proxies make are undone: a scheme whose
  * slashes were collapsed (`https:/`), and a destination that is percent-encoded as a whole (`https%3A%2F%2F…`), which is decoded
- * once.
+ * once. An ARN has no `%` of its own.
  *
  * @throws HttpError 400
  */
 export function parseDestination(raw: string): Destination {
   if (raw === '') throw badDestination(`The destination is missing; allowed is ${allowed}.`);
-  const text = /^https?%3a/i.test(raw) ? decodeOnce(raw) : raw;
+  const text = /^(https?%3a|arn(:.*%|%3a))/i.test(raw) ? decodeOnce(raw) : raw;
+  if (isFunction(text)) return { kind: 'function', url: parseFunction('The destination', text) };
   if (scheme.test(text)) {
     return { kind: 'url', url: parseUrl('The destination', text.replace(scheme, '$1://')) };
   }
@@ -48,6 +52,15 @@ function decodeOnce(raw: string): string {
     throw badDestination('The destination is percent-encoded, but not correctly.');
   }
 }
+
+/**
+ * Parses the address of a receiver: a URL, or the ARN of a function.
+ *
+ * @param field the field's name in the error's text
+ * @throws HttpError 400
+ */
+export const parseAddress = (field: string, text: string): string =>
+  isFunction(text) ? parseFunction(field, text) : parseUrl(field, text);
 
 /**
  * Parses a URL that can be delivered to, and leaves it as it was written, except for parts that cannot stand in an HTTP request:
@@ -130,10 +143,34 @@ export function isDeliverable(url: string): boolean {
 const credentialsOf = ({ username, password }: URL): string | undefined =>
   username === '' && password === '' ? undefined : decodeURIComponent(`${username}:${password}`);
 
-/** The destinations that a deployment allows besides public ones, and its own hosts, which it refuses. */
-export interface DestinationRules {
+/** The hosts that a deployment allows besides public ones, and its own, which it refuses. */
+export interface HostRules {
   readonly allowed: AllowedDestinations;
   readonly own: OwnHosts;
+}
+
+/** The rules for all destinations of an account. */
+export interface DestinationRules extends HostRules {
+  readonly functions: AllowedFunctions;
+}
+
+/**
+ * Refuses a destination to which nothing may be delivered: a function that is not allowed, or a URL as {@link refuseSsrf} does.
+ *
+ * @param field the field's name in the error's text
+ * @throws HttpError 403
+ */
+export function refuseDestination(field: string, destination: string, rules: DestinationRules): void {
+  if (!isFunction(destination)) {
+    refuseSsrf(field, destination, rules);
+    return;
+  }
+  const refusing = refusingList(destination, rules.functions);
+  if (refusing === undefined) return;
+  throw forbidden(
+    'destination_not_allowed',
+    `${field} is "${destination}", which ${refusing} does not have.`,
+  );
 }
 
 /**
@@ -143,7 +180,7 @@ export interface DestinationRules {
  * @param field the field's name in the error's text
  * @throws HttpError 403
  */
-export function refuseSsrf(field: string, url: string, { allowed, own }: DestinationRules): void {
+export function refuseSsrf(field: string, url: string, { allowed, own }: HostRules): void {
   const { hostname, port } = targetOf(url);
   if (isOwnHost(hostname, port, own)) {
     throw forbidden(

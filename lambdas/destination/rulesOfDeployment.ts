@@ -1,15 +1,27 @@
 import { parseAllowedDestinations, parseOwnHosts } from './addresses.ts';
-import type { DestinationRules } from './destination.ts';
+import type { DestinationRules, HostRules } from './destination.ts';
 import { settings } from '../aws/settings.ts';
 import { apiHosts } from './apiHosts.ts';
+import type { AllowedFunctions } from './functions.ts';
 
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
 const configured = parseOwnHosts(settings.ownHosts);
 
-/** The rules that hold for requests to any API of this deployment. Never rejects. */
-export const deploymentRules = async (): Promise<DestinationRules> => ({
+/** The rules for hosts that hold for requests to any API of this deployment. Never rejects. */
+export const deploymentRules = async (): Promise<HostRules> => ({
   allowed,
   own: new Set([...configured, ...(await apiHosts())]),
+});
+
+/** The part of an account that tells which functions it may invoke. */
+interface Invoking {
+  readonly lambdaDestinations?: readonly string[] | undefined;
+}
+
+/** The functions to which messages of an account may go. */
+export const functionsOf = ({ lambdaDestinations = [] }: Invoking): AllowedFunctions => ({
+  deployment: settings.lambdaDestinations,
+  account: lambdaDestinations,
 });
 
 /**
@@ -17,7 +29,11 @@ export const deploymentRules = async (): Promise<DestinationRules> => ({
  *
  * @param requestHost the host, as the request names it
  */
-export async function destinationRules(requestHost: string): Promise<DestinationRules> {
+export async function destinationRules(requestHost: string, account: Invoking): Promise<DestinationRules> {
   const { own } = await deploymentRules();
-  return { allowed, own: new Set([...own, ...parseOwnHosts([requestHost])]) };
+  return {
+    allowed,
+    own: new Set([...own, ...parseOwnHosts([requestHost])]),
+    functions: functionsOf(account),
+  };
 }

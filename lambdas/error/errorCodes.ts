@@ -46,7 +46,8 @@ const requestErrors = {
   destination_invalid: {
     statuses: [400],
     meaning: 'The destination, a callback’s URL or an endpoint’s URL is missing, malformed or too long.',
-    advice: 'Correct it: allowed is a URL that starts with http:// or https://, or the name of a URL group.',
+    advice:
+      'Correct it: allowed is a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group.',
   },
   cron_invalid: {
     statuses: [400],
@@ -90,6 +91,11 @@ const requestErrors = {
     meaning: 'The token is malformed, was never valid, or was replaced by another.',
     advice: 'Get the account’s present token, and send it exactly as it was issued.',
   },
+  token_expired: {
+    statuses: [401],
+    meaning: 'The named token has met its end.',
+    advice: 'Ask the operator of the service for a new one.',
+  },
   wrong_region: {
     statuses: [401],
     meaning: 'The account is served in another region.',
@@ -117,10 +123,16 @@ const requestErrors = {
     meaning: 'The token is the read-only one, and the request changes something or shows what is redacted.',
     advice: 'Send the account’s full token.',
   },
+  token_scope_exceeded: {
+    statuses: [403],
+    meaning: 'The named token is only for publishing, or only for other destinations.',
+    advice: 'Send a token whose scope allows it.',
+  },
   destination_not_allowed: {
     statuses: [403],
-    meaning: 'The destination, a callback’s URL or an endpoint’s URL is no public address.',
-    advice: 'Use a public address, or ask the operator to allow this one.',
+    meaning:
+      'The destination, a callback’s URL or an endpoint’s URL is no public address, or a Lambda function that the deployment or the account does not have in its list.',
+    advice: 'Use a public address, or ask the operator to allow this address or function.',
   },
   delivery_loop: {
     statuses: [403],
@@ -205,6 +217,11 @@ const requestErrors = {
     statuses: [404],
     meaning: 'There is no such account, or it was deleted.',
     advice: 'Correct its id.',
+  },
+  token_not_found: {
+    statuses: [404],
+    meaning: 'The account has no such named token: it was revoked, or there never was one.',
+    advice: 'Take it as revoked, or correct its id.',
   },
   file_not_found: {
     statuses: [404],

@@ -38,6 +38,11 @@ export const limitErrors = {
     meaning: 'The account has as many schedules as its `max_schedules`.',
     advice: 'Delete one, or have the limit raised.',
   },
+  token_limit_reached: {
+    statuses: [412],
+    meaning: 'The account has as many named tokens as it may.',
+    advice: 'Revoke one.',
+  },
   budget_reached: {
     statuses: [412],
     meaning: 'The account’s `budget` of this month is used up.',

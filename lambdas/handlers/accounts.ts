@@ -10,6 +10,7 @@ import {
   rotateTokens,
   updateAccount,
 } from '../management/accounts.ts';
+import { createToken, listTokens, revokeToken } from '../management/tokens.ts';
 import { getStats } from '../statistics/accountStats.ts';
 
 export const handler = managementApi<'accounts'>(accountsRoutes, {
@@ -19,12 +20,26 @@ export const handler = managementApi<'accounts'>(accountsRoutes, {
     const link = next && `<?${new URLSearchParams(next).toString()}>; rel="next"`;
     return { ...ok(accounts), ...(link !== undefined && { headers: { link } }) };
   },
-  'POST /v2/{brand}/users': async ({ request }) => ok(await createAccount(request.body)),
+  'POST /v2/{brand}/users': async ({ request }) => ok(await createAccount(request.body, request.callerIp)),
   'GET /v2/{brand}/users/{id}': async (call) => ok(await getAccount(variable(call, 'id'))),
   'PATCH /v2/{brand}/users/{id}': async (call) =>
-    ok(await updateAccount(variable(call, 'id'), call.request.body)),
-  'DELETE /v2/{brand}/users/{id}': async (call) => ok(await deleteAccount(variable(call, 'id'))),
-  'POST /v2/{brand}/rotate-token/{id}': async (call) => ok(await rotateTokens(variable(call, 'id'))),
+    ok(await updateAccount(variable(call, 'id'), call.request.body, call.request.callerIp)),
+  'DELETE /v2/{brand}/users/{id}': async (call) =>
+    ok(await deleteAccount(variable(call, 'id'), call.request.callerIp)),
+  'POST /v2/{brand}/users/{id}/failure-callback/test': async (call) => {
+    // An operator tests it once, and the client of deliveries is large.
+    const { testFailureCallback } = await import('../management/testFailureCallback.ts');
+    return ok(await testFailureCallback(variable(call, 'id'), call.request.callerIp));
+  },
+  'POST /v2/{brand}/rotate-token/{id}': async (call) =>
+    ok(await rotateTokens(variable(call, 'id'), call.request.callerIp)),
+  'POST /v2/{brand}/users/{id}/tokens': async (call) => ({
+    status: 201,
+    body: await createToken(variable(call, 'id'), call.request.body, call.request.callerIp),
+  }),
+  'GET /v2/{brand}/users/{id}/tokens': async (call) => ok(await listTokens(variable(call, 'id'))),
+  'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': async (call) =>
+    ok(await revokeToken(variable(call, 'id'), variable(call, 'tokenId'), call.request.callerIp)),
   'GET /v2/{brand}/stats/{id}': async (call) => ok(await getStats(variable(call, 'id'))),
   'GET /v2/{brand}/openapi.json': async ({ request }) => {
     const { describeManagementApi } = await import('../http/openapi/document.ts');

@@ -1,8 +1,17 @@
+import { readTrail, trailParameters } from '../audit/trail.ts';
 import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
+import { readQuery } from '../http/query.ts';
 import { statsRoutes } from '../http/routeTable.ts';
+import { expositionType, readMetrics } from '../statistics/metrics.ts';
 import { getOwnStats } from '../statistics/ownStats.ts';
 
 export const handler = api<'stats'>(statsRoutes, {
   'GET /v2/stats': async ({ caller }) => ok(await getOwnStats(caller)),
+  'GET /v2/metrics': async ({ caller }) => ({
+    status: 200,
+    body: Buffer.from(await readMetrics(caller.account)),
+    headers: { 'content-type': expositionType, 'cache-control': 'no-store' },
+  }),
+  'GET /v2/audit': async (call) => ok(await readTrail(call.caller.account, readQuery(call, trailParameters))),
 });

@@ -3,7 +3,7 @@ import { finder } from './findRoute.ts';
 import { throughFunctionUrl } from './functionUrl.ts';
 import { throughGateway } from './gateway.ts';
 import { answerOf, type Endpoints } from './handler.ts';
-import { messagingMiddlewares } from './messagingApi.ts';
+import { publishingMiddlewares } from './messagingApi.ts';
 import type { Result } from './request.ts';
 import type { MessagingFunction, Route } from './route.ts';
 
@@ -16,7 +16,7 @@ export function apiWithUrl<F extends MessagingFunction>(
   endpoints: Endpoints<F>,
 ) {
   const find = finder(own);
-  const answer = answerOf(endpoints, find, messagingMiddlewares);
+  const answer = answerOf(endpoints, find, publishingMiddlewares);
   const gateway = throughGateway(answer);
   const functionUrl = throughFunctionUrl(answer, find);
   return (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> =>

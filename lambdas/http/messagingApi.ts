@@ -1,6 +1,7 @@
 import { bearerToken } from '../account/credentials.ts';
 import { forbidden } from '../error/httpError.ts';
-import { authenticate } from '../account/authenticate.ts';
+import { authenticate, type Caller } from '../account/authenticate.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
@@ -24,6 +25,12 @@ const token: Middleware = {
     await learnHost('messaging', call.request.host);
     await refuseOwnDelivery(call.canonical, call.request.rawPath);
     await limitCall(caller.account, call.request.body.length);
+    if (caller.access === 'publish' && call.route.publishes !== true) {
+      throw forbidden(
+        'token_scope_exceeded',
+        'The token is for publishing; this operation takes another token.',
+      );
+    }
     if (call.route.access === 'write' && caller.access === 'read') {
       throw forbidden(
         'token_read_only',
@@ -33,25 +40,53 @@ const token: Middleware = {
   },
 };
 
+/** Notes that a named token was used. */
+const noteUse = async (named: NonNullable<Caller['named']>): Promise<void> =>
+  (await import('../account/namedCaller.ts')).noteUse(named);
+
+/** Reports what a request used, and that its token was used. */
+const report = async ({ account, named }: Caller): Promise<unknown> =>
+  Promise.all([reportUsage(account), named && logAndContinue(noteUse(named))]);
+
 /** Reports what a request used once it is answered, also with an error, and warns in the answer's headers. */
 const usage: Middleware = {
   after: async (request) => {
     const { caller, call } = request.context;
     if (caller === undefined || call === undefined || request.response === null) return;
-    await reportUsage(caller.account);
+    await report(caller);
     const headers = usageHeaders(caller.account, call.canonical.prefix);
     request.response = { ...request.response, headers: { ...request.response.headers, ...headers } };
   },
   onError: async ({ context: { caller } }) => {
-    if (caller !== undefined) await reportUsage(caller.account);
+    if (caller !== undefined) await report(caller);
   },
 };
 
-/** The middlewares of every request to the messaging API, in this order. */
-export const messagingMiddlewares: readonly Middleware[] = [token, usage];
+/** Writes the audit trail of what changes something that lasts. A publish is in the log, and is no such change. */
+const trail: Middleware = {
+  before: async ({ context }) => {
+    const { call, caller } = context;
+    if (call?.route.access !== 'write' || call.route.publishes === true || caller === undefined) return;
+    const { beginAudited } = await import('./auditing.ts');
+    context.audited = await beginAudited(call, caller);
+  },
+  after: async ({ context: { audited }, response }) => {
+    if (audited === undefined || response === null) return;
+    const { finishAudited } = await import('./auditing.ts');
+    await finishAudited(audited, response);
+  },
+  onError: async ({ context: { audited }, error }) => {
+    if (audited === undefined) return;
+    const { refuseAudited } = await import('./auditing.ts');
+    await refuseAudited(audited, error);
+  },
+};
+
+/** The middlewares of requests that publish, in this order. */
+export const publishingMiddlewares: readonly Middleware[] = [token, usage];
 
 /** Makes the Lambda handler of one function of the messaging API. */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,
-) => handlerOf(endpoints, finder(own), messagingMiddlewares);
+) => handlerOf(endpoints, finder(own), [...publishingMiddlewares, trail]);

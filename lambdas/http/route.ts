@@ -28,4 +28,6 @@ export interface Route {
   readonly path: string;
   readonly function: ApiFunction;
   readonly access: Access;
+  /** Whether a named token of the scope `publish` may do it, too. */
+  readonly publishes?: true;
 }

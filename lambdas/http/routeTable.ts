@@ -5,12 +5,30 @@
 import type { Route } from './route.ts';
 
 export const publishRoutes = [
-  { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/publish/{destination+}',
+    function: 'publish',
+    access: 'write',
+    publishes: true,
+  },
+  {
+    method: 'POST',
+    path: '/v2/enqueue/{queueName}/{destination+}',
+    function: 'publish',
+    access: 'write',
+    publishes: true,
+  },
+  { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write', publishes: true },
   // A publish or a batch of a workflow client starts runs, too: so this function has the rights and the memory for it anyway.
-  { method: 'POST', path: '/v2/trigger/{destination+}', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/trigger/{destination+}',
+    function: 'publish',
+    access: 'write',
+    publishes: true,
+  },
+  { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write', publishes: true },
 ] as const satisfies readonly Route[];
 
 export const messagesRoutes = [
@@ -30,10 +48,30 @@ export const logsRoutes = [
 export const urlGroupsRoutes = [
   { method: 'GET', path: '/v2/topics', function: 'urlGroups', access: 'read' },
   { method: 'GET', path: '/v2/topics/{name}', function: 'urlGroups', access: 'read' },
-  { method: 'PATCH', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
-  { method: 'DELETE', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
-  { method: 'POST', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
-  { method: 'DELETE', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
+  {
+    method: 'PATCH',
+    path: '/v2/topics/{name}',
+    function: 'urlGroups',
+    access: 'write',
+  },
+  {
+    method: 'DELETE',
+    path: '/v2/topics/{name}',
+    function: 'urlGroups',
+    access: 'write',
+  },
+  {
+    method: 'POST',
+    path: '/v2/topics/{name}/endpoints',
+    function: 'urlGroups',
+    access: 'write',
+  },
+  {
+    method: 'DELETE',
+    path: '/v2/topics/{name}/endpoints',
+    function: 'urlGroups',
+    access: 'write',
+  },
 ] as const satisfies readonly Route[];
 
 export const queuesRoutes = [
@@ -41,23 +79,68 @@ export const queuesRoutes = [
   { method: 'GET', path: '/v2/queues', function: 'queues', access: 'read' },
   { method: 'GET', path: '/v2/queues/{name}', function: 'queues', access: 'read' },
   { method: 'DELETE', path: '/v2/queues/{name}', function: 'queues', access: 'write' },
-  { method: 'POST', path: '/v2/queues/{name}/pause', function: 'queues', access: 'write' },
-  { method: 'POST', path: '/v2/queues/{name}/resume', function: 'queues', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/queues/{name}/pause',
+    function: 'queues',
+    access: 'write',
+  },
+  {
+    method: 'POST',
+    path: '/v2/queues/{name}/resume',
+    function: 'queues',
+    access: 'write',
+  },
 ] as const satisfies readonly Route[];
 
 export const flowControlRoutes = [
   { method: 'GET', path: '/v2/flowControl', function: 'flowControl', access: 'read' },
   { method: 'GET', path: '/v2/flowControl/{key}', function: 'flowControl', access: 'read' },
-  { method: 'POST', path: '/v2/flowControl/{key}/pause', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/resume', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/pin', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/unpin', function: 'flowControl', access: 'write' },
-  { method: 'POST', path: '/v2/flowControl/{key}/resetRate', function: 'flowControl', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/pause',
+    function: 'flowControl',
+    access: 'write',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/resume',
+    function: 'flowControl',
+    access: 'write',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/pin',
+    function: 'flowControl',
+    access: 'write',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/unpin',
+    function: 'flowControl',
+    access: 'write',
+  },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/resetRate',
+    function: 'flowControl',
+    access: 'write',
+  },
   // Published clients use this name.
-  { method: 'POST', path: '/v2/flowControl/{key}/reset', function: 'flowControl', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/flowControl/{key}/reset',
+    function: 'flowControl',
+    access: 'write',
+  },
   { method: 'GET', path: '/v2/globalParallelism', function: 'flowControl', access: 'read' },
   { method: 'GET', path: '/v2/circuits', function: 'flowControl', access: 'read' },
-  { method: 'POST', path: '/v2/circuits/{host}/close', function: 'flowControl', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/circuits/{host}/close',
+    function: 'flowControl',
+    access: 'write',
+  },
 ] as const satisfies readonly Route[];
 
 export const dlqRoutes = [
@@ -71,16 +154,51 @@ export const dlqRoutes = [
 ] as const satisfies readonly Route[];
 
 export const schedulesRoutes = [
-  { method: 'POST', path: '/v2/schedules/{schedule+}', function: 'schedules', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/schedules/{schedule+}',
+    function: 'schedules',
+    access: 'write',
+  },
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
-  { method: 'PATCH', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
-  { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  {
+    method: 'PATCH',
+    path: '/v2/schedules/{schedule}',
+    function: 'schedules',
+    access: 'write',
+  },
+  {
+    method: 'DELETE',
+    path: '/v2/schedules/{schedule}',
+    function: 'schedules',
+    access: 'write',
+  },
   { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
-  { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
-  { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
-  { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
-  { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/schedules/{schedule}/pause',
+    function: 'schedules',
+    access: 'write',
+  },
+  {
+    method: 'PATCH',
+    path: '/v2/schedules/{schedule}/pause',
+    function: 'schedules',
+    access: 'write',
+  },
+  {
+    method: 'POST',
+    path: '/v2/schedules/{schedule}/resume',
+    function: 'schedules',
+    access: 'write',
+  },
+  {
+    method: 'PATCH',
+    path: '/v2/schedules/{schedule}/resume',
+    function: 'schedules',
+    access: 'write',
+  },
   { method: 'GET', path: '/v2/cron', function: 'schedules', access: 'read' },
 ] as const satisfies readonly Route[];
 
@@ -89,12 +207,17 @@ export const workflowsRoutes = [
   // The answer shows payloads as they are, redacted ones too: endpoints need them.
   { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
-  { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
+  {
+    method: 'DELETE',
+    path: '/v2/workflows/runs',
+    function: 'workflows',
+    access: 'write',
+  },
   { method: 'GET', path: '/v2/workflows/logs', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/events', function: 'workflows', access: 'read' },
   // An event's id may have slashes, which the published client does not encode.
   { method: 'POST', path: '/v2/wait/{eventId+}', function: 'workflows', access: 'write' },
-  { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write', publishes: true },
   { method: 'GET', path: '/v2/waiters/{eventId+}', function: 'workflows', access: 'read' },
   // Any caller that knows the URL of a webhook may call it, with any method.
   {
@@ -135,12 +258,27 @@ export const workflowsRoutes = [
   },
   { method: 'GET', path: '/v2/workflows/dlq', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/dlq/count', function: 'workflows', access: 'read' },
-  { method: 'DELETE', path: '/v2/workflows/dlq', function: 'workflows', access: 'write' },
+  {
+    method: 'DELETE',
+    path: '/v2/workflows/dlq',
+    function: 'workflows',
+    access: 'write',
+  },
   { method: 'GET', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'write' },
-  { method: 'POST', path: '/v2/workflows/dlq/resume', function: 'workflows', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/workflows/dlq/resume',
+    function: 'workflows',
+    access: 'write',
+  },
   { method: 'POST', path: '/v2/workflows/dlq/resume/{dlqId}', function: 'workflows', access: 'write' },
-  { method: 'POST', path: '/v2/workflows/dlq/restart', function: 'workflows', access: 'write' },
+  {
+    method: 'POST',
+    path: '/v2/workflows/dlq/restart',
+    function: 'workflows',
+    access: 'write',
+  },
   { method: 'POST', path: '/v2/workflows/dlq/restart/{dlqId}', function: 'workflows', access: 'write' },
   { method: 'POST', path: '/v2/workflows/dlq/callback/{dlqId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/dlq/callback/{dlqId}', function: 'workflows', access: 'write' },
@@ -153,6 +291,8 @@ export const keysRoutes = [
 
 export const statsRoutes = [
   { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/metrics', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/audit', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];
 
 export const descriptionRoutes = [
@@ -176,7 +316,21 @@ export const accountsRoutes = [
   { method: 'GET', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
   { method: 'PATCH', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
   { method: 'DELETE', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
+  {
+    method: 'POST',
+    path: '/v2/{brand}/users/{id}/failure-callback/test',
+    function: 'accounts',
+    access: 'management',
+  },
   { method: 'POST', path: '/v2/{brand}/rotate-token/{id}', function: 'accounts', access: 'management' },
+  { method: 'POST', path: '/v2/{brand}/users/{id}/tokens', function: 'accounts', access: 'management' },
+  { method: 'GET', path: '/v2/{brand}/users/{id}/tokens', function: 'accounts', access: 'management' },
+  {
+    method: 'DELETE',
+    path: '/v2/{brand}/users/{id}/tokens/{tokenId}',
+    function: 'accounts',
+    access: 'management',
+  },
   { method: 'GET', path: '/v2/{brand}/stats/{id}', function: 'accounts', access: 'management' },
   { method: 'GET', path: '/v2/{brand}/openapi.json', function: 'accounts', access: 'open' },
 ] as const satisfies readonly Route[];

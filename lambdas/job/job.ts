@@ -1,5 +1,5 @@
 import { shortTimeoutMs } from '../aws/resources.ts';
-import { targetOf } from '../destination/destination.ts';
+import { hostOf } from '../destination/place.ts';
 import type { Message, QueueSlot } from '../message/message.ts';
 
 /**
@@ -29,7 +29,7 @@ export interface AttemptJob {
   readonly attempt: number;
   /** The short delivery queue, or the one for answers that may take long. */
   readonly queue: DeliveryQueue;
-  /** The destination's `host` or `host:port`; undefined where the sender does not know it. */
+  /** The destination's host, as `hostOf` has it; undefined where the sender does not know it. */
   readonly host?: string | undefined;
   readonly admittedTo?: AdmittedTo | undefined;
   /**
@@ -128,5 +128,5 @@ export const attemptJob = (
   messageId,
   attempt,
   queue: timeoutMs <= shortTimeoutMs ? 'short' : 'long',
-  host: targetOf(url).host,
+  host: hostOf(url),
 });

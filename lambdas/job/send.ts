@@ -62,7 +62,8 @@ function routeOf(job: Job): Route {
     case 'attempt':
       return {
         queue: job.queue,
-        group: `${accountId}:${job.host ?? job.admittedTo?.name ?? ''}`,
+        // The parts that the ARNs of all functions have would leave too little of a name in the name of a group.
+        group: `${accountId}:${(job.host ?? job.admittedTo?.name ?? '').replace(/^arn:.*:lambda:(.*:)function:/, '$1')}`,
         scheduleName: attemptName(job.messageId, job.attempt),
       };
     case 'pump':

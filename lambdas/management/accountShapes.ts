@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
+import { scopes } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
@@ -17,6 +18,12 @@ const text = (description: string) =>
   );
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
+
+/** A pattern of the ARNs of functions: see `destination/functions.ts`. */
+const arnPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
+const mostArnPatterns = 50;
+/** Characters of a default failure callback. */
+const longestCallback = 2_048;
 
 /**
  * The fields of the account record that the management API may set. `null` goes back to the plan's value, or to no value;
@@ -40,6 +47,12 @@ export const accountFields = {
   ),
   enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
   circuit: z.nullable(circuitInput),
+  lambda_destinations: z
+    .nullable(z.array(z.string().check(z.regex(arnPattern))).check(z.maxLength(mostArnPatterns)))
+    .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  failure_callback: z
+    .nullable(z.string().check(z.maxLength(longestCallback)))
+    .check(z.describe('A URL that is told of what fails for good without a failure callback of its own.')),
   ...eachLimit((_, { least, most }) =>
     z
       .nullable(z.int().check(z.minimum(least), z.maximum(most)))
@@ -65,6 +78,8 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   prometheus_enabled: 'the text "true" or the text "false"',
   enterprise: '{"enabled": true or false}, or null',
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
+  lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
+  failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
   ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),
 };
 
@@ -77,3 +92,39 @@ export const longestAccountPage = 2_000;
 export const accountId = z.uuid().check(z.describe('A UUID; a random one by default.'));
 /** A new account may be given an id, so that a request which is sent twice makes one account. */
 export const newAccountInput = z.extend(changedAccountInput, { id: optionalField(accountId) });
+
+const longestTokenName = 100;
+/** The most destinations of a named token, and the characters of one. */
+export const mostDestinations = 20;
+const longestDestination = 200;
+/** Unix seconds; above it somebody sent milliseconds. */
+const latestSeconds = 9_999_999_999;
+
+/** The fields of a new named token. */
+export const newTokenInput = z.strictObject({
+  name: z.string().check(z.minLength(1), z.maxLength(longestTokenName), z.describe('What it is for.')),
+  scope: z
+    .enum(scopes)
+    .check(
+      z.describe('`full`: everything. `read`: what changes nothing. `publish`: to publish and to notify.'),
+    ),
+  destinations: optionalField(
+    z
+      .array(z.string().check(z.minLength(1), z.maxLength(longestDestination)))
+      .check(
+        z.minLength(1),
+        z.maxLength(mostDestinations),
+        z.describe(
+          'With the scope `publish`, all that it may publish to: what URLs begin with, and names of URL groups and queues.',
+        ),
+      ),
+  ),
+  expires_at: optionalField(
+    z
+      .int()
+      .check(z.minimum(1), z.maximum(latestSeconds), z.describe('From when on it is refused. Unix seconds.')),
+  ),
+});
+
+/** The same in words. */
+export const allowedToken = `{"name", "scope", "destinations"?, "expires_at"?}, with a name of 1 to ${longestTokenName} characters, the scope ${scopes.join(', ')}, 1 to ${mostDestinations} destinations of 1 to ${longestDestination} characters, and Unix seconds as expires_at`;

@@ -12,10 +12,15 @@ import { now } from '../shared/clock.ts';
 import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { parseJson } from '../shared/json.ts';
 import { settings } from '../aws/settings.ts';
+import { refuseSsrf } from '../destination/destination.ts';
+import { deploymentRules } from '../destination/rulesOfDeployment.ts';
+import type { AccountInput } from './accountShapes.ts';
 import { saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { credentialsFixed } from '../account/signingKeys.ts';
+import { withdrawRefused, type AuditPlace } from '../audit/audited.ts';
+import { auditedIn, beginIn, type OperatorsChange } from './auditedIn.ts';
 import { answerOf, busySentence, existingAccount, findAccount } from './replicas.ts';
 import { saveWithFollowers } from './saveWithFollowers.ts';
 
@@ -26,9 +31,18 @@ const recordOf = async (account: Account): Promise<AccountRecord> =>
 export const getAccount = async (id: string): Promise<AccountRecord> =>
   recordOf(await existingAccount(id, 'stale'));
 
-/** @throws HttpError 400, or 409 when the id is taken; nothing is changed then */
-export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
+/** @throws HttpError 403 for a failure callback to which nothing may be delivered */
+async function checkCallback({ failure_callback: url }: AccountInput): Promise<void> {
+  if (typeof url === 'string') refuseSsrf('failure_callback', url, await deploymentRules());
+}
+
+/**
+ * @param address of the operator, for the audit trail
+ * @throws HttpError 400, 403, or 409 when the id is taken; nothing is changed then
+ */
+export async function createAccount(bytes: Uint8Array, address?: string): Promise<AccountRecord> {
   const { id: givenId, input } = parseNewAccount(bytes, settings.regions);
+  await checkCallback(input);
   const [region = settings.region] = settings.regions;
   const secret = await masterSecret();
   const fresh = newAccount({
@@ -41,26 +55,40 @@ export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
   const account = withFields(fresh, input, now());
   // A row needs a moment from one replica to the next, so all of them are asked.
   const isTaken = givenId !== undefined && (await findAccount(givenId)) !== undefined;
-  if (isTaken || !(await answerOf(account.region, saveAccount(account, undefined)))) {
-    throw new HttpError(409, 'account_exists', `There is an account ${quote(account.id)} already.`);
-  }
+  const taken = new HttpError(409, 'account_exists', `There is an account ${quote(account.id)} already.`);
+  if (isTaken) throw taken;
+  await auditedIn(account, { action: 'account.create', address }, async () => {
+    if (!(await answerOf(account.region, saveAccount(account, undefined)))) throw taken;
+  });
   return recordOf(account);
 }
 
 /**
  * Changes an account in its own region, on the condition that no other request changed it between the read and the write.
  *
+ * @param entry of the audit trail
  * @param changed makes the account as it shall be; the same object where nothing is to be changed
  * @throws HttpError 404 or 503
  */
-const change = (id: string, changed: (account: Account) => Account): Promise<Account> =>
-  retryOnConflict(busySentence(id), async () => {
+const change = (
+  id: string,
+  entry: OperatorsChange,
+  changed: (account: Account) => Account,
+): Promise<Account> => {
+  let place: AuditPlace | undefined;
+  const changing = retryOnConflict(busySentence(id), async () => {
     const before = await existingAccount(id);
     const after = changed(before);
     if (after === before) return before;
+    place ??= await beginIn(before, entry);
     const raised = { ...after, version: before.version + 1 };
     return (await saveWithFollowers(raised, before)) ? raised : undefined;
   });
+  return changing.catch(async (error: unknown) => {
+    if (place !== undefined) await withdrawRefused(place, error);
+    throw error;
+  });
+};
 
 /** @throws HttpError 404 for an account that was deleted */
 function notDeleted(account: Account): Account {
@@ -69,10 +97,14 @@ function notDeleted(account: Account): Account {
   return account;
 }
 
-/** @throws HttpError 400, 404 or 503; nothing is changed then */
-export async function updateAccount(id: string, bytes: Uint8Array): Promise<AccountRecord> {
+/** @throws HttpError 400, 403, 404 or 503; nothing is changed then */
+export async function updateAccount(id: string, bytes: Uint8Array, address?: string): Promise<AccountRecord> {
   const input = parseAccountInput(parseJson('The body', bytes), settings.regions);
-  const account = await change(id, (before) => withFields(notDeleted(before), input, now()));
+  await checkCallback(input);
+  // The trail has the names of the fields, and no value.
+  const subject = Object.keys(input).join(', ');
+  const entry = { action: 'account.change', subject, address } as const;
+  const account = await change(id, entry, (before) => withFields(notDeleted(before), input, now()));
   // An account that moved is answered as its new region has it; or, where that takes too long, as another has it.
   return recordOf(await existingAccount(account.id, 'stale'));
 }
@@ -83,10 +115,11 @@ export async function updateAccount(id: string, bytes: Uint8Array): Promise<Acco
  *
  * @throws HttpError 404 or 503
  */
-export async function deleteAccount(id: string): Promise<AccountRecord> {
+export async function deleteAccount(id: string, address?: string): Promise<AccountRecord> {
   const time = now();
   const end = { active: false, state: 'deleted', stateChangedAt: time, deletedAt: time };
-  return recordOf(await change(id, (before) => (isDeleted(before) ? before : { ...before, ...end })));
+  const entry = { action: 'account.delete', address } as const;
+  return recordOf(await change(id, entry, (before) => (isDeleted(before) ? before : { ...before, ...end })));
 }
 
 /**
@@ -94,9 +127,10 @@ export async function deleteAccount(id: string): Promise<AccountRecord> {
  *
  * @throws HttpError 403 where the token is fixed, 404 or 503
  */
-export async function rotateTokens(id: string): Promise<AccountRecord> {
+export async function rotateTokens(id: string, address?: string): Promise<AccountRecord> {
   if (givenTo(await masterSecret(), id) !== undefined) throw credentialsFixed();
-  const account = await change(id, (before) => ({
+  const entry = { action: 'account.rotateTokens', address } as const;
+  const account = await change(id, entry, (before) => ({
     ...notDeleted(before),
     tokenGeneration: before.tokenGeneration + 1,
   }));

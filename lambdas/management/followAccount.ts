@@ -3,6 +3,8 @@ import type { AccountChange } from './accountChange.ts';
 import { TransientError } from '../error/transientError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { loadAccount } from '../account/accounts.ts';
+import { deleteNamedToken } from '../account/namedTokens.ts';
+import { settings } from '../aws/settings.ts';
 import { deleteSchedule, listSchedules } from '../schedule/rows.ts';
 import { deleteUrlGroup, listUrlGroups } from '../urlGroup/rows.ts';
 import { tellRegion } from './store/accountChanges.ts';
@@ -40,14 +42,15 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
 
 /** Lets go on what waits for an account that is served; ends what does not expire by itself where the account is deleted. */
 async function follow(account: Account): Promise<void> {
-  if (isDeleted(account)) await removeAll(account.id);
+  if (isDeleted(account)) await removeAll(account);
   if (isServed(account)) await resumeAccount(account);
 }
 
 const removedAtOnce = 10;
 
-/** Removes what does not expire: schedules, URL groups and lanes. Messages, dead letters and the log expire. */
-async function removeAll(accountId: string): Promise<void> {
+/** Removes what does not expire: named tokens, schedules, URL groups and lanes. Messages, dead letters and the log expire. */
+async function removeAll({ id: accountId, tokenIds = [] }: Account): Promise<void> {
+  await eachOf(tokenIds, removedAtOnce, (tokenId) => deleteNamedToken(accountId, tokenId, settings.region));
   await eachOf(await listSchedules(accountId), removedAtOnce, async ({ scheduleId }) => {
     const deleted = await deleteSchedule(accountId, scheduleId);
     if (deleted !== undefined) await stopFiring(deleted);

@@ -23,12 +23,13 @@ interface Followed {
 
 /** The callbacks that an attempt gives rise to, by the setting that asks for them. */
 export type Callbacks = readonly {
-  readonly kind: 'callback' | 'failureCallback';
+  readonly kind: 'callback' | 'failureCallback' | 'accountCallback';
   readonly messageId: string;
 }[];
 
 /**
- * Finds the callbacks of an attempt. Each attempt is told to the callback, and a last one that failed to the failure callback too.
+ * Finds the callbacks of an attempt. Each attempt is told to the callback, and a last one that failed to the failure callback too,
+ * or to that of the account.
  * For a call that a workflow's step makes, only the last attempt is told.
  */
 export function callbacksOf({ history, attempt }: Followed): Callbacks {
@@ -50,6 +51,9 @@ export function callbacksOf({ history, attempt }: Followed): Callbacks {
     ...(message.failureCallback === undefined || attempt.state !== 'FAILED'
       ? []
       : [{ kind: 'failureCallback' as const, messageId: idFor('failure-callback') }]),
+    ...(attempt.accountCallback === undefined
+      ? []
+      : [{ kind: 'accountCallback' as const, messageId: idFor('account-callback') }]),
   ];
 }
 

@@ -62,6 +62,8 @@ export interface MessageKind {
   /** Continues from the record of an attempt. */
   readonly release: (recorded: RecordedAttempt, part: WorkflowPart) => Promise<void>;
   readonly callback: (part: WorkflowPart) => KindOfCallback;
+  /** Whether an answer says that nobody at the destination is told of the failure that a message tells. */
+  readonly isUntold: (message: Message, part: WorkflowPart, response: DestinationResponse) => boolean;
   /** Ends the step or the run of a message that was given up. */
   readonly giveUp: (message: Message, part: WorkflowPart, why: 'deaths' | 'faults') => Promise<void>;
   /** Extends the lifetime of the rows that a message is made of. @param expiresAt Unix milliseconds */

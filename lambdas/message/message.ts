@@ -2,6 +2,7 @@ import type { DeliveryOptions } from '../options/options.ts';
 import type { Header } from '../shared/headers.ts';
 import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
+import type { Limits } from '../value/limits.ts';
 
 /** Settings of the delivery of a message, or of a callback that it asks for. */
 export interface DeliverySettings extends DeliveryOptions {
@@ -66,6 +67,8 @@ export interface Message extends DeliverySettings, Origin {
   readonly callerIp: string;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
+  /** Whether it is a callback: the account's failure callback is not told of its failure. */
+  readonly isCallback?: true | undefined;
   /** The slot of the message that a callback tells of, where that message came through a queue. */
   readonly slotOf?: QueueSlot | undefined;
   /** The part of the message in its workflow's run, if it belongs to one. */
@@ -104,6 +107,8 @@ export interface Attempt {
   readonly nextDeliveryAt?: number | undefined;
   /** Whether the ids of its callbacks are derived from its outcome, too. Those of older releases are not. */
   readonly callbacksByOutcome?: true | undefined;
+  /** The failure callback of the account that is told of it: that of this moment, because the account may be given another one. */
+  readonly accountCallback?: string | undefined;
   readonly response: KeptResponse;
 }
 
@@ -121,8 +126,12 @@ interface AttemptsAndEnd {
 export const isOver = ({ attempts, end }: AttemptsAndEnd): boolean =>
   end !== undefined || attempts.some(isFinal);
 
-/** Records of finished messages are kept this long for the log. */
-export const logRetentionMs = 7 * dayMs;
+/** The limits of an account by which its rows expire. */
+type Retention = Pick<Limits, 'max_dlq_retention_time_milis' | 'log_retention_days'>;
+
+/** Records of finished messages and runs are kept this long for the log, in milliseconds. */
+export const logRetentionMs = ({ log_retention_days: days }: Pick<Retention, 'log_retention_days'>): number =>
+  days * dayMs;
 
 /** Computes when the last attempt of a message ends at the latest, Unix milliseconds, should it wait for no lane. */
 export const latestEndOf = (message: Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs'>): number =>
@@ -137,7 +146,8 @@ export const latestEndOf = (message: Pick<Message, 'notBefore' | 'maxRetries' | 
  */
 export function expiryOf(
   message: Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs'>,
-  dlqRetentionMs: number,
+  retention: Retention,
 ): number {
-  return latestEndOf(message) + Math.max(dlqRetentionMs, logRetentionMs) + dayMs;
+  const keptMs = Math.max(retention.max_dlq_retention_time_milis, logRetentionMs(retention));
+  return latestEndOf(message) + keptMs + dayMs;
 }

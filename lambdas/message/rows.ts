@@ -56,6 +56,7 @@ const messageFields = {
   callerIp: z.string(),
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
+  isCallback: z.optional(z.literal(true)),
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),
   workflow: z.optional(
     z.object({
@@ -93,6 +94,7 @@ const attemptRow = z.object({
   state: z.enum(attemptStates),
   startedAt: z.number(),
   callbacksByOutcome: z.optional(z.literal(true)),
+  accountCallback: z.optional(z.string()),
   response: z.object({
     status: z.number(),
     error: z.optional(z.string()),

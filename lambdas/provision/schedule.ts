@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 import { settings } from '../aws/settings.ts';
+import { auditedIn } from '../management/auditedIn.ts';
 import { existingAccount } from '../management/replicas.ts';
 import { canonicalize } from '../request/dialect.ts';
 import { createSchedule, deleteSchedule } from '../schedule/schedules.ts';
@@ -11,15 +12,22 @@ import type { scheduleInput } from './event.ts';
 export async function ensureSchedule(input: z.infer<typeof scheduleInput>): Promise<void> {
   const account = await existingAccount(input.accountId);
   const headers = readHeaders('headers', [...input.headers, ['svc-schedule-id', input.id]]);
-  await createSchedule(account, {
+  const request = {
     ...canonicalize(headers, [], settings.headerPrefixes),
     destination: input.destination,
     body: Buffer.from(input.body),
     // No client has sent it.
     callerIp: '',
     host: settings.ownHosts[0] ?? '',
-  });
+  };
+  await auditedIn(account, { action: 'schedule.save', subject: input.id }, () =>
+    createSchedule(account, request),
+  );
 }
 
 export const removeSchedule = (accountId: string, id: string): Promise<void> =>
-  ignoreMissing(existingAccount(accountId).then((account) => deleteSchedule(account, id)));
+  ignoreMissing(
+    existingAccount(accountId).then((account) =>
+      auditedIn(account, { action: 'schedule.delete', subject: id }, () => deleteSchedule(account, id)),
+    ),
+  );

@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 import { settings } from '../aws/settings.ts';
+import { auditedIn } from '../management/auditedIn.ts';
 import { existingAccount } from '../management/replicas.ts';
 import { defaultPrefix } from '../request/dialect.ts';
 import { addEndpoints, removeEndpoints } from '../urlGroup/endpoints.ts';
@@ -19,7 +20,9 @@ const requestOf = (name: string, endpoints: readonly unknown[]) => ({
 export async function ensureUrlGroup(input: z.infer<typeof urlGroupInput>): Promise<void> {
   const { name, endpoints } = input;
   const account = await existingAccount(input.accountId);
-  await addEndpoints(account, requestOf(name, endpoints));
+  await auditedIn(account, { action: 'urlGroup.addEndpoints', subject: name }, () =>
+    addEndpoints(account, requestOf(name, endpoints)),
+  );
   const there = await getGroup(account, name, defaultPrefix);
   const others = there.endpoints.filter(
     (one) =>
@@ -27,8 +30,15 @@ export async function ensureUrlGroup(input: z.infer<typeof urlGroupInput>): Prom
         (wanted) => wanted.name === one.name && new URL(wanted.url).href === new URL(one.url).href,
       ),
   );
-  if (others.length > 0) await removeEndpoints(account, requestOf(name, others));
+  if (others.length === 0) return;
+  await auditedIn(account, { action: 'urlGroup.removeEndpoints', subject: name }, () =>
+    removeEndpoints(account, requestOf(name, others)),
+  );
 }
 
 export const removeUrlGroup = (accountId: string, name: string): Promise<void> =>
-  ignoreMissing(existingAccount(accountId).then((account) => deleteGroup(account, name)));
+  ignoreMissing(
+    existingAccount(accountId).then((account) =>
+      auditedIn(account, { action: 'urlGroup.delete', subject: name }, () => deleteGroup(account, name)),
+    ),
+  );

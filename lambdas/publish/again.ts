@@ -30,7 +30,7 @@ export async function publishAgain(
   request: AgainRequest,
 ): Promise<PublishAnswer> {
   refuseWhileDraining(account);
-  const rules = await destinationRules(request.host);
+  const rules = await destinationRules(request.host, account);
   const overrides = parseOverrides(request, account, rules, now());
   const history = await loadAccepted(account, messageId);
   const { message } = history;

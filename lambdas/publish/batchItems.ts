@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { canonicalize } from '../request/dialect.ts';
+import { withTrace } from '../request/traceContext.ts';
 import { batchItem, longestBatch } from '../wire/batchItem.ts';
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
@@ -13,8 +14,12 @@ export interface BatchRequest {
   readonly body: Uint8Array;
   /** The dialect of items whose headers show none. */
   readonly prefix: string;
+  /** Headers without an accepted prefix: items that name no trace belong to the one of the batch. */
+  readonly otherHeaders?: readonly Header[];
   readonly callerIp: string;
   readonly host: string;
+  /** Refuses an item to which the request's token may not publish; absent where it may publish to all. */
+  readonly refuse?: ((item: PublishRequest) => void) | undefined;
 }
 
 /**
@@ -42,8 +47,9 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   try {
     const pairs = readHeaders(`item.${index}.headers`, headers);
     const canonical = canonicalize(pairs, [], settings.headerPrefixes);
-    return {
+    const item = {
       ...canonical,
+      otherHeaders: withTrace(canonical.otherHeaders, request.otherHeaders ?? []),
       prefix: canonical.config.size === 0 ? request.prefix : canonical.prefix,
       destination,
       queueName: queue === undefined ? undefined : parseName(`item.${index}.queue`, queue),
@@ -51,6 +57,8 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
       callerIp: request.callerIp,
       host: request.host,
     };
+    request.refuse?.(item);
+    return item;
   } catch (error) {
     return orThrow(error);
   }

@@ -1,6 +1,7 @@
 import type { Header } from '../shared/headers.ts';
 import { createHash } from 'node:crypto';
 import { minuteMs } from '../shared/clock.ts';
+import { isTraceHeader } from '../request/traceContext.ts';
 import type { Deduplication } from '../options/deduplication.ts';
 
 /** A message is a duplicate for this long after the first one like it. */
@@ -8,7 +9,7 @@ export const deduplicationWindowMs = 10 * minuteMs;
 
 /**
  * Makes the key that equal messages share. By id it follows from the account and the id, by content from the
- * account, the destination, the body, the content type and the forwarded headers. The messages to the endpoints of a URL
+ * account, the destination, the body, the content type and the forwarded headers but those of a trace, which differ each time. The messages to the endpoints of a URL
  * group have different keys.
  */
 export function deduplicationKey(
@@ -26,7 +27,12 @@ export function deduplicationKey(
   const parts =
     deduplication.by === 'id'
       ? ['id', deduplication.id, topicName === undefined ? '' : url]
-      : ['content', url, [...headers].sort(byName), createHash('sha256').update(body).digest('hex')];
+      : [
+          'content',
+          url,
+          headers.filter((header) => !isTraceHeader(header)).sort(byName),
+          createHash('sha256').update(body).digest('hex'),
+        ];
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
   return `${accountId}#${hash}`;
 }

@@ -7,12 +7,13 @@ import { configOverDefaults } from '../shared/config.ts';
 import {
   badDestination,
   parseDestination,
-  parseUrl,
-  refuseSsrf,
+  parseAddress,
+  refuseDestination,
   type DestinationRules,
 } from '../destination/destination.ts';
+import { isFunction } from '../destination/functions.ts';
 import type { Header } from '../shared/headers.ts';
-import { notFound } from '../error/httpError.ts';
+import { notFound, quote } from '../error/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
 import { expiryOf, type Message } from '../message/message.ts';
@@ -96,9 +97,9 @@ export async function prepare(
     throw notFound('url_group_not_found', `There is no URL group ${JSON.stringify(destination.name)}.`);
   }
   const endpoints: readonly Endpoint[] =
-    destination.kind === 'url' ? [{ url: destination.url }] : (group?.endpoints ?? []);
+    destination.kind === 'group' ? (group?.endpoints ?? []) : [{ url: destination.url }];
 
-  const rules = await destinationRules(request.host);
+  const rules = await destinationRules(request.host, account);
   const createdAt = now();
   const config = configOverDefaults(request.config, group?.defaults);
   const { deduplication, ...options } = parsePublishOptions(
@@ -122,7 +123,7 @@ export async function prepare(
       prefix: request.prefix,
       createdAt,
       callerIp: request.callerIp,
-      expiresAt: expiryOf(options, limits.max_dlq_retention_time_milis),
+      expiresAt: expiryOf(options, limits),
     };
     return { message, body };
   });
@@ -130,7 +131,7 @@ export async function prepare(
 }
 
 /**
- * Makes the URL of a destination, with the request's own query parameters.
+ * Makes the URL of a destination, with the request's own query parameters. A function has no query.
  *
  * @param field the field's name in the error's text
  * @throws HttpError 400 or 403
@@ -141,11 +142,17 @@ export function urlOf(
   rules: DestinationRules,
   field = 'The destination',
 ): string {
-  const url = parseUrl(field, withQuery(endpoint.url, query));
+  const [parameter] = query;
+  if (parameter !== undefined && isFunction(endpoint.url)) {
+    throw badDestination(
+      `${field} is a Lambda function, which gets no query; the request has ${quote(parameter[0])}.`,
+    );
+  }
+  const url = parseAddress(field, withQuery(endpoint.url, query));
   if (url.length > longestUrl) {
     throw badDestination(`${field} has ${url.length} characters; allowed are ${longestUrl}.`);
   }
-  refuseSsrf(field, url, rules);
+  refuseDestination(field, url, rules);
   return url;
 }
 
@@ -180,5 +187,5 @@ export function renewed(
     ...overrides,
     messageId,
   };
-  return { ...made, expiresAt: expiryOf(made, limitsOf(account).max_dlq_retention_time_milis) };
+  return { ...made, expiresAt: expiryOf(made, limitsOf(account)) };
 }

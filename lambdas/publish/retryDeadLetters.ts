@@ -73,4 +73,4 @@ export async function retryDeadLetters(
 }
 
 const overridesOf = async (account: Account, request: RetryRequest): Promise<Partial<PublishOptions>> =>
-  parseOverrides(request, account, await destinationRules(request.host), now());
+  parseOverrides(request, account, await destinationRules(request.host, account), now());

@@ -7,8 +7,9 @@ import type { Header } from '../shared/headers.ts';
 import { type Account, defaultRetries, limitsOf } from '../account/account.ts';
 import { secondMs } from '../shared/clock.ts';
 import { type CanonicalRequest, ConfigReader } from './dialect.ts';
-import { parseUrl, refuseSsrf, type DestinationRules } from '../destination/destination.ts';
+import { parseAddress, refuseDestination, type DestinationRules } from '../destination/destination.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from './forwarding.ts';
+import { withTrace } from './traceContext.ts';
 import type { CallbackSettings, DeliverySettings } from '../message/message.ts';
 import { parseRetryDelay } from '../value/retryDelayExpression.ts';
 import { withKnownCredentials } from '../shared/urlCredentials.ts';
@@ -51,8 +52,8 @@ function parseCallback(
 ): CallbackSettings | undefined {
   const text = reader.single(scope);
   if (text === undefined) return undefined;
-  const url = parseUrl(reader.field(scope), text);
-  refuseSsrf(reader.field(scope), url, rules);
+  const url = parseAddress(reader.field(scope), text);
+  refuseDestination(reader.field(scope), url, rules);
   const inner = reader.scope(scope);
   const forwarded = checkForwarded(inner.forwarded(), (name) => inner.field(`forward-${name}`));
   return {
@@ -88,7 +89,7 @@ function parse(request: Request, account: Account, rules: DestinationRules, now:
   };
   const options: PublishOptions = {
     ...settings,
-    headers: addMissingHeaders(forwarded, incoming),
+    headers: withTrace(addMissingHeaders(forwarded, incoming), request.otherHeaders),
     notBefore: notBefore ?? now,
     ...callbacks,
     deduplication: parseDeduplication(reader),
@@ -115,7 +116,7 @@ export const parsePublishOptions = (
 export function configWithKnownCredentials(config: Config, before: Config | undefined): Config {
   const urlOf = (from: Config | undefined, name: CallbackScope): string | undefined => {
     const text = from?.get(name)?.[0];
-    return text === undefined ? undefined : parseUrl(name, text.trim());
+    return text === undefined ? undefined : parseAddress(name, text.trim());
   };
   const urls = callbackScopes.flatMap((name): [string, readonly string[]][] => {
     const url = urlOf(config, name);

@@ -8,6 +8,7 @@ import { withKnownCredentials } from '../shared/urlCredentials.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField } from '../error/httpError.ts';
 import { passedOn } from '../request/forwarding.ts';
+import { isTraceHeader } from '../request/traceContext.ts';
 import { parseName } from '../value/names.ts';
 import { parseCron, type Cron } from './cron.ts';
 import type { Schedule } from './schedule.ts';
@@ -45,9 +46,11 @@ interface RequestedSchedule {
  */
 export async function readSchedule(
   account: Account,
-  request: ScheduleRequest,
+  asked: ScheduleRequest,
   before: Schedule | undefined,
 ): Promise<RequestedSchedule> {
+  // The messages to come belong to no trace: that of this request is over by then.
+  const request = { ...asked, otherHeaders: asked.otherHeaders.filter((header) => !isTraceHeader(header)) };
   const { prefix, config, callerIp } = request;
   const reader = new ConfigReader(prefix, config);
   const cron = readCron(reader);
@@ -77,7 +80,7 @@ function readCron(reader: ConfigReader): Cron {
 /** The settings of a request, as the schedule's row keeps them. */
 async function settingsOf(account: Account, request: PublishRequest): Promise<string> {
   const time = now();
-  const options = parsePublishOptions(request, account, await destinationRules(request.host), time);
+  const options = parsePublishOptions(request, account, await destinationRules(request.host, account), time);
   return formatScheduleSettings(scheduleSettings(options, time, request));
 }
 

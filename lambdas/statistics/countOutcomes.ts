@@ -20,6 +20,8 @@ export const settledAfterMs = 2 * minuteMs;
 
 export interface CountedOutcomes {
   readonly counts: OutcomeCounts;
+  /** The part of them that no later count changes. */
+  readonly settled: OutcomeCounts;
   /** Unix milliseconds: later records are not all counted, because they were too many. Undefined where all are. */
   readonly countedUntil: number | undefined;
 }
@@ -53,6 +55,7 @@ export async function countOutcomes(account: Sharded, budgetMs: number): Promise
   const ends = shards.flatMap(({ readUntil }) => readUntil ?? []);
   return {
     counts: sumOf([settled, ...shards.map(({ recent }) => recent)]),
+    settled,
     countedUntil: ends.length === 0 ? undefined : Math.min(...ends),
   };
 }

@@ -28,9 +28,11 @@ export interface OutcomeCounts {
   readonly hours: ReadonlyMap<number, PerOutcome>;
   /** By the day, as `2026-11-20`. */
   readonly days: ReadonlyMap<string, PerOutcome>;
+  /** Attempts that failed and are followed by another, by the day: yesterday's and today's. */
+  readonly retries: ReadonlyMap<string, number>;
 }
 
-export const noCounts: OutcomeCounts = { hours: new Map(), days: new Map() };
+export const noCounts: OutcomeCounts = { hours: new Map(), days: new Map(), retries: new Map() };
 
 /** The beginning of the hour in which a moment is; Unix milliseconds both. */
 export const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
@@ -62,27 +64,38 @@ function sumBy<Key>(all: readonly ReadonlyMap<Key, PerOutcome>[]): ReadonlyMap<K
 export const sumOf = (all: readonly OutcomeCounts[]): OutcomeCounts => ({
   hours: sumBy(all.map(({ hours }) => hours)),
   days: sumBy(all.map(({ days }) => days)),
+  retries: all.reduce((sums, { retries }) => {
+    for (const [day, more] of retries) sums.set(day, (sums.get(day) ?? 0) + more);
+    return sums;
+  }, new Map<string, number>()),
 });
 
 /** Counts records. */
 export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
   const hours = new Map<number, PerOutcome>();
+  const retries = new Map<string, number>();
   for (const record of records) {
+    if (record.state === 'RETRY') {
+      const day = dayOf(record.recordedAt);
+      retries.set(day, (retries.get(day) ?? 0) + 1);
+    }
     const outcome = messageOutcomeOf(record);
     if (outcome === undefined) continue;
     const hour = hourStart(record.recordedAt);
     const count = hours.get(hour) ?? noOutcomes;
     hours.set(hour, { ...count, [outcome]: count[outcome] + 1 });
   }
-  return { hours, days: sumBy([...hours].map(([hour, count]) => new Map([[dayOf(hour), count]]))) };
+  const days = sumBy([...hours].map(([hour, count]) => new Map([[dayOf(hour), count]])));
+  return { hours, days, retries };
 }
 
 /** Leaves out the hours and days that are not kept any more. @param time Unix milliseconds, now */
-export function withoutPast({ hours, days }: OutcomeCounts, time: number): OutcomeCounts {
+export function withoutPast({ hours, days, retries }: OutcomeCounts, time: number): OutcomeCounts {
   const [oldestHour = 0] = hoursAt(time);
   const oldestDay = dayOf(countedFrom(time));
   return {
     hours: new Map([...hours].filter(([hour]) => hour >= oldestHour)),
     days: new Map([...days].filter(([day]) => day >= oldestDay)),
+    retries: new Map([...retries].filter(([day]) => day >= dayOf(time - dayMs))),
   };
 }

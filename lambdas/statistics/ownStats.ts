@@ -30,7 +30,7 @@ export async function getOwnStats({ account, access }: Caller): Promise<OwnStats
   ]);
   const days = period.days.map((day) => ({ day, ...dayStats(usage, counts, day) }));
   return {
-    access,
+    access: access === 'write' ? 'write' : 'read',
     account: {
       id: account.id,
       customer_id: account.customerId,

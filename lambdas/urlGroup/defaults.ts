@@ -27,7 +27,7 @@ async function readDefaults(account: Account, request: GroupRequest): Promise<Co
   parsePublishOptions(
     { prefix: request.prefix, config, otherHeaders: [] },
     account,
-    await destinationRules(request.host),
+    await destinationRules(request.host, account),
     now(),
   );
   return config;

@@ -1,6 +1,6 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { badDestination, parseUrl, refuseSsrf } from '../destination/destination.ts';
+import { badDestination, parseAddress, refuseDestination } from '../destination/destination.ts';
 import { badField, notFound, overLimit, quote } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { parseName } from '../value/names.ts';
@@ -14,17 +14,17 @@ import { type GroupRequest, changeGroup, noSuchGroup } from './urlGroups.ts';
 /** Characters of a URL. A group is one row of at most 400 KB, into which a hundred endpoints of this length fit. */
 const longestEndpointUrl = 2_048;
 
-async function readEndpoints(request: GroupRequest): Promise<readonly Endpoint[]> {
+async function readEndpoints(account: Account, request: GroupRequest): Promise<readonly Endpoint[]> {
   const allowed = '{"endpoints": [{"url", "name"?}]} with at least one endpoint';
   const { endpoints } = parseShape('The body', request.body, addedEndpoints, allowed);
-  const rules = await destinationRules(request.host);
+  const rules = await destinationRules(request.host, account);
   return endpoints.map(({ url, name }, index) => {
     const field = `endpoints.${index}.url`;
-    const parsed = parseUrl(field, url);
+    const parsed = parseAddress(field, url);
     if (parsed.length > longestEndpointUrl) {
       throw badDestination(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
     }
-    refuseSsrf(field, parsed, rules);
+    refuseDestination(field, parsed, rules);
     const isTwice = endpoints.some(
       (other, place) =>
         place < index && (name === undefined ? isSameUrl(other.url, url) : other.name === name),
@@ -53,7 +53,7 @@ async function checkCapacity(account: Account, name: string): Promise<void> {
  */
 export async function addEndpoints(account: Account, request: GroupRequest): Promise<void> {
   const { name } = request;
-  const endpoints = await readEndpoints(request);
+  const endpoints = await readEndpoints(account, request);
   const { max_endpoints_per_topic: most } = limitsOf(account);
   await changeGroup(account, name, async (group) => {
     if (group === undefined) await checkCapacity(account, name);

@@ -85,6 +85,12 @@ export const limitTable = {
     least: hourMs,
     most: 90 * dayMs,
   },
+  log_retention_days: {
+    free: 7,
+    paid: 7,
+    least: 1,
+    most: 90,
+  },
   max_topics: {
     free: 1,
     paid: 100,

@@ -1,7 +1,7 @@
 /** The shapes of answers about accounts; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
-import { time } from './answers.ts';
+import { cursor, time } from './answers.ts';
 import { circuitInput } from './circuitShape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';
@@ -60,6 +60,20 @@ export const signingKeys = z.object({
   next: text('What takes its place at the next rotation.'),
 });
 
+/** An entry of the audit trail. */
+export const auditEntry = z.object({
+  time: time('Right before the change was made.'),
+  actor: text('`token`, `readOnlyToken`, the id of a named token, or `operator`.'),
+  action: text('What was done, as `queue.pause`.'),
+  subject: z.optional(
+    text(
+      'What it was done to: a name or an id; the filters of many; the fields of an account that were set.',
+    ),
+  ),
+  address: z.optional(text('The address that the request came from.')),
+});
+export const auditPage = z.object({ cursor, entries: z.array(auditEntry) });
+
 const seconds = (description: string) => whole(`${description} Unix seconds.`);
 
 /** The account record. Its names and types are those of the wire protocol. */
@@ -89,8 +103,46 @@ export const account = z.object({
   budget: whole('Dollars a month; 0 is no limit.'),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   circuit: z.optional(circuitInput),
+  lambda_destinations: z
+    .optional(z.array(z.string()))
+    .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  failure_callback: z.optional(
+    text('Told of what fails for good without a failure callback of its own. Without `user:password`.'),
+  ),
 });
 export const accounts = z.array(account);
+
+/** The answer of a failure callback that was called as a test. */
+export const testedCallback = z.object({
+  status: whole('The status that the failure callback answered; 0 where there was no answer.'),
+  error: z.optional(text('Why there was no answer.')),
+  body: z.optional(text('The beginning of the answer’s body.')),
+});
+
+/** A named token as lists show it. */
+export const namedToken = z.object({
+  id: text('Names it in the audit trail, and to revoke it.'),
+  name: text('What it is for.'),
+  scope: z
+    .enum(['full', 'read', 'publish'])
+    .check(
+      z.describe('`full`: everything. `read`: what changes nothing. `publish`: to publish and to notify.'),
+    ),
+  destinations: z.optional(
+    z
+      .array(z.string())
+      .check(
+        z.describe(
+          'What it may publish to: what URLs begin with, and names of URL groups and queues. Absent for everything.',
+        ),
+      ),
+  ),
+  created_at: seconds('When it was made.'),
+  expires_at: z.optional(seconds('From when on it is refused; absent for never.')),
+  last_used: z.optional(text('The last day on which a request came with it, as `2026-11-20`, UTC.')),
+});
+export const namedTokens = z.array(namedToken);
+export const madeToken = z.extend(namedToken, { token: text('The token. It is not shown again.') });
 
 const point = z.object({
   x: text('The day’s beginning, UTC, as in `2026-11-20T00:00:00.000Z`.'),

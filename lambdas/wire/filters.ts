@@ -4,6 +4,7 @@ import type { Header } from '../shared/headers.ts';
 import * as z from 'zod/mini';
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
+import { hostOf, pathOf } from '../destination/place.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import {
   logStates,
@@ -41,8 +42,8 @@ export interface Filterable {
 /** The filters, each with the values of an entry that it checks. */
 const fields = {
   url: (entry) => [shownUrl(entry.url)],
-  host: (entry) => [new URL(entry.url).host],
-  path: (entry) => [new URL(entry.url).pathname],
+  host: (entry) => [hostOf(entry.url)],
+  path: (entry) => [pathOf(entry.url)],
   messageId: (entry) => [entry.messageId],
   topicName: (entry) => [entry.topicName],
   queueName: (entry) => [entry.queueName],
@@ -254,7 +255,8 @@ export function checkPeriod({ fromDate = 0, toDate = Infinity }: Pick<Filter, 'f
   }
 }
 
-function wholeOf(name: string, text: string, least: number, most: number): number {
+/** @throws HttpError 400 */
+export function wholeOf(name: string, text: string, least: number, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
   throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);

@@ -12,6 +12,7 @@ export const limitMeanings: PerLimit<string> = {
   max_bandwidth_per_second: 'Bytes of requests’ bodies.',
   max_dlq_size: 'Entries of the dead letter queue.',
   max_dlq_retention_time_milis: 'Milliseconds that dead letters are kept.',
+  log_retention_days: 'Days that the log is kept, from the end of each message.',
   max_topics: 'URL groups.',
   max_endpoints_per_topic: 'Endpoints of one URL group.',
   max_schedules: 'Schedules.',

@@ -10,6 +10,7 @@ import { loadMessage, type RecordedAttempt } from '../message/history.ts';
 import type { KindOfCallback, MessageKind } from '../message/kinds.ts';
 import { failGivenUp } from './failure/failGivenUp.ts';
 import { failRun, storeFailureRequest } from './failure/failRun.ts';
+import { hasNoFunction } from './failure/failure.ts';
 import { noteFailureFunction } from './failure/noteFailureFunction.ts';
 import { extendRunFor } from './runs/changeRun.ts';
 import { callResultBody } from './delivery/callResult.ts';
@@ -68,6 +69,8 @@ export const messageKind: MessageKind = {
     await (part.role === 'failureRequest' ? noteFailureFunction(recorded, part) : failRun(recorded, part));
   },
   callback: callbackOf,
+  isUntold: ({ prefix }, { role }, { headers }) =>
+    role === 'failureRequest' && hasNoFunction(prefix, headers),
   giveUp: failWithoutResult,
   extend: ({ accountId }, part, expiresAt) => extendRunFor(accountId, part, expiresAt),
 };

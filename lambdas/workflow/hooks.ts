@@ -12,6 +12,7 @@ import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { loadSnapshot } from './store/journals.ts';
 import { reportUsage } from '../usage/counter.ts';
+import { withTrace } from '../request/traceContext.ts';
 import { limitHook } from '../usage/rateLimit.ts';
 import { giveEvent } from './waits/giveEvent.ts';
 import { checkAddress, noWebhook, webhookOf } from './waits/webhook.ts';
@@ -54,7 +55,11 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
       callBytes,
       known: found,
       noActiveRun: noWebhook,
-      loadWait: webhook.loadWait,
+      // The delivery that the call gives rise to belongs to the trace of the call.
+      loadWait: async (seq) => {
+        const wait = await webhook.loadWait(seq);
+        return { ...wait, forwarded: withTrace(wait.forwarded, request.headers) };
+      },
       // Its size is checked before anything is sent or stored for it.
       findWait: (snapshot) => webhook.findWaitFor(snapshot, event.length),
       checkKept: (snapshot) => {

@@ -131,7 +131,13 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.endSchedules(),
     ],
     keys: [...answer, rights.on('accounts', 'PutItem')],
-    stats: [...answer, ...rights.countOutcomes(), rights.on('lanes', 'GetItem'), rights.on('dlq', 'GetItem')],
+    stats: [
+      ...answer,
+      ...rights.countOutcomes(),
+      rights.on('lanes', 'GetItem'),
+      ...rights.listLanes(),
+      rights.on('dlq', 'GetItem'),
+    ],
     description: [],
     console: [],
   };

@@ -12,7 +12,7 @@ import { Rights } from '../functions/rights.ts';
 import { namesOf, queueArn, secretArn, tableArn } from '../names.ts';
 import type { ServiceStack } from '../serviceStack.ts';
 import type { Settings } from '../settings.ts';
-import { allow } from '../statements.ts';
+import { allow, writeTrails } from '../statements.ts';
 
 interface AccountsStackProps extends StackProps {
   readonly settings: Settings;
@@ -82,6 +82,7 @@ export class AccountsStack extends Stack {
       allow(['secretsmanager:GetSecretValue'], secretArn(this, names.masterSecret)),
       allow(['dynamodb:GetItem', 'dynamodb:PutItem'], ...inAllRegions(tableArn, names.accountsTable)),
       allow(['sqs:SendMessage'], ...inAllRegions(queueArn, names.accountChangesQueue)),
+      writeTrails(...inAllRegions(tableArn, names.usageTable)),
       rights.knowHosts(),
       rights.on('schedules', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
       rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),

@@ -67,6 +67,13 @@ export interface SvcQueueProps {
    */
   readonly allowedDestinations?: readonly string[];
   /**
+   * Patterns of the ARNs of Lambda functions that messages may go to, such as
+   * `arn:aws:lambda:eu-central-1:123456789012:function:orders-*`.
+   *
+   * @default []
+   */
+  readonly lambdaDestinations?: readonly string[];
+  /**
    * More hosts of the service's own APIs, such as that of a CDN before them: no message may go there.
    *
    * @default []

@@ -26,6 +26,8 @@ export class Accounts {
       description: 'Brings a region in line with an account that was changed',
       may: [
         rights.on('accounts', 'GetItem'),
+        // The named tokens of a deleted account.
+        rights.removeTokens(),
         // The worker releases attempts that waited for their account, or removes all data of a deleted account.
         ...rights.changeLanes(),
         rights.on('lanes', 'DeleteItem'),

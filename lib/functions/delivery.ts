@@ -69,6 +69,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.on('lanes', 'DeleteItem'),
   rights.onBodies('GetObject', 'PutObject'),
   rights.seeMissingBodies(),
+  ...rights.invokeFunctions(),
 ];
 
 /** The rights of the function that delivers alone. They include those of the others. */

@@ -166,7 +166,9 @@ class Network extends Construct {
       });
       group.addIngressRule(functions, Port.tcp(httpsPort), 'The delivery functions');
     }
-    for (const service of ['sqs', 'scheduler', 'secretsmanager']) {
+    const { lambdaDestinations } = this.#props.settings;
+    const invoked = lambdaDestinations.length > 0 ? ['lambda'] : [];
+    for (const service of ['sqs', 'scheduler', 'secretsmanager', ...invoked]) {
       new CfnVPCEndpoint(this, `${service}Endpoint`, {
         ...this.#serviceOf(vpc.vpcId, service),
         vpcEndpointType: 'Interface',

@@ -11,7 +11,7 @@ import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
-import { allow, noteApiHost, readApiHosts } from '../statements.ts';
+import { allow, noteHostsAndUses, readApiHosts, removeTokens } from '../statements.ts';
 import type { Tables } from '../state/tables.ts';
 
 type TableAction =
@@ -76,6 +76,20 @@ export class Rights {
    */
   seeMissingBodies(): PolicyStatement {
     return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
+  }
+
+  /** Allows to invoke the functions that messages may go to. */
+  invokeFunctions(): PolicyStatement[] {
+    const actions = ['lambda:InvokeFunction'];
+    return this.#resources.settings.lambdaDestinations.map((pattern) =>
+      pattern.includes('*')
+        ? new PatternStatement(
+            actions,
+            pattern,
+            'The operator names the functions that messages may go to, in the setting `lambdaDestinations`.',
+          )
+        : allow(actions, pattern),
+    );
   }
 
   /** Allows to send to queues, one message at a time. */
@@ -147,7 +161,7 @@ export class Rights {
     return [
       ...this.authenticate(),
       this.knowHosts(),
-      noteApiHost(accountsArn, this.#stack.region, 'messaging'),
+      noteHostsAndUses(accountsArn, this.#stack.region, 'messaging'),
     ];
   }
 
@@ -178,6 +192,11 @@ export class Rights {
   /** Allows the same, and to end runs, which replaces their rows in the list. */
   endRuns(): PolicyStatement {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem');
+  }
+
+  /** Allows to remove named tokens. */
+  removeTokens(): PolicyStatement {
+    return removeTokens(this.#resources.tables.accounts.tableArn);
   }
 
   /** Allows to tell every region that an account was changed. */

@@ -10,7 +10,15 @@ const record = z.object({
   read_only_token: z.string(),
   region: z.string(),
   deletion_time: z.number(),
+  lambda_destinations: z.optional(z.array(z.string())),
 });
+
+/** The pattern of all functions. */
+export const allFunctions = 'arn:aws:lambda:*:*:function:*';
+
+/** Whether the developer has said where Lambda functions run. Otherwise none can be called: AWS itself is never called. */
+export const functionsRunSomewhere = (): boolean => process.env['AWS_ENDPOINT_URL_LAMBDA'] !== undefined;
+
 const signingKeys = z.object({ current: z.string(), next: z.string() });
 
 export interface Management {
@@ -20,7 +28,7 @@ export interface Management {
 }
 
 /**
- * Finds the account `local`, or creates it: a paid account in the stage's region.
+ * Finds the account `local`, or creates it: a paid account in the stage's region, that may call all functions.
  *
  * @returns without keys when the account is suspended or deleted, since its token is refused then
  */
@@ -37,13 +45,15 @@ export async function localAccount(
     );
 
   const found = await callOwn(`${users}/${localAccountId}`, { headers });
+  const set = { region, lambda_destinations: [allFunctions] };
   let account =
     found.status === 404
-      ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', region })
+      ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', ...set })
       : record.parse(await jsonOf(found));
-  // The data directory was made by a stage of another region.
-  if (account.region !== region && account.deletion_time === 0)
-    account = await send('PATCH', `/${localAccountId}`, { region });
+  // The data directory was made by a stage of another region, or by one that could call no functions.
+  const isAsBefore =
+    account.region === region && (account.lambda_destinations !== undefined || !functionsRunSomewhere());
+  if (!isAsBefore && account.deletion_time === 0) account = await send('PATCH', `/${localAccountId}`, set);
 
   const answer = await callOwn(`${url}/v2/keys`, { headers: { authorization: `Bearer ${account.token}` } });
   return { ...account, keys: answer.status === 401 ? undefined : signingKeys.parse(await jsonOf(answer)) };

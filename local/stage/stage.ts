@@ -27,7 +27,7 @@ import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
-import { localAccount, type Management } from './localAccount.ts';
+import { allFunctions, functionsRunSomewhere, localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import { StageError } from './stageError.ts';
 import { checkStrength } from './strength.ts';
@@ -140,6 +140,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
+    LAMBDA_DESTINATIONS: functionsRunSomewhere() ? allFunctions : '',
     OWN_HOSTS: ownHosts(
       network,
       servers.map(({ port }) => port),

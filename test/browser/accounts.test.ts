@@ -6,6 +6,9 @@ import { api, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { service } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+const receiver = useReceiver();
 
 const asOperator = { token: null, isOperator: true } as const;
 
@@ -106,6 +109,43 @@ describe('An operator', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('free', { exact: true }).waitFor();
     expect(await accountOf(id)).toMatchObject({ budget: 80, max_queues: 33, max_topics: 1, type: 'free' });
+  });
+
+  it('sets a failure callback and tests it, and lists the functions that messages may go to', async () => {
+    const told = receiver.inbox((_delivery, response, count) =>
+      response.writeHead(count === 0 ? 200 : 503).end(),
+    );
+    const { id } = await makeAccount();
+    const page = await openConsole({ at: `#/accounts/${id}`, ...asOperator, refusals: [400] });
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Failure callback').fill('ftp://example.com');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('failure_callback is').waitFor();
+    const arn = 'arn:aws:lambda:*:123456789012:function:orders-*';
+    await dialog.getByLabel('Failure callback').fill(told.url);
+    await dialog.getByLabel('Lambda destinations').fill(`${arn}\n${arn}:live\n`);
+    await dialog.getByLabel('log_retention_days').fill('30');
+    expect(await barriersOf(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`${arn}:live`, { exact: true }).waitFor();
+    expect(await changeAccount(id, {})).toMatchObject({
+      failure_callback: told.url,
+      lambda_destinations: [arn, `${arn}:live`],
+      log_retention_days: 30,
+    });
+    const test = page.getByRole('button', { name: 'Send a test' });
+    await test.click();
+    await page.getByText('The failure callback answered 200.').waitFor();
+    await test.click();
+    await page.getByText('The failure callback answered 503.').waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Failure callback').fill('');
+    await dialog.getByLabel('Lambda destinations').fill('');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await test.waitFor({ state: 'detached' });
+    expect(await changeAccount(id, {})).not.toHaveProperty('lambda_destinations');
   });
 
   it('sees what an account has used, of its budget', async () => {

@@ -106,6 +106,15 @@ async function callIam(
   return text;
 }
 
+/** Makes a role for a function of Lambda. It may do nothing. */
+export async function makeFunctionRole(endpoint: string, region: string, RoleName: string): Promise<void> {
+  const Statement = [
+    { Effect: 'Allow', Principal: { Service: 'lambda.amazonaws.com' }, Action: 'sts:AssumeRole' },
+  ];
+  const AssumeRolePolicyDocument = JSON.stringify({ Version: '2012-10-17', Statement });
+  await callIam(endpoint, region, { Action: 'CreateRole', RoleName, AssumeRolePolicyDocument });
+}
+
 const nothing = JSON.stringify({
   Version: '2012-10-17',
   Statement: [{ Effect: 'Deny', Action: '*', Resource: '*' }],

@@ -12,6 +12,7 @@ import { deploy, type Region, regions } from './cdk.ts';
 import { withEmulator } from './withEmulator.ts';
 import { type Api, apiAt, type Front, functionUrlAt, openFront } from './front.ts';
 import { runProgram, run } from './program.ts';
+import { lambdaDestinations, makeReporter } from './reporter.ts';
 import { followRunbooks } from './runbooks.ts';
 
 const main = (): Promise<void> =>
@@ -65,6 +66,7 @@ async function deployAndTest(
         // The emulator needs seconds for a call where the machine has other work.
         clientPatience: '10',
         allowedDestinations: '127.0.0.0/8,::1/128,localhost',
+        lambdaDestinations,
         // On AWS the APIs learn each other's hosts. The emulator's events name none, so they must be told theirs.
         ownHosts: Object.values(urls)
           .map((url) => new URL(url).host)
@@ -128,6 +130,7 @@ async function deployAndTest(
           SVC_MANAGEMENT_PASSWORD: management.password,
           SVC_OTHER_REGION: elsewhere,
           SVC_OTHER_URL: urls[elsewhere],
+          SVC_REPORTER_ARN: await makeReporter(awsUrl, region, scratch),
         },
       );
       say(`${region} is good`);

@@ -36,6 +36,7 @@ const contract = z.strictObject({
   max_schedules: z.int(),
   max_events_size: z.int(),
   max_dlq_retention_time_milis: z.int(),
+  log_retention_days: z.int(),
   max_delay: z.int(),
   max_parallelism: z.int(),
   max_global_parallelism: z.int(),
@@ -54,6 +55,8 @@ const contract = z.strictObject({
   budget: z.int(),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   circuit: z.optional(z.object({ enabled: z.boolean(), failures: z.optional(z.number()) })),
+  lambda_destinations: z.optional(z.array(z.string())),
+  failure_callback: z.optional(z.string()),
 });
 
 describe('an account', () => {

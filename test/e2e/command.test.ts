@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { svcQueue } from '../support/command.ts';
+import { api } from '../support/api.ts';
 import { service } from '../support/publish.ts';
 
 /** `svc-queue`: which command is meant, and `svc-queue accounts`, from an account's first day to its last. */
@@ -53,6 +54,24 @@ describe('svc-queue accounts', () => {
     expect((await accounts()).stdout).not.toMatch(new RegExp(`^${id} .* active$`, 'm'));
   });
 
+  it('makes a named token, shows it once, lists it and revokes it', async () => {
+    const { id } = await record('create', 'ops@command.example', 'type=paid', `region=${service.region}`);
+    const fields = ['name=web shop', 'scope=publish', 'destinations=["orders"]', 'expires_at=4102444800'];
+    const made = await accounts('add-token', id, ...fields);
+    expect(made.code, made.output).toBe(0);
+    const tokenId = /^# id: (tok_\w+)$/m.exec(made.stdout)?.[1] ?? '';
+    const token = /^SVC_TOKEN=(.+)$/m.exec(made.stdout)?.[1] ?? '';
+    expect((await api('GET', '/v2/queues', { token })).status).toBe(403);
+    const { stdout } = await accounts('tokens', id);
+    expect(stdout).toMatch(/^ID +NAME +SCOPE +ENDS +LAST USED\n/);
+    expect(stdout).toContain(`${tokenId}  web shop  publish orders  2100-01-01T00:00:00.000Z  `);
+    expect(stdout).not.toContain(token);
+    expect((await accounts('revoke-token', id, `id=${tokenId}`)).stdout).toBe(
+      `${tokenId} (web shop) is revoked.\n`,
+    );
+    expect((await api('GET', '/v2/queues', { token })).status).toBe(401);
+  });
+
   it('says a refusal in the words of the service, and that nothing answers', async () => {
     const refused = await accounts('create', 'ops@command.example', 'max_retries=-1');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -82,6 +101,7 @@ describe('svc-queue accounts', () => {
     [['list', 'ops@acme.example'], /^list takes no account\.\n$/],
     [['create', 'ops@acme.example', 'budget'], /value 'budget' is invalid.* Allowed is name=value, such as/],
     [['suspend', '0f8fad5b-d9cb-469f-a165-70867728950e', 'budget=1'], /^suspend takes no fields\.\n$/],
+    [['revoke-token', '0f8fad5b-d9cb-469f-a165-70867728950e'], /^Which token\? .* allowed is id=tok_…\n$/],
     [['delete', '0f8fad5b-d9cb-469f-a165-70867728950e'], /^Deleting cannot be undone: .* --yes\n$/],
     [['--region', 'Europe'], /--region <region>' argument 'Europe' is invalid. Allowed is a region of AWS/],
   ])('refuses %j by name', async (args, sentence) => {

@@ -189,6 +189,8 @@ describe('the API’s description', () => {
 
     await ask('GET', '/v2/keys');
     await ask('GET', '/v2/stats');
+    await ask('GET', '/v2/metrics');
+    await ask('GET', '/v2/audit?count=5');
 
     const missing = routes
       .map(({ method, path }) => `${method} ${path}`)

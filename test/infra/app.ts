@@ -44,6 +44,7 @@ export const everythingOn: Readonly<Record<string, string>> = {
   subnets: 'eu-central-1=subnet-0a1b2c3d,eu-central-1=subnet-0b1b2c3d',
   vpcEndpoints: 'true',
   routeTables: 'eu-central-1=rtb-0a1b2c3d',
+  lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:function:orders-*',
 };
 
 /** Over {@link everythingOn}: the delivery functions are in a VPC that is made, with fixed addresses. */

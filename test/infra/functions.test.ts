@@ -102,6 +102,7 @@ describe('the functions', () => {
         'FIRE_QUEUE_URL',
         'GROUPS_TABLE',
         'HEADER_PREFIXES',
+        'LAMBDA_DESTINATIONS',
         'LANES_TABLE',
         'LONG_QUEUE_ARN',
         'LONG_QUEUE_URL',

@@ -151,6 +151,25 @@ describe('with a VPC of the operator', () => {
     });
   });
 
+  it('there is an endpoint of Lambda where messages may go to functions, which lets through those only', () => {
+    const orders = 'arn:aws:lambda:eu-central-1:111122223333:function:orders';
+    const { service: closed } = synthesizeOne({
+      ...vpc,
+      vpcEndpoints: 'true',
+      routeTables: 'eu-central-1=rtb-0a1b2c3d',
+      lambdaDestinations: `${orders},${orders}:*`,
+    });
+    const [endpoint] = properties(closed, 'AWS::EC2::VPCEndpoint', policyShape).filter(({ ServiceName }) =>
+      ServiceName.endsWith('.lambda'),
+    );
+    expect(endpoint).toMatchObject({
+      VpcEndpointType: 'Interface',
+      PolicyDocument: {
+        Statement: [{ Action: 'lambda:InvokeFunction', Resource: [orders, `${orders}:*`] }],
+      },
+    });
+  });
+
   it('functions move in after the endpoints are there: they would reach nothing before', () => {
     const { service: closed } = synthesizeOne({
       ...vpc,

@@ -23,6 +23,7 @@ const operationsByService = {
   s3: ['GetObject', 'PutObject', 'DeleteObject'],
   scheduler: ['CreateSchedule', 'DeleteSchedule'],
   secretsmanager: ['GetSecretValue', 'PutSecretValue'],
+  lambda: ['Invoke'],
 } as const;
 type Service = keyof typeof operationsByService;
 
@@ -50,9 +51,10 @@ const resourcesByService: Readonly<Record<Service, Readonly<Record<string, strin
   s3: { bodiesBucket: 'bodies' },
   scheduler: { scheduleGroup: 'schedules' },
   secretsmanager: { masterSecretId: 'master', managementSecretId: 'management' },
+  lambda: { lambdaDestinations: 'functions' },
 };
 
-const services: readonly Service[] = ['dynamodb', 'sqs', 's3', 'scheduler', 'secretsmanager'];
+const services: readonly Service[] = ['dynamodb', 'sqs', 's3', 'scheduler', 'secretsmanager', 'lambda'];
 
 /** This function finds the queue that a message came from. Of all queues, that is the one that invokes the handler. */
 const findsSourceQueue = 'urlOfSource';

@@ -9,7 +9,10 @@ import { root, synthesizeAccounts, synthesizeOne } from './app.ts';
 import { reachOf, sourceQueue } from './reach.ts';
 import { functionsOf, rightsOf } from './roles.ts';
 
-const { service, management } = synthesizeOne();
+/** Messages may go to functions: by default they may not, and nothing may invoke any. */
+const { service, management } = synthesizeOne({
+  lambdaDestinations: 'arn:aws:lambda:*:111122223333:function:orders-*',
+});
 
 /** The queues that invoke functions, by the name of the function. */
 const sources: ReadonlyMap<string, QueueName> = new Map([
@@ -25,7 +28,7 @@ function isPassedOver(handler: string): (declaration: Declaration) => boolean {
   const own = [...routes, ...managementRoutes].filter((route) => route.function === handler);
   const isOpen = own.length > 0 && own.every(({ access }) => access === 'open');
   return ({ file, name }) =>
-    isOpen && file === 'lambdas/http/messagingApi.ts' && (name === 'token' || name === 'usage');
+    isOpen && file === 'lambdas/http/messagingApi.ts' && ['token', 'usage', 'trail'].includes(name);
 }
 
 /** The rights that a function's code uses, and those that come with them. */
@@ -37,6 +40,7 @@ function neededBy(name: string, handler: string): string[] {
     if (own.startsWith('sqs:SendMessageBatch ')) return [own, own.replace('Batch', '')];
     // A schedule sends as a role, which is handed to it.
     if (own.startsWith('scheduler:CreateSchedule')) return [own, 'iam:PassRole scheduler role'];
+    if (own === 'lambda:Invoke functions') return ['lambda:InvokeFunction functions'];
     // Without this right S3 answers 403 for an object that is not there: a worker would take a fault for an outage.
     if (own.startsWith('s3:GetObject') && source !== undefined) return [own, 's3:ListBucket bodies'];
     return [own];

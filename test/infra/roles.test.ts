@@ -11,6 +11,7 @@ const statements = [service, management].flatMap(statementsOf);
 
 /** The one right to write accounts that all APIs have. It is to the rows of their hosts: see the test of those rows. */
 const noteHost = 'dynamodb:UpdateItem accounts';
+const removeToken = 'dynamodb:DeleteItem accounts';
 
 /** The region and the name of a resource. The management API has resources of every region. */
 const placed = (resource: unknown): string =>
@@ -44,13 +45,14 @@ describe('the roles', () => {
       const permissions = rightsOf(service, name);
       const writes = permissions
         .filter((permission) => /^dynamodb:(Put|Update|Delete|BatchWrite)\w* accounts/.test(permission))
-        .filter((permission) => permission !== noteHost);
+        .filter((permission) => permission !== noteHost && permission !== removeToken);
       expect([name, writes]).toEqual([name, name === 'Keys' ? ['dynamodb:PutItem accounts'] : []]);
+      expect(permissions.includes(removeToken)).toBe(name === 'FollowAccount');
       expect(permissions.join()).not.toContain('management');
     }
   });
 
-  it('let all that refuses destinations read the hosts of the APIs, and an API write its own, but no account', () => {
+  it('let all that refuses destinations read the hosts of the APIs, an API write its own, and named tokens be written, but no account', () => {
     const { regions, management: managing } = synthesize();
     const all = ['eu-central-1', 'us-east-1'].flatMap((region) =>
       ['messaging', 'management'].map((api) => `apiHost#${region}#${api}`),
@@ -62,14 +64,21 @@ describe('the roles', () => {
     for (const [template, own] of places) {
       const found = statementsOf(template).filter(
         ({ Action, Resource }) =>
-          /BatchGetItem|UpdateItem/.test(Action.join()) && JSON.stringify(Resource).includes('Svc-accounts'),
+          /BatchGetItem|UpdateItem|DeleteItem/.test(Action.join()) &&
+          JSON.stringify(Resource).includes('Svc-accounts'),
       );
       expect(found.length).toBeGreaterThan(0);
       for (const { Action, Condition } of found) {
         const [action, ...others] = Action;
         expect(others).toEqual([]);
-        const keys = action === 'dynamodb:UpdateItem' ? [own] : all;
-        expect(Condition).toEqual({ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': keys } });
+        const ofTokens =
+          action === 'dynamodb:DeleteItem' || (action === 'dynamodb:UpdateItem' && template !== managing);
+        const keys = [
+          ...(action === 'dynamodb:UpdateItem' ? [own] : action === 'dynamodb:BatchGetItem' ? all : []),
+          ...(ofTokens ? ['token#*'] : []),
+        ];
+        const compares = ofTokens ? 'StringLike' : 'StringEquals';
+        expect(Condition).toEqual({ [`ForAllValues:${compares}`]: { 'dynamodb:LeadingKeys': keys } });
       }
     }
   });

@@ -91,6 +91,7 @@ const names: readonly (readonly [text: string, name: string])[] = [
   ['Svc/master', 'master'],
   ['Svc/management', 'management'],
   ['defaultSecret', 'secret of an account'],
+  [':function:', 'functions'],
 ];
 
 /** @throws Error for a resource that the tests have no name for */

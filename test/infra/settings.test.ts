@@ -31,6 +31,7 @@ describe('the settings of a deployment', () => {
       logLevel: 'INFO',
       headerPrefixes: ['Svc', 'Upstash'],
       allowedDestinations: [],
+      lambdaDestinations: [],
       ownHosts: [],
       throttleRate: 10_000,
       throttleBurst: 5_000,
@@ -138,6 +139,30 @@ describe('the settings of a deployment', () => {
       'a URL where a host belongs',
       { ownHosts: 'https://queue.example.com/' },
       /ownHosts\[0\]: must be a host name/,
+    ],
+    ...['arn:aws:lambda:eu-central-1:111122223333:layer:orders', 'orders', '*'].map(
+      (pattern): [string, Record<string, unknown>, RegExp] => [
+        `functions that are none: ${pattern}`,
+        { lambdaDestinations: pattern },
+        /lambdaDestinations\[0\]: must be the ARN of a Lambda function/,
+      ],
+    ),
+    ...['Svc-eu-central-1-Service-Accounts1A2B', 'Svc-*', 'S*', '*'].map(
+      (name): [string, Record<string, unknown>, RegExp] => [
+        `functions that could be its own: ${name}`,
+        { lambdaDestinations: `arn:aws:lambda:*:111122223333:function:${name}` },
+        /lambdaDestinations: .* could be a function of the service itself/,
+      ],
+    ),
+    [
+      'more functions than the environment has room for',
+      {
+        lambdaDestinations: Array.from(
+          { length: 20 },
+          (_, at) => `arn:aws:lambda:*:111122223333:function:orders-${at}-*`,
+        ),
+      },
+      /lambdaDestinations: has more than 1000 characters/,
     ],
     ['a stage that there is not', { stage: 'test' }, /stage: .*"dev"\|"prod"; given is "test"/],
     ['a domain of another region', { domains: 'eu-west-3=a.example.com' }, /domains: names eu-west-3/],

@@ -56,13 +56,14 @@ export function checkerOf(schema: unknown, within: Document = document): z.core.
 
 const example = z.object({ value: z.unknown() });
 const response = z.object({
-  content: z.object({
-    'application/json': z.object({
+  content: z.record(
+    z.string(),
+    z.object({
       schema: z.unknown(),
       example: z.optional(z.unknown()),
       examples: z.optional(z.record(z.string(), example)),
     }),
-  }),
+  ),
 });
 
 /** The operation of either API that answers a request, as `METHOD /path`. */
@@ -88,7 +89,10 @@ export function responseOf(operation: string, status: number) {
   const { described, within } = descriptionOf(operation);
   const found = described.responses[status];
   if (found === undefined) throw new Error(`${operation} does not know the status ${status}.`);
-  return response.parse(resolve(found, within)).content['application/json'];
+  // JSON, but for the one answer that is text.
+  const [media] = Object.values(response.parse(resolve(found, within)).content);
+  if (media === undefined) throw new Error(`${operation} says nothing of what its ${status} has.`);
+  return media;
 }
 
 /** The sentences that its document shows for an operation's refusals with a status. */

@@ -20,12 +20,13 @@ interface PublishInit {
   readonly token?: string | null;
 }
 
-/** Sends a request to the service as `fetch` does, and reads its JSON. */
+/** Sends a request to the service as `fetch` does, and reads its JSON; the text of an answer that is plain text. */
 export async function call(path: string, init: RequestInit = {}, url = service.url): Promise<Answer> {
   const response = await fetch(`${url}${path}`, init);
   const text = await response.text();
+  const isText = response.headers.get('content-type')?.startsWith('text/plain') === true;
   // An answer to HEAD has no body.
-  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  const json: unknown = text === '' ? undefined : isText ? text : JSON.parse(text);
   return { status: response.status, headers: response.headers, json };
 }
 

@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import * as z from 'zod/mini';
 import { bundleOf } from './bundledStage.ts';
+import { reporterName, startReporter } from './functions.ts';
 import { startStage } from './stage.ts';
 
 /** The service under test: its URL and region, and its management API. */
@@ -15,6 +16,8 @@ export interface SharedService {
   /** Another region of the deployment, and its URL if it runs. */
   readonly otherRegion: string;
   readonly otherUrl: string | undefined;
+  /** The Lambda function of `functions.ts` that reports its events. */
+  readonly reporterArn: string;
 }
 
 /** The URL and the credentials of the management API. */
@@ -42,6 +45,7 @@ const deployed = z.object({
   SVC_MANAGEMENT_PASSWORD: z.string(),
   SVC_OTHER_REGION: z.string(),
   SVC_OTHER_URL: z.url(),
+  SVC_REPORTER_ARN: z._default(z.string(), ''),
 });
 
 /**
@@ -63,10 +67,13 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       },
       otherRegion: env.SVC_OTHER_REGION,
       otherUrl: env.SVC_OTHER_URL,
+      reporterArn: env.SVC_REPORTER_ARN,
     });
     return undefined;
   }
+  const functions = await startReporter();
   const stage = await startStage({
+    env: { AWS_ENDPOINT_URL_LAMBDA: functions.url },
     args: ['--publish-port', '0', '--price-per-message', String(pricePerMessage)],
     command: [bundleOf(project)],
   });
@@ -80,9 +87,11 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     management: stage.management,
     otherRegion: 'us-east-1',
     otherUrl: undefined,
+    reporterArn: `arn:aws:lambda:eu-central-1:000000000000:function:${reporterName}`,
   });
   return async () => {
     await stage.stop();
     await stage.remove();
+    await functions.close();
   };
 }

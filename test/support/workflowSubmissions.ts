@@ -10,7 +10,11 @@ import { readWorkflowMessage, type WorkflowMessage } from '../../lambdas/workflo
 
 export const prefixes = ['Svc', 'Upstash'];
 const account = newAccount({ id: 'account', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
-const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
+const rules = {
+  allowed: { hosts: new Set<string>(), networks: [] },
+  own: new Set<string>(),
+  functions: { deployment: [], account: [] },
+};
 
 /** A submission of an endpoint or a client, in the service's form. */
 export interface Submitted {

@@ -59,6 +59,7 @@ const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
 const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
   token_missing: true,
   token_invalid: true,
+  token_expired: true,
   wrong_region: true,
   account_inactive: true,
   credentials_missing: true,

@@ -2,6 +2,7 @@
 import type { FunctionComponent } from 'preact';
 import type { Place } from '../place.ts';
 import { Accounts } from '../screens/accounts/accounts.tsx';
+import { Audit } from '../screens/audit/audit.tsx';
 import { DeadLetters } from '../screens/deadLetters/deadLetters.tsx';
 import { Keys } from '../screens/keys/keys.tsx';
 import { FlowControl } from '../screens/lanes/flowControl.tsx';
@@ -36,5 +37,6 @@ export const screens: readonly Screen[] = [
   { path: 'flow-control', name: 'Flow control', api: 'messaging', Screen: FlowControl },
   { path: 'runs', name: 'Workflow runs', api: 'messaging', Screen: Runs },
   { path: 'keys', name: 'Keys', api: 'messaging', Screen: Keys },
+  { path: 'audit', name: 'Audit', api: 'messaging', Screen: Audit },
   { path: 'accounts', name: 'Accounts', api: 'management', Screen: Accounts },
 ];

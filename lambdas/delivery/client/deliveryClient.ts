@@ -13,7 +13,7 @@ import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { addressOfHost, isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
 import { secondMs } from '../../shared/clock.ts';
-import { targetOf, type DestinationRules, type Target } from '../../destination/destination.ts';
+import { targetOf, type HostRules, type Target } from '../../destination/destination.ts';
 import { chunksOf } from '../../shared/lists.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { checkAddresses, ownHostRefusal, RefusedDestination, refusal } from './ssrfGuard.ts';
@@ -64,7 +64,7 @@ class ClosedKeptConnection extends Error {}
  * @param resolver the resolver of names; tests pass another
  */
 export function createDeliveryClient(
-  rules: DestinationRules | (() => Promise<DestinationRules>),
+  rules: HostRules | (() => Promise<HostRules>),
   resolver: Resolver = createResolver(),
 ): DeliveryClient {
   const keeping = createAgents();
@@ -106,7 +106,7 @@ export function createDeliveryClient(
 interface Means {
   readonly agents: Agents;
   readonly resolver: Resolver;
-  readonly rules: DestinationRules;
+  readonly rules: HostRules;
 }
 
 /** Makes a request over one connection, and reads its answer. */
@@ -187,7 +187,7 @@ function open(request: DeliveryRequest, target: Target, { agents, resolver, rule
 
 /** Resolves a name for Node, and refuses it unless a delivery may go to all its addresses. */
 const lookupFor =
-  (target: Target, resolver: Resolver, rules: DestinationRules): LookupFunction =>
+  (target: Target, resolver: Resolver, rules: HostRules): LookupFunction =>
   (hostname, options, done) => {
     resolver(hostname)
       .then((addresses) => {

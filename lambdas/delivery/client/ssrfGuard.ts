@@ -1,6 +1,6 @@
 /** The guard against requests to addresses that are not public, or to this service itself (SSRF). */
 import { isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
-import type { DestinationRules, Target } from '../../destination/destination.ts';
+import type { HostRules, Target } from '../../destination/destination.ts';
 import type { Address } from './nameResolver.ts';
 
 export class RefusedDestination extends Error {}
@@ -21,7 +21,7 @@ export const ownHostRefusal = (hostname: string): RefusedDestination =>
 export function checkAddresses(
   { hostname, port }: Target,
   addresses: readonly Address[],
-  { allowed, own }: DestinationRules,
+  { allowed, own }: HostRules,
 ): void {
   if (addresses.some(({ address }) => isOwnHost(address, port, own))) throw ownHostRefusal(hostname);
   if (allowed.hosts.has(plainName(hostname))) return;

@@ -1,18 +1,19 @@
 import { isFinal } from '../../message/message.ts';
 import { keepSlotFor, leaveAsCallback, leaveSlot, queueSlotOf } from '../../lane/queueSlot.ts';
-import { callbackIdsOf } from '../../message/consequenceIds.ts';
+import { callbacksOf } from '../../message/consequenceIds.ts';
 import type { Continuation } from './continuation.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 
 /**
- * Lets the next message of a queue start: when a message was delivered or failed, and its callbacks were. A message's callbacks are
+ * Lets the next message of a queue start: when a message was delivered or failed, and its own callbacks were. The failure callback
+ * of the account is told of many queues, so none waits for it. A message's callbacks are
  * noted in the lane before its attempt is recorded, so its slot is not free between the two.
  */
 export const leaveQueue: Continuation = {
   store: (made) => {
     const { message } = made.history;
     const slot = queueSlotOf(message);
-    const callbackIds = callbackIdsOf(made);
+    const callbackIds = ownCallbackIdsOf(made);
     if (slot === undefined || callbackIds.length === 0) return [];
     return [
       async () => {
@@ -26,10 +27,13 @@ export const leaveQueue: Continuation = {
   },
 };
 
+const ownCallbackIdsOf = (followed: Parameters<typeof callbacksOf>[0]): readonly string[] =>
+  callbacksOf(followed).flatMap(({ kind, messageId }) => (kind === 'accountCallback' ? [] : [messageId]));
+
 async function leaveOwn({ history, attempt: last }: RecordedAttempt): Promise<void> {
   const { message, attempts } = history;
   const slot = queueSlotOf(message);
   if (slot === undefined) return;
-  const owed = [...attempts, last].flatMap((attempt) => callbackIdsOf({ history, attempt }));
+  const owed = [...attempts, last].flatMap((attempt) => ownCallbackIdsOf({ history, attempt }));
   await leaveSlot(message, slot, new Set(owed));
 }

@@ -7,7 +7,7 @@ import { managementRoutes, routes, type Route } from '../routes.ts';
 import { refusalsOf, takesToken, type ErrorResponse } from './parts/errors.ts';
 import { softLimit, softLimitName, type Header } from './parts/headers.ts';
 import { linksOf, type Link } from './parts/links.ts';
-import { tags, type Operation } from './parts/operation.ts';
+import { tags, type Json, type Operation, type Text } from './parts/operation.ts';
 import {
   configurationParameters,
   filterParameters,
@@ -22,7 +22,7 @@ const entries: readonly Readonly<Record<string, Operation>>[] = Object.values(by
 const operations = new Map(entries.flatMap((some) => Object.entries(some)));
 
 interface Media {
-  readonly schema?: Reference;
+  readonly schema?: Reference | { readonly type: 'string' };
   readonly example?: unknown;
 }
 
@@ -111,6 +111,12 @@ const json = ({ schema, example }: { readonly schema: SchemaName; readonly examp
   'application/json': { schema: schemaOf(schema), example },
 });
 
+/** An answer, which is JSON unless it names another type. */
+const contentOf = (answer: Pick<Json, 'schema' | 'example'> | Text): Readonly<Record<string, Media>> =>
+  'type' in answer
+    ? { [answer.type]: { schema: { type: 'string' }, example: answer.example } }
+    : json(answer);
+
 /** A body of any type, which is passed on as it is. */
 const bytes = (description: string): RequestBody => ({
   description,
@@ -171,7 +177,7 @@ function responsesOf(route: Route, operation: Operation): DescribedOperation['re
         {
           description: text,
           ...described,
-          content: json(answer),
+          content: contentOf(answer),
           ...(Object.keys(links).length > 0 && { links }),
         },
       ];

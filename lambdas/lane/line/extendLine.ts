@@ -28,9 +28,8 @@ export async function extendMessage(
   account: Account,
   startsAt: number,
 ): Promise<void> {
-  const { max_dlq_retention_time_milis: retentionMs } = limitsOf(account);
   // Counted from the account and the clock: counted from the row, its lifetime would grow each time.
-  const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, retentionMs);
+  const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, limitsOf(account));
   if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);
   const own = await kindOf(message);

@@ -11,6 +11,8 @@ import {
 import type * as answers from '../../wire/accountAnswers.ts';
 import type { Answer } from '../../wire/answers.ts';
 import { secondMs } from '../../shared/clock.ts';
+import { parseUrl } from '../../destination/destination.ts';
+import { shownUrl, withKnownCredentials } from '../../shared/urlCredentials.ts';
 import { tokenOf, type MasterSecret } from '../../account/credentials.ts';
 import { badField, badRequest, quote, quoteJson } from '../../error/httpError.ts';
 import { eachLimit } from '../../value/limits.ts';
@@ -46,6 +48,9 @@ export function parseAccountInput(body: unknown, regions: readonly string[]): Ac
     throw badField(`${field} is ${quoteJson(value)}; allowed is ${allowed}.`);
   }
   const input = changedAccountInput.parse(body);
+  if (typeof input.failure_callback === 'string') {
+    input.failure_callback = parseUrl('failure_callback', input.failure_callback.trim());
+  }
   if (
     input.active !== undefined &&
     input.state !== undefined &&
@@ -84,6 +89,13 @@ export function parseNewAccount(
 const changed = <T>(before: T | undefined, input: T | null | undefined): T | undefined =>
   input === undefined ? before : (input ?? undefined);
 
+/** As {@link changed}; one that is written back as it was shown keeps its credentials. */
+const failureCallbackOf = (
+  before: string | undefined,
+  input: string | null | undefined,
+): string | undefined =>
+  typeof input === 'string' ? withKnownCredentials(input, before) : changed(before, input);
+
 /**
  * Sets fields of an account.
  *
@@ -113,6 +125,8 @@ export function withFields(account: Account, input: AccountInput, now: number): 
       input.prometheus_enabled === undefined ? account.prometheus : input.prometheus_enabled === 'true',
     enterprise: changed(account.enterprise, input.enterprise),
     circuit: changed(account.circuit, input.circuit),
+    lambdaDestinations: changed(account.lambdaDestinations, input.lambda_destinations),
+    failureCallback: failureCallbackOf(account.failureCallback, input.failure_callback),
   };
   const { max_requests_per_day: soft, max_requests_per_day_hard: hard } = limitsOf(after);
   if (hard < soft) {
@@ -164,5 +178,7 @@ export function accountRecord(account: Account, secret: MasterSecret, now: numbe
     budget: account.budget,
     enterprise: account.enterprise,
     circuit: account.circuit,
+    lambda_destinations: account.lambdaDestinations && [...account.lambdaDestinations],
+    failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   };
 }

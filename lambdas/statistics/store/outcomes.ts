@@ -20,6 +20,8 @@ const counts = z.record(z.string(), z.tuple([z.number(), z.number(), z.number()]
 const outcomesRow = z.object({
   hours: counts,
   days: counts,
+  // Apart from the others: an earlier release reads three numbers of a day, and no more.
+  retries: z._default(z.record(z.string(), z.number()), {}),
   countedUntil: z.array(z.number()),
   version: z.number(),
 });
@@ -51,8 +53,15 @@ const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | undefined> {
   const row = await getRow(settings.usageTable, keyOf(accountId), false);
   if (row === undefined) return undefined;
-  const { hours, days, ...kept } = outcomesRow.parse(row);
-  return { ...kept, counts: { hours: fromRow(hours, Number), days: fromRow(days, String) } };
+  const { hours, days, retries, ...kept } = outcomesRow.parse(row);
+  return {
+    ...kept,
+    counts: {
+      hours: fromRow(hours, Number),
+      days: fromRow(days, String),
+      retries: new Map(Object.entries(retries)),
+    },
+  };
 }
 
 /**
@@ -63,7 +72,7 @@ export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | un
  */
 export function saveOutcomes(
   accountId: string,
-  { counts: { hours, days }, countedUntil, version }: KeptOutcomes,
+  { counts: { hours, days, retries }, countedUntil, version }: KeptOutcomes,
   now: number,
 ): Promise<boolean> {
   return unlessRefused(
@@ -74,6 +83,7 @@ export function saveOutcomes(
           ...keyOf(accountId),
           hours: toRow(hours),
           days: toRow(days),
+          retries: Object.fromEntries(retries),
           countedUntil,
           version: version + 1,
           // By then all counts are past.

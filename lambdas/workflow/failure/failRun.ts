@@ -5,7 +5,7 @@ import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { dlqIdOf } from '../../message/consequenceIds.ts';
 import { loadMessage, type MadeAttempt, type RecordedAttempt } from '../../message/history.ts';
-import type { KeptResponse, Message, WorkflowPart } from '../../message/message.ts';
+import { logRetentionMs, type KeptResponse, type Message, type WorkflowPart } from '../../message/message.ts';
 import { listedResponseBytes } from '../../message/records.ts';
 import { beginningOf } from '../../shared/bytes.ts';
 import { countFollowing } from '../../usage/counter.ts';
@@ -13,7 +13,7 @@ import { isActive, type EndRecord, type RunFailure, type RunStart, type Snapshot
 import { changeRun, extendRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
 import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
 import { loadRun } from '../runs/loadRun.ts';
-import { keyOf, requestIdOf, storeRequestOf } from './failureRequest.ts';
+import { failureCallbackOf, keyOf, requestIdOf, storeRequestOf } from './failureRequest.ts';
 
 /** Stores the message that tells of the failure, while the whole response is at hand. {@link failRun} sends its job. */
 export async function storeFailureRequest(made: MadeAttempt, part: WorkflowPart): Promise<void> {
@@ -55,7 +55,9 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
         response: keptBeginning(attempt.response),
       },
     };
-    const needed = attempt.recordedAt + limitsOf(account).max_dlq_retention_time_milis;
+    const limits = limitsOf(account);
+    const keptMs = Math.max(limits.max_dlq_retention_time_milis, logRetentionMs(limits));
+    const needed = attempt.recordedAt + keptMs;
     return { record: end, keptUntil: await extendRun(key, current, needed), result: undefined };
   });
   const found =
@@ -71,11 +73,8 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
 }
 
 /** Finds the message that tells of a failure. It may be missing where the service itself failed with the delivery. */
-async function findRequest(
-  recorded: RecordedAttempt,
-  { failureCallback }: RunStart,
-): Promise<Message | undefined> {
-  if (failureCallback === undefined) return undefined;
+async function findRequest(recorded: RecordedAttempt, start: RunStart): Promise<Message | undefined> {
+  if (failureCallbackOf(start, recorded.account) === undefined) return undefined;
   const { accountId } = recorded.history.message;
   return (await loadMessage({ accountId, messageId: requestIdOf(recorded) }))?.message;
 }
@@ -88,14 +87,22 @@ async function tellFailure(
   { requestId }: RunFailure,
 ): Promise<void> {
   const { account, attempt } = recorded;
-  const { url, failureCallback } = await settingsOfRun(keyOf(recorded, part), snapshot);
+  const start = await settingsOfRun(keyOf(recorded, part), snapshot);
+  const { url } = start;
   const { runId, createdAt, startSeq } = part;
   const failureState = requestId === undefined ? undefined : 'CALLBACK_INPROGRESS';
   await deadLetterAttempt(recorded, {
     workflow: { runId, createdAt, startSeq, url, failureState },
     keptUntil: snapshot.keptUntil,
   });
-  if (requestId === undefined || failureCallback === undefined) return;
-  const job = attemptJob({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
-  await sendJob(job, attempt.recordedAt + failureCallback.delayMs);
+  if (requestId === undefined) return;
+  const request = { messageId: requestId, accountId: account.id };
+  const callback = failureCallbackOf(start, account);
+  if (callback !== undefined) {
+    await sendJob(attemptJob({ ...callback, ...request }, 0), attempt.recordedAt + callback.delayMs);
+    return;
+  }
+  // The account has lost its failure callback since the message was stored for it.
+  const stored = await loadMessage(request);
+  if (stored !== undefined) await sendJob(attemptJob(stored.message, 0), stored.message.notBefore);
 }

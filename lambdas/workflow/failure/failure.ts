@@ -41,7 +41,7 @@ const afterAttempt = {
 } as const satisfies Record<AttemptState, FailureFunctionState>;
 
 /** Whether an endpoint answers a failure request by saying that it has no failure function. */
-const hasNoFunction = (prefix: string, headers: readonly Header[]): boolean =>
+export const hasNoFunction = (prefix: string, headers: readonly Header[]): boolean =>
   branded(prefix, { 'workflow-failure-callback-notfound': 'true' }).some(([name, value]) =>
     valuesOf(headers, name).some((given) => given.toLowerCase() === value),
   );

@@ -2,6 +2,7 @@
 import type { Account } from '../../account/account.ts';
 import { noSuchDeadLetter, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
+import { badRequest } from '../../error/httpError.ts';
 import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { loadMessage } from '../../message/history.ts';
@@ -46,7 +47,8 @@ export async function sendAgain(
     { message, response, retried, dlqId },
     { messageId, createdAt: at },
   );
-  if (request === undefined) throw new Error(`Nobody is told of the failure of ${key.runId}.`);
+  if (request === undefined)
+    throw badRequest('wrong_state', 'The run and the account have no failure callback any more.');
   await sendJob(attemptJob(request, 0), request.notBefore);
 }
 

@@ -1,6 +1,7 @@
 /** The message that tells the endpoint of a run that the run has failed. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
+import { accountCallbackSettings } from '../../delivery/accountCallbackSettings.ts';
 import { expiryOf, type CallbackSettings, type Message, type WorkflowPart } from '../../message/message.ts';
 import { failureBody, failureSource } from './failure.ts';
 import { forwardedByRun, overlaid } from '../rules/forwarding.ts';
@@ -12,7 +13,8 @@ import { derivedId } from '../../shared/ids.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import type { LoadedRun } from '../runs/loadRun.ts';
 import { loadEntryBodies } from '../runs/runEntries.ts';
-import type { RunKey } from '../rules/journal.ts';
+import type { RunKey, RunStart } from '../rules/journal.ts';
+import { withTrace } from '../../request/traceContext.ts';
 
 /** The delivery that failed for good. */
 export interface FailedDelivery {
@@ -22,6 +24,13 @@ export interface FailedDelivery {
   readonly retried: number;
   readonly dlqId: string;
 }
+
+/** The failure callback of a run: its own, or else that of the account. */
+export const failureCallbackOf = (
+  { failureCallback }: RunStart,
+  account: Account,
+): CallbackSettings | undefined =>
+  failureCallback ?? accountCallbackSettings(account.failureCallback, account);
 
 /**
  * Stores the message that tells of a run's failure, over one that an earlier try has left.
@@ -36,9 +45,10 @@ export async function storeRequestOf(
   request: { readonly messageId: string; readonly createdAt: number },
 ): Promise<Message | undefined> {
   const { start, key, snapshot, entries } = run;
-  if (start.failureCallback === undefined) return undefined;
+  const callback = failureCallbackOf(start, account);
+  if (callback === undefined) return undefined;
   const limits = limitsOf(account);
-  const { delayMs, ...ofCallback }: CallbackSettings = start.failureCallback;
+  const { delayMs, ...ofCallback } = callback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
   // The headers of the run's deliveries: clients before 1.0 read the user's headers from here.
@@ -52,6 +62,7 @@ export async function storeRequestOf(
   const notBefore = request.createdAt + delayMs;
   const message: Message = {
     ...ofCallback,
+    headers: withTrace(ofCallback.headers, start.forwarded),
     // The body has the run's payload and headers, so it is redacted where they are.
     redaction: start.settings.redaction && { ...start.settings.redaction, body: true },
     labels: start.settings.labels,
@@ -67,7 +78,7 @@ export async function storeRequestOf(
       startSeq: snapshot.startSeq,
       dlqId: failed.dlqId,
     },
-    expiresAt: expiryOf({ ...ofCallback, notBefore }, limits.max_dlq_retention_time_milis),
+    expiresAt: expiryOf({ ...ofCallback, notBefore }, limits),
   };
   const body = failureBody(identity, details, limits.max_message_size);
   await ensureKeys(message);

@@ -47,7 +47,7 @@ export async function rerunPlans(
   request: RetryRequest,
 ): Promise<(failed: RunIdentity) => RerunPlan> {
   const time = now();
-  const rules = await destinationRules(request.host);
+  const rules = await destinationRules(request.host, account);
   const { notBefore = time, failureCallback, ...given } = parseOverrides(request, account, rules, time);
   const ofCallback = failureCallback && parseCallbackOverrides(request, 'failure-callback', account);
   // A run goes on hiding what it has hidden.

@@ -133,7 +133,7 @@ export const neededUntil = (
   account: Account,
   settings: Pick<DeliverySettings, 'maxRetries' | 'timeoutMs'>,
   notBefore: number,
-): number => expiryOf({ ...settings, notBefore }, limitsOf(account).max_dlq_retention_time_milis);
+): number => expiryOf({ ...settings, notBefore }, limitsOf(account));
 
 /** Records that are extended at once. */
 const atOnce = 20;

@@ -62,7 +62,7 @@ export function listMessage(
     notBefore,
     callerIp: start.callerIp,
     workflow: { role: 'list', runId, createdAt, startSeq },
-    expiresAt: expiryOf({ ...settings, notBefore }, limitsOf(account).max_dlq_retention_time_milis),
+    expiresAt: expiryOf({ ...settings, notBefore }, limitsOf(account)),
   };
 }
 

@@ -4,11 +4,12 @@ import { settings } from '../../aws/settings.ts';
 import type { DestinationRules } from '../../destination/destination.ts';
 import { canonicalize } from '../../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
-import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
+import type { PublishRequest } from '../../publish/prepare.ts';
 import { now } from '../../shared/clock.ts';
 import { scoped } from '../../shared/config.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
+import { endpointUrl } from './endpointUrl.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 
 /**
@@ -43,6 +44,6 @@ export function readInvoke(
   const { payload, invoker } = parseInvoke(body);
   const headers = readHeaders('headers', invoker.headers);
   optionsOfHeaders(account, prefix, headers, rules);
-  const url = urlOf({ url: invoker.url }, [], rules, 'workflowUrl');
+  const url = endpointUrl(invoker.url, rules, 'workflowUrl');
   return { payload, invoker: { ...invoker, url, headers } };
 }

@@ -106,6 +106,6 @@ function callOf(
     createdAt,
     callerIp: request.callerIp,
     workflow: { role: 'call', runId, createdAt: runCreatedAt, startSeq },
-    expiresAt: expiryOf(settings, limitsOf(account).max_dlq_retention_time_milis),
+    expiresAt: expiryOf(settings, limitsOf(account)),
   };
 }

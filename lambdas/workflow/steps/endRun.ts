@@ -1,5 +1,5 @@
 /** The end of a run: what its function returned, or that it was cancelled; and what follows from any end. */
-import type { Account } from '../../account/account.ts';
+import { limitsOf, type Account } from '../../account/account.ts';
 import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';
 import { newId } from '../../shared/ids.ts';
@@ -46,7 +46,7 @@ const isMeant = (snapshot: Snapshot, { createdAt }: WhichRun): boolean =>
 const followUpMs = 30 * secondMs;
 
 /** A run that has ended is shown for as long as the log shows messages, and a day more. */
-const endedForMs = logRetentionMs + dayMs;
+const endedForMs = (account: Account): number => logRetentionMs(limitsOf(account)) + dayMs;
 
 /**
  * Ends a run.
@@ -71,7 +71,11 @@ export async function endRun(account: Account, which: WhichRun, end: RunEnd): Pr
   const record = await endRecord(account, key, found, end, time);
   const change = await changeRun(key, async (snapshot): Promise<Decision<undefined>> => {
     if (snapshot === undefined || !isMeant(snapshot, run)) return { result: undefined };
-    return { record, keptUntil: await extendRun(key, snapshot, time + endedForMs), result: undefined };
+    return {
+      record,
+      keptUntil: await extendRun(key, snapshot, time + endedForMs(account)),
+      result: undefined,
+    };
   });
   if (change.record === undefined || change.snapshot === undefined) return false;
   await followEndOrLeave(account, key, change.snapshot, record);

@@ -86,13 +86,13 @@ async function read<M extends WorkflowMessage>(
     );
   }
   const destination = parseDestination(request.destination);
-  if (destination.kind === 'group') {
+  if (destination.kind !== 'url') {
     throw badRequest(
       'workflow_request_invalid',
-      'A message of a workflow goes to a URL, and not to a URL group.',
+      `A message of a workflow goes to a URL, and not to a ${destination.kind === 'group' ? 'URL group' : 'Lambda function'}.`,
     );
   }
-  const rules = await destinationRules(request.host);
+  const rules = await destinationRules(request.host, account);
   const config = ordinaryConfig(request.config, message.kind === 'call', settings.headerPrefixes);
   const options = parsePublishOptions(
     { prefix, config, otherHeaders: request.otherHeaders },

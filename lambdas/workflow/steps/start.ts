@@ -172,8 +172,8 @@ interface NamedStart extends StartDraft {
 async function recordStart(account: Account, draft: NamedStart): Promise<Started> {
   const { runId, payload, start, messageId, at: time } = draft;
   const key: RunKey = { accountId: account.id, runId };
-  const retentionMs = limitsOf(account).max_dlq_retention_time_milis;
-  const keptUntil = expiryOf({ ...start.settings, notBefore: draft.notBefore }, retentionMs) + spareMs;
+  const { notBefore } = draft;
+  const keptUntil = expiryOf({ ...start.settings, notBefore }, limitsOf(account)) + spareMs;
   const body = await storeEntryBody(
     { accountId: account.id, messageId, expiresAt: keptUntil },
     payload,

@@ -52,7 +52,7 @@ function readTrigger(request: PublishRequest): WorkflowRequest {
   const prefix = headerPrefixes.includes(clientsPrefix) ? clientsPrefix : request.prefix;
   // In the path the endpoint may be percent-encoded as a whole; the run's messages need it decoded.
   const destination = parseDestination(request.destination);
-  const endpoint = destination.kind === 'url' ? destination.url : destination.name;
+  const endpoint = destination.kind === 'group' ? destination.name : destination.url;
   const url = withQuery(endpoint, request.otherQuery);
   const asked = { ...request, prefix, config: withFailureCallback(started, url) };
   const message = readWorkflowMessage(asked, headerPrefixes);

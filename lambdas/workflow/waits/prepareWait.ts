@@ -11,8 +11,8 @@ import { checkEventId } from '../rules/events.ts';
 import { parseWait, type Wait } from '../waiting.ts';
 import type { CanonicalRequest } from '../../request/dialect.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
-import { urlOf } from '../../publish/prepare.ts';
 import { optionsOfHeaders } from '../steps/bodyHeaders.ts';
+import { endpointUrl } from '../steps/endpointUrl.ts';
 import { refusalFor } from '../steps/refusalOf.ts';
 
 /** A request to wait for an event. */
@@ -64,14 +64,14 @@ async function read(account: Account, request: WaitRequest): Promise<PreparedWai
       `timeout is ${formatDuration(wait.timeoutMs)}, but the account's limit max_delay is ${limits.max_delay} seconds.`,
     );
   }
-  const rules = await destinationRules(request.host);
+  const rules = await destinationRules(request.host, account);
   const optionsOf = (headers: readonly Header[]): PublishOptions =>
     optionsOfHeaders(account, canonical.prefix, headers, rules);
   const timeoutHeaders = readHeaders('timeoutHeaders', wait.timeoutHeaders);
   return {
     ...wait,
-    url: urlOf({ url: wait.url }, [], rules, 'url'),
-    timeoutUrl: urlOf({ url: wait.timeoutUrl }, [], rules, 'timeoutUrl'),
+    url: endpointUrl(wait.url, rules, 'url'),
+    timeoutUrl: endpointUrl(wait.timeoutUrl, rules, 'timeoutUrl'),
     // A token of the service is not shown.
     timeoutHeaders: passedOn(timeoutHeaders),
     headers: passedOn(request.headers),

@@ -20,6 +20,7 @@ const changed: Context = {
   logRetentionDays: '9999',
   headerPrefixes: 'Svc',
   allowedDestinations: '10.0.0.0/8',
+  lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:function:orders',
   ownHosts: 'proxy.example.com',
   throttleRate: '1',
   throttleBurst: '1',

@@ -54,7 +54,7 @@ const parameterShape = z.object({
 });
 /** An answer with its links. */
 const linkedShape = z.object({
-  content: z.object({ 'application/json': z.object({ example: z.optional(z.unknown()) }) }),
+  content: z.record(z.string(), z.object({ example: z.optional(z.unknown()) })),
   links: z.optional(
     z.record(z.string(), z.object({ operationId: z.string(), parameters: z.record(z.string(), z.string()) })),
   ),
@@ -142,7 +142,7 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
           const names = named.map((one) => parameterShape.parse(resolve(one, within)).name);
           expect(names, link.operationId).toEqual(expect.arrayContaining(Object.keys(link.parameters)));
           for (const expression of Object.values(link.parameters)) {
-            const value = valueAt(expression, operation, content['application/json'].example);
+            const value = valueAt(expression, operation, content['application/json']?.example);
             expect(typeof value, `${operation.operationId}: ${expression}`).toBe('string');
           }
           return link.operationId;
@@ -283,6 +283,8 @@ const everyField = {
   prometheus_enabled: 'true',
   enterprise: { enabled: true },
   circuit: { enabled: true, failures: 10, open_seconds: 5 },
+  lambda_destinations: ['arn:aws:lambda:*:123456789012:function:orders-*'],
+  failure_callback: 'https://me:secret@example.com/failed',
   ...Object.fromEntries(limitNames.map((name) => [name, limitTable[name].most])),
 };
 
@@ -309,6 +311,7 @@ describe('the described accounts', () => {
     [{ timeout: 900 }],
     [{ active: true, state: 'passive' }],
     [{ max_requests_per_day_hard: 500 }],
+    [{ failure_callback: 'ftp://example.com' }],
   ])('are refused with the sentences that are shown: %j', (body) => {
     let sentence = '';
     try {

@@ -16,7 +16,11 @@ import { valuesOf } from '../../support/fuzz/values.ts';
 import * as z from 'zod/mini';
 
 const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
-const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
+const rules = {
+  allowed: { hosts: new Set<string>(), networks: [] },
+  own: new Set<string>(),
+  functions: { deployment: [], account: [] },
+};
 /** Unix milliseconds, a little before the times in the table's examples. */
 const now = 1_767_225_000_000;
 

@@ -56,7 +56,11 @@ afterAll(() => {
 });
 
 const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
-const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
+const rules = {
+  allowed: { hosts: new Set<string>(), networks: [] },
+  own: new Set<string>(),
+  functions: { deployment: [], account: [] },
+};
 const load = async <Module>(path: string): Promise<Module> => (await import(join(copy, path))) as Module;
 
 describe('an option that is added as the guide says', () => {

@@ -31,7 +31,11 @@ describe.each(files)('the record in %s', (file) => {
 });
 
 const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
-const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
+const rules = {
+  allowed: { hosts: new Set<string>(), networks: [] },
+  own: new Set<string>(),
+  functions: { deployment: [], account: [] },
+};
 const parse = (config: Readonly<Record<string, string | undefined>>): PublishOptions => {
   const given = Object.entries(config).flatMap(([name, value]): [string, [string]][] =>
     value === undefined ? [] : [[name, [value]]],

@@ -262,10 +262,11 @@ describe('outcomes', () => {
         (_, index) => [new Date(noon - index * dayMs).toISOString().slice(0, 10), busy] as const,
       ),
     );
+    const retries = new Map([...days.keys()].slice(0, 2).map((day) => [day, 12_345_678]));
     const countedUntil = Array.from({ length: 8 }, () => noon);
-    await lambdas.saveOutcomes(account, { counts: { hours, days }, countedUntil, version: 0 }, noon);
+    await lambdas.saveOutcomes(account, { counts: { hours, days, retries }, countedUntil, version: 0 }, noon);
     expect(await lambdas.loadOutcomes(account)).toEqual({
-      counts: { hours, days },
+      counts: { hours, days, retries },
       countedUntil,
       version: 1,
     });

@@ -125,6 +125,7 @@ describe('the statistics of an account', () => {
     const counts = {
       hours: new Map(last(48, 3_600_000).map((time) => [time - (time % 3_600_000), ended])),
       days: new Map(last(30, 86_400_000).map((time) => [dayOf(time), ended])),
+      retries: new Map(last(2, 86_400_000).map((time) => [dayOf(time), 9_000])),
     };
     const countedUntil = last(8, 0);
     await lambdas.saveOutcomes(account.id, { counts, countedUntil, version: 0 }, now);

@@ -13,7 +13,9 @@ import { Bars, Meter } from '../../ui/charts.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { TestCallback } from './failureCallback.tsx';
 import { dollars, Tokens, type Account } from './parts.tsx';
+import { NamedTokens } from './tokens.tsx';
 
 const management = (request: Request): Request => ({ api: 'management', ...request });
 
@@ -134,6 +136,15 @@ function Details({ of }: { readonly of: Account }) {
             ['Made', <Time at={of.creation_time * 1_000} />],
             ['Made by', of.created_by],
             ['Deleted', of.deletion_time > 0 ? <Time at={of.deletion_time * 1_000} /> : undefined],
+            [
+              'Failure callback',
+              of.failure_callback && (
+                <>
+                  <Cut text={of.failure_callback} /> {of.state !== 'deleted' && <TestCallback id={of.id} />}
+                </>
+              ),
+            ],
+            ['Lambda destinations', of.lambda_destinations?.map((arn) => <div key={arn}>{arn}</div>)],
           ]}
         />
       </Card>
@@ -163,6 +174,7 @@ function Details({ of }: { readonly of: Account }) {
           </Card>
         )}
       </Loaded>
+      {of.state !== 'deleted' && <NamedTokens accountId={of.id} />}
       <Card title="Limits">
         <Table
           caption="Limits of the account"
@@ -184,11 +196,21 @@ function Details({ of }: { readonly of: Account }) {
 /** Whether a limit differs from that of the plan. */
 const isOwn = (of: Account, name: LimitName): boolean => of[name] !== limitTable[name][of.type];
 
+/** The value of a field as the API takes it. Null restores the plan's own value, or none. */
+function valueOf(name: string, text: string): unknown {
+  if (name === 'customer_id' || name === 'type') return text;
+  if (text === '') return null;
+  if (name === 'failure_callback') return text;
+  return name === 'lambda_destinations' ? text.split(/\s+/) : Number(text);
+}
+
 function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: (isDone: boolean) => void }) {
   const before: Readonly<Record<string, string>> = {
     customer_id: of.customer_id ?? '',
     type: of.type,
     budget: String(of.budget),
+    failure_callback: of.failure_callback ?? '',
+    lambda_destinations: of.lambda_destinations?.join('\n') ?? '',
     ...Object.fromEntries(limitNames.map((name) => [name, isOwn(of, name) ? String(of[name]) : ''])),
   };
   const [fields, setFields] = useState(before);
@@ -200,11 +222,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
   });
   const work = async (): Promise<string> => {
     const changed = Object.entries(fields).filter(([name, value]) => value !== before[name]);
-    const isText = (name: string): boolean => name === 'customer_id' || name === 'type';
-    const body = Object.fromEntries(
-      // Null restores the plan's own value.
-      changed.map(([name, value]) => [name, isText(name) ? value : value === '' ? null : Number(value)]),
-    );
+    const body = Object.fromEntries(changed.map(([name, value]) => [name, valueOf(name, value.trim())]));
     await ask(account, management({ method: 'PATCH', path: path`v2/svc/users/${of.id}`, body }));
     return `${countOf(changed.length, 'field')} of the account changed.`;
   };
@@ -221,6 +239,21 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           ]}
         />
         <TextField label="Budget" type="number" {...bind('budget')} hint="Dollars a month; 0 is no limit." />
+        <TextField
+          label="Failure callback"
+          type="url"
+          {...bind('failure_callback')}
+          placeholder="https://example.com/failed"
+          hint="Told of what fails for good without a failure callback of its own."
+        />
+        <TextField
+          label="Lambda destinations"
+          rows={2}
+          isCode
+          {...bind('lambda_destinations')}
+          placeholder="arn:aws:lambda:eu-central-1:123456789012:function:orders-*"
+          hint="Functions that messages may go to, one a line; * stands for any characters. The deployment must allow them too."
+        />
       </div>
       <p class="hint">A limit that is left empty is that of the plan.</p>
       <div class="fields">

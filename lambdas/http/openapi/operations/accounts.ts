@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { accountFields, longestAccountPage } from '../../../management/accountShapes.ts';
-import { account, accountId, accountStats } from '../parts/examples.ts';
+import { accountFields, allowedToken, longestAccountPage } from '../../../management/accountShapes.ts';
+import { account, accountId, accountStats, madeToken, namedToken } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { variables } from '../parts/variables.ts';
@@ -32,8 +32,23 @@ const badFields = [
   ['field_invalid', "timeout is 900; allowed is a whole number from 1 to 840, or null for the plan's own."],
   ['field_invalid', 'active and state contradict each other; allowed is one of them, or both alike.'],
   [
+    'destination_invalid',
+    'failure_callback is "ftp://example.com": it has another form. Allowed is a URL that starts with http:// or https://.',
+  ],
+  [
     'field_invalid',
     'max_requests_per_day_hard is 500; allowed is 1000, which max_requests_per_day is, or more.',
+  ],
+] as const;
+
+const refusedCallback = [
+  [
+    'destination_not_allowed',
+    'failure_callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+  ],
+  [
+    'delivery_loop',
+    'failure_callback is "https://queue.example.com/", which is this service itself; messages to it would go in circles.',
   ],
 ] as const;
 
@@ -100,6 +115,7 @@ export const accounts: Operations<'accounts'> = {
     answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
     errors: {
       400: [['field_invalid', 'id is 4711; allowed is a UUID.'], ...badFields],
+      403: refusedCallback,
       404: [nothingAt('POST', 'users')],
       409: [['account_exists', `There is an account "${accountId}" already.`]],
       503: notNow,
@@ -133,7 +149,7 @@ export const accounts: Operations<'accounts'> = {
         example: account,
       },
     },
-    errors: { ...errorsOf('PATCH', 'users', wasDeleted), 400: badFields },
+    errors: { ...errorsOf('PATCH', 'users', wasDeleted), 400: badFields, 403: refusedCallback },
   },
   'DELETE /v2/{brand}/users/{id}': {
     id: 'deleteAccount',
@@ -157,6 +173,25 @@ export const accounts: Operations<'accounts'> = {
     },
     errors: errorsOf('DELETE', 'users'),
   },
+  'POST /v2/{brand}/users/{id}/failure-callback/test': {
+    id: 'testFailureCallback',
+    tag: 'Accounts',
+    summary: 'Test the failure callback of an account',
+    description:
+      'Calls `failure_callback` with a failure that is made up, signed as a delivery is, and waits for its answer, 20 s at most. Nothing is stored or tried again. Where deliveries come from a VPC, this call does not.',
+    variables: ofAccount,
+    answers: {
+      200: {
+        description: 'What it answered.',
+        schema: 'TestedCallback',
+        example: { status: 200, body: 'ok' },
+      },
+    },
+    errors: {
+      ...errorsOf('POST', 'users'),
+      400: [['wrong_state', `The account "${accountId}" has no failure_callback; set one first.`]],
+    },
+  },
   'POST /v2/{brand}/rotate-token/{id}': {
     id: 'rotateTokens',
     tag: 'Accounts',
@@ -168,6 +203,68 @@ export const accounts: Operations<'accounts'> = {
       200: { description: 'The account, with its new tokens.', schema: 'Account', example: account },
     },
     errors: errorsOf('POST', 'rotate-token', wasDeleted),
+  },
+  'POST /v2/{brand}/users/{id}/tokens': {
+    id: 'createToken',
+    tag: 'Accounts',
+    summary: 'Make a named token',
+    description:
+      'A token besides the account’s own two, with a scope, and an end where it has one. It is shown here and never again. A message of a token with `destinations` may go to one of their URLs or groups, or through one of their queues to anywhere; its callbacks may go to one of their URLs. `expires_at` may be `null`.',
+    variables: ofAccount,
+    body: {
+      required: true,
+      schema: 'NewToken',
+      example: { name: 'web shop', scope: 'publish', destinations: ['https://example.com/hooks/', 'orders'] },
+    },
+    answers: {
+      201: {
+        description: 'The token.',
+        schema: 'MadeToken',
+        example: madeToken,
+      },
+    },
+    errors: {
+      ...errorsOf('POST', 'users', wasDeleted),
+      400: [
+        ['body_invalid', 'The body is not JSON.'],
+        ['field_invalid', `scope: Invalid input; allowed is ${allowedToken}.`],
+        [
+          'field_invalid',
+          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, or the name of a URL group or a queue.',
+        ],
+        [
+          'field_invalid',
+          'expires_at is 1700000000, which is over; allowed is a moment to come, in Unix seconds, or null.',
+        ],
+      ],
+      412: [
+        ['token_limit_reached', 'The token would be number 51, but an account may have 50 named tokens.'],
+      ],
+    },
+  },
+  'GET /v2/{brand}/users/{id}/tokens': {
+    id: 'listTokens',
+    tag: 'Accounts',
+    summary: 'List the named tokens',
+    description:
+      'The newest first, without what they let in by. One that has ended is listed for 30 days more.',
+    variables: ofAccount,
+    answers: { 200: { description: 'All of them.', schema: 'NamedTokens', example: [namedToken] } },
+    errors: errorsOf('GET', 'users', wasDeleted),
+  },
+  'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': {
+    id: 'revokeToken',
+    tag: 'Accounts',
+    summary: 'Revoke a named token',
+    description: 'It is refused from the next request on.',
+    variables: { ...ofAccount, tokenId: variables.tokenId },
+    answers: {
+      200: { description: 'The token that was revoked.', schema: 'NamedToken', example: namedToken },
+    },
+    errors: errorsOf('DELETE', 'users', wasDeleted, [
+      'token_not_found',
+      `The account has no token "${namedToken.id}".`,
+    ]),
   },
   'GET /v2/{brand}/stats/{id}': {
     id: 'getAccountStats',

@@ -1,5 +1,14 @@
-import { ownStats } from '../parts/examples.ts';
+import { auditActions } from '../../../wire/auditActions.ts';
+import { namedToken, ownStats, start } from '../parts/examples.ts';
 import type { Operations } from '../parts/operation.ts';
+
+const metrics = `# HELP svc_queue_waiting Messages that wait in a queue.
+# TYPE svc_queue_waiting gauge
+svc_queue_waiting{queue="mail"} 12
+# HELP svc_messages_total Messages that ended since midnight UTC, by how they did.
+# TYPE svc_messages_total counter
+svc_messages_total{state="delivered"} 489
+`;
 
 export const stats: Operations<'stats'> = {
   'GET /v2/stats': {
@@ -15,6 +24,79 @@ export const stats: Operations<'stats'> = {
         schema: 'OwnStats',
         example: ownStats,
       },
+    },
+  },
+  'GET /v2/metrics': {
+    id: 'readMetrics',
+    tag: 'Statistics',
+    summary: 'Read figures in Prometheus’ text format',
+    description:
+      'What waits, is in flight, failed for good, is paused or down, the account’s limits, and what ended since midnight UTC. At most 1,000 series: of queues and keys, the busiest; `svc_series_dropped` says how many are left out. The counters are two minutes behind, so that they never shrink within a day.',
+    variables: {},
+    answers: {
+      200: { description: 'The figures; a part of them, here.', type: 'text/plain', example: metrics },
+    },
+  },
+  'GET /v2/audit': {
+    id: 'readAudit',
+    tag: 'Statistics',
+    summary: 'Read the audit trail',
+    description:
+      'Who changed what: schedules, URL groups, queues, keys, limits of flow control, many messages, runs or dead letters at once, named tokens, and the account itself. Publishes are in the log. Entries are kept for 90 days, the newest first, and have no secrets. An entry is written before its change, so no change is without one; the entry of a change that was answered with a 5xx stays, as the change may have been made.',
+    variables: {},
+    query: {
+      fromDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
+      toDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
+      actor: {
+        description: '`token`, `readOnlyToken`, ids of named tokens, or `operator`; several by commas.',
+        schema: { type: 'string' },
+        example: 'operator',
+      },
+      action: {
+        description: `Several by commas, of ${auditActions.map((one) => `\`${one}\``).join(', ')}.`,
+        schema: { type: 'string' },
+        example: 'queue.pause,queue.resume',
+      },
+      subject: { description: 'What was changed.', schema: { type: 'string' }, example: 'orders' },
+      count: {
+        description: 'The most entries of a page, by default 100.',
+        schema: { type: 'integer', minimum: 1, maximum: 100 },
+        example: 20,
+      },
+      cursor: { description: 'Where to go on.', schema: { type: 'string' } },
+    },
+    answers: {
+      200: {
+        description: 'A page of the trail.',
+        schema: 'AuditPage',
+        example: {
+          entries: [
+            {
+              time: start,
+              actor: 'operator',
+              action: 'account.change',
+              subject: 'budget',
+              address: '192.0.2.7',
+            },
+            {
+              time: start - 60_000,
+              actor: namedToken.id,
+              action: 'queue.pause',
+              subject: 'mail',
+              address: '192.0.2.9',
+            },
+          ],
+        },
+      },
+    },
+    errors: {
+      400: [
+        ['field_invalid', 'fromDate is "yesterday"; allowed is a whole number from 0 to 999999999999999.'],
+        [
+          'field_unknown',
+          '"user" is not a parameter here; allowed are fromDate, toDate, actor, action, subject, cursor, count.',
+        ],
+      ],
     },
   },
 };

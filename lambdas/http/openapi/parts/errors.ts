@@ -130,6 +130,8 @@ const shared: readonly Shared[] = [
       ],
       ['token_invalid', 'The token is malformed; use it exactly as it was issued.'],
       ['token_invalid', 'The token is not valid.'],
+      ['token_invalid', 'The token was revoked.'],
+      ['token_expired', 'The token ended at 2026-01-02T00:00:00.000Z.'],
       ['wrong_region', 'The token belongs to the region us-east-1; this is eu-central-1.'],
       ['account_inactive', 'The account is not active.'],
     ],
@@ -159,6 +161,7 @@ const shared: readonly Shared[] = [
   },
   {
     status: 403,
+    kind: 'ReadOnly',
     examples: [
       [
         'token_read_only',
@@ -166,6 +169,18 @@ const shared: readonly Shared[] = [
       ],
     ],
     appliesTo: ({ access }) => access === 'write',
+  },
+  {
+    status: 403,
+    kind: 'Scope',
+    examples: [
+      ['token_scope_exceeded', 'The token is for publishing; this operation takes another token.'],
+      [
+        'token_scope_exceeded',
+        'The destination is "https://example.org/"; the token may only publish to "https://example.com/hooks/", "orders".',
+      ],
+    ],
+    appliesTo: takesToken,
   },
   {
     status: 412,

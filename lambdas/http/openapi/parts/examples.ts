@@ -191,6 +191,21 @@ export const account: Shown<'Account'> = {
   circuit: { enabled: true, failures: 10 },
 };
 
+export const namedToken: Shown<'NamedToken'> = {
+  id: 'tok_5be1c07a92d34f68',
+  name: 'web shop',
+  scope: 'publish',
+  destinations: ['https://example.com/hooks/', 'orders'],
+  created_at: startSeconds,
+  last_used: '2026-01-01',
+};
+
+export const madeToken: Shown<'MadeToken'> = {
+  ...namedToken,
+  last_used: undefined,
+  token: tokenWith(`${namedToken.id}.Lw7Tn4Ym1Cx8Vb5Zs0Hd3Gf6Jq_Ae1Pu7Iy2Ec5wEJd1`),
+};
+
 /** The last two of the statistics' days; the second is the first of a month. */
 const days = [start - 86_400_000, start].map((time) => new Date(time).toISOString());
 const daily = (...values: readonly number[]) => days.map((x, index) => ({ x, y: values[index] ?? 0 }));

@@ -28,9 +28,15 @@ export const tags = {
 } as const;
 
 /** A JSON body, with an example that the compiler checks. */
-type Json = {
+export type Json = {
   readonly [Name in SchemaName]: { readonly schema: Name; readonly example: Shown<Name> };
 }[SchemaName];
+
+/** A text of another type than JSON. */
+export interface Text {
+  readonly type: string;
+  readonly example: string;
+}
 
 /** The names of the variables of a path. */
 type VariableOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -60,7 +66,7 @@ export interface Operation<Variable extends string = string> {
   /** `bytes` are passed on as they are: a message, or the thing that the text describes. */
   readonly body?: 'bytes' | { readonly bytes: string } | ({ readonly required: boolean } & Json);
   readonly answers: Readonly<
-    Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & Json>
+    Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & (Json | Text)>
   >;
   /** Refusals that only this operation has; shared ones are added to them. */
   readonly errors?: Errors;

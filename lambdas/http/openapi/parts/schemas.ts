@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { changedAccountInput, newAccountInput } from '../../../management/accountShapes.ts';
+import { changedAccountInput, newAccountInput, newTokenInput } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
@@ -92,11 +92,17 @@ const shapes = {
   AnewRuns: workflows.rerunAnswers,
   SigningKeys: accountAnswers.signingKeys,
   OwnStats: accountAnswers.ownStats,
+  AuditPage: accountAnswers.auditPage,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,
   Account: accountAnswers.account,
   Accounts: accountAnswers.accounts,
+  NewToken: newTokenInput,
+  NamedToken: accountAnswers.namedToken,
+  NamedTokens: accountAnswers.namedTokens,
+  MadeToken: accountAnswers.madeToken,
   AccountStats: accountAnswers.accountStats,
+  TestedCallback: accountAnswers.testedCallback,
   Health: answers.health,
   Description: answers.description,
   Nothing: answers.nothing,

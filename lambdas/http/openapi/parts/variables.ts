@@ -2,7 +2,7 @@
 import type { ValueSchema } from '../../../options/option.ts';
 import { longestFlowControlKey } from '../../../shared/bounds.ts';
 import { namePattern } from '../../../value/names.ts';
-import { accountId, dlqId, messageId, runId } from './examples.ts';
+import { accountId, dlqId, messageId, namedToken, runId } from './examples.ts';
 import type { Parameter } from './parameters.ts';
 
 /** A variable of a path. */
@@ -61,5 +61,6 @@ export const variables = {
     schema: { type: 'string' },
     example: `${runId}/order-4711-paid`,
   },
+  tokenId: { description: 'The named token’s id.', schema: { type: 'string' }, example: namedToken.id },
   accountId: { description: 'The account’s id, a UUID.', schema: { type: 'string' }, example: accountId },
 } as const satisfies Record<string, PathVariable>;

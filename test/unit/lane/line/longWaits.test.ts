@@ -83,7 +83,7 @@ describe('a line in which messages wait for months', () => {
 
     const histories = () =>
       Promise.all(ids.map((messageId) => fixture.loadMessage({ accountId: fixture.account.id, messageId })));
-    const retentionMs = limitsOf(fixture.account).max_dlq_retention_time_milis;
+    const limits = limitsOf(fixture.account);
     for (let day = 0; day < sizeOf({ ordinary: 75, thorough: 600 }); day += 3) {
       pass(3 * dayMs);
       fixture.reset();
@@ -91,7 +91,7 @@ describe('a line in which messages wait for months', () => {
       for (const history of await histories()) {
         if (history === undefined) throw new Error('A message is gone.');
         const { message, body } = history;
-        const needed = expiryOf({ ...message, notBefore: Date.now() }, retentionMs);
+        const needed = expiryOf({ ...message, notBefore: Date.now() }, limits);
         expect(message.expiresAt).toBeGreaterThanOrEqual(needed);
         expect(message.expiresAt).toBeLessThan(needed + 40 * dayMs);
         if (body.at === 'row') {

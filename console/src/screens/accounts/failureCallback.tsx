@@ -1,0 +1,25 @@
+/** The test of an account's failure callback. */
+import { testedCallback } from '../../../../lambdas/wire/accountAnswers.ts';
+import { ask, path } from '../../api/client.ts';
+import { useAction } from '../../api/useAsked.ts';
+import { Button } from '../../ui/basics.tsx';
+
+/** Calls the failure callback as it is set now, and says what it answered. */
+export function TestCallback({ id }: { readonly id: string }) {
+  const action = useAction();
+  const work = async (): Promise<string> => {
+    const { status, error } = await ask(testedCallback, {
+      api: 'management',
+      method: 'POST',
+      path: path`v2/svc/users/${id}/failure-callback/test`,
+    });
+    if (error !== undefined) throw new Error(`The failure callback did not answer: ${error}`);
+    if (status < 200 || status > 299) throw new Error(`The failure callback answered ${status}.`);
+    return `The failure callback answered ${status}.`;
+  };
+  return (
+    <Button kind="quiet" isBusy={action.isRunning} onClick={() => void action.run(work)}>
+      Send a test
+    </Button>
+  );
+}

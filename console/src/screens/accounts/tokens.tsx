@@ -1,0 +1,180 @@
+/** The named tokens of an account, for the operator. */
+import { useState } from 'preact/hooks';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { madeToken, namedToken, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
+import { ask, path } from '../../api/client.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { Loaded, Opens } from '../../ui/act.tsx';
+import { Button, Card, Copy, Cut, Empty } from '../../ui/basics.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+type Named = Answer<typeof namedToken>;
+type Made = Answer<typeof madeToken>;
+
+const scopes = [
+  ['full', 'Everything'],
+  ['read', 'Read only'],
+  ['publish', 'Publish only'],
+] as const;
+
+const nameOf = (scope: Named['scope']): string => scopes.find(([one]) => one === scope)?.[1] ?? scope;
+
+export function NamedTokens({ accountId }: { readonly accountId: string }) {
+  const asked = useAsked(namedTokens, { api: 'management', path: path`v2/svc/users/${accountId}/tokens` });
+  const [made, setMade] = useState<Made>();
+  const make = (
+    <Opens name="New token" then={asked.again}>
+      {(close) => <MakeToken accountId={accountId} onMade={setMade} onClose={close} />}
+    </Opens>
+  );
+  return (
+    <Card title="Named tokens" actions={make}>
+      {made && (
+        <MadeToken
+          of={made}
+          onClose={() => {
+            setMade(undefined);
+          }}
+        />
+      )}
+      <Loaded of={asked}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No named tokens." />
+          ) : (
+            <Table
+              caption="Named tokens of the account"
+              rows={all}
+              keyOf={({ id }) => id}
+              columns={[
+                { head: 'Name', isWide: true, cell: ({ name }) => <Cut text={name} /> },
+                { head: 'Id', cell: ({ id }) => <code>{id}</code> },
+                { head: 'May', cell: (token) => <Scope of={token} /> },
+                {
+                  head: 'Ends',
+                  cell: ({ expires_at: end }) => (end === undefined ? 'never' : <Time at={end * 1_000} />),
+                },
+                { head: 'Last used', cell: ({ last_used: day }) => day ?? 'never' },
+                { head: 'Made', cell: ({ created_at: seconds }) => <Time at={seconds * 1_000} /> },
+                {
+                  head: 'Revoke',
+                  cell: (token) => <Revoke accountId={accountId} of={token} then={asked.again} />,
+                },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+const Scope = ({ of: { scope, destinations } }: { readonly of: Named }) => (
+  <>
+    {nameOf(scope)}
+    {destinations && (
+      <span class="hint">
+        {' '}
+        to <Cut text={destinations.join(', ')} />
+      </span>
+    )}
+  </>
+);
+
+/** A token that was just made. It is shown here and never again. */
+const MadeToken = ({ of, onClose }: { readonly of: Made; readonly onClose: () => void }) => (
+  <div class="secret" role="status">
+    <div>
+      <strong>The token {of.name}</strong>
+      <p class="hint">Take it now: it cannot be shown again.</p>
+      <code>{of.token}</code>
+    </div>
+    <div class="actions">
+      <Copy text={of.token} label="Copy the token" />
+      <Button onClick={onClose}>I have it</Button>
+    </div>
+  </div>
+);
+
+function Revoke({
+  accountId,
+  of: { id, name },
+  then,
+}: {
+  readonly accountId: string;
+  readonly of: Named;
+  readonly then: () => void;
+}) {
+  return (
+    <Opens name="Revoke" kind="quiet" label={`Revoke ${name}`} then={then}>
+      {(onClose) => (
+        <Confirm
+          title={`Revoke ${name}?`}
+          yes="Revoke"
+          isDangerous
+          onClose={onClose}
+          work={async () => {
+            const at = path`v2/svc/users/${accountId}/tokens/${id}`;
+            await ask(namedToken, { api: 'management', method: 'DELETE', path: at });
+            return 'The token is revoked.';
+          }}
+        >
+          <p>Requests with it are refused from now on. This cannot be undone.</p>
+        </Confirm>
+      )}
+    </Opens>
+  );
+}
+
+const lines = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+function MakeToken({
+  accountId,
+  onMade,
+  onClose,
+}: {
+  readonly accountId: string;
+  readonly onMade: (token: Made) => void;
+  readonly onClose: (isDone: boolean) => void;
+}) {
+  const [name, setName] = useState('');
+  const [scope, setScope] = useState('publish');
+  const [destinations, setDestinations] = useState('');
+  const [end, setEnd] = useState('');
+  const work = async (): Promise<string> => {
+    const body = {
+      name,
+      scope,
+      destinations: scope === 'publish' && destinations.trim() !== '' ? lines(destinations) : undefined,
+      expires_at: end === '' ? undefined : Math.floor(new Date(end).getTime() / 1_000),
+    };
+    const at = path`v2/svc/users/${accountId}/tokens`;
+    onMade(await ask(madeToken, { api: 'management', method: 'POST', path: at, body }));
+    return 'The token is made.';
+  };
+  return (
+    <Confirm title="New token" yes="Create" work={work} onClose={onClose}>
+      <TextField label="Name" value={name} onInput={setName} autoFocus hint="What it is for." />
+      <SelectField label="It may do" value={scope} onInput={setScope} options={scopes} />
+      {scope === 'publish' && (
+        <TextField
+          label="Destinations"
+          value={destinations}
+          onInput={setDestinations}
+          rows={3}
+          isCode
+          placeholder="https://example.com/hooks/"
+          hint="One a line: what URLs begin with, and names of URL groups and queues. Empty for all."
+        />
+      )}
+      <TextField label="Ends" type="datetime-local" value={end} onInput={setEnd} hint="Empty for never." />
+    </Confirm>
+  );
+}

@@ -1,0 +1,61 @@
+/** The audit trail: who changed what. */
+import { auditPage } from '../../../../lambdas/wire/accountAnswers.ts';
+import { auditActions } from '../../../../lambdas/wire/auditActions.ts';
+import { usePages } from '../../api/useAsked.ts';
+import type { Place } from '../../place.ts';
+import { Cut, Empty, Page } from '../../ui/basics.tsx';
+import { FilterBar, filtersOf, isFiltered, periodFields, type FilterField } from '../../ui/filters.tsx';
+import { Listed, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+const fields: readonly FilterField[] = [
+  {
+    name: 'action',
+    label: 'Action',
+    options: [['', 'All'], ...auditActions.map((action) => [action, action] as const)],
+    isMain: true,
+  },
+  { name: 'actor', label: 'Who', placeholder: 'operator', isMain: true },
+  { name: 'subject', label: 'What', isMain: true },
+  ...periodFields,
+];
+
+/** The actors that are no named token. */
+const actors: ReadonlyMap<string, string> = new Map([
+  ['token', 'The account’s token'],
+  ['readOnlyToken', 'The read-only token'],
+  ['operator', 'The operator'],
+]);
+
+export function Audit({ place }: { readonly place: Place }) {
+  const list = usePages(
+    auditPage,
+    { path: 'v2/audit', query: filtersOf(place, fields) },
+    ({ entries }) => entries,
+  );
+  return (
+    <Page title="Audit">
+      <p class="hint">What was changed in the last 90 days, and by whom. Publishes are among the messages.</p>
+      <FilterBar place={place} fields={fields} />
+      <Listed
+        list={list}
+        empty={<Empty title={isFiltered(place, fields) ? 'Nothing matches.' : 'Nothing was changed yet.'} />}
+      >
+        {(entries) => (
+          <Table
+            caption="Changes, the newest first"
+            rows={entries}
+            keyOf={({ time, actor, action, subject = '' }) => [time, actor, action, subject].join(' ')}
+            columns={[
+              { head: 'When', cell: ({ time }) => <Time at={time} /> },
+              { head: 'Who', cell: ({ actor }) => actors.get(actor) ?? <code>{actor}</code> },
+              { head: 'Action', cell: ({ action }) => <code>{action}</code> },
+              { head: 'What', isWide: true, cell: ({ subject }) => subject && <Cut text={subject} isCode /> },
+              { head: 'From', cell: ({ address }) => address },
+            ]}
+          />
+        )}
+      </Listed>
+    </Page>
+  );
+}

@@ -1,0 +1,48 @@
+/** Named tokens, which an account has besides its own two, for programs that need less than everything. */
+import { randomBytes } from 'node:crypto';
+import type { Account } from './account.ts';
+import type { Caller } from './authenticate.ts';
+import { derive, encodeToken, type MasterSecret } from './credentials.ts';
+
+/** `full`: as the account's token. `read`: as its read-only token. `publish`: to publish, and nothing else. */
+export const scopes = ['full', 'read', 'publish'] as const;
+export type TokenScope = (typeof scopes)[number];
+
+/** A named token without its secret, which is derived. Nothing of it changes but its last use. */
+export interface NamedToken {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly scope: TokenScope;
+  /** The destinations that it may publish to, as `onlyTo.ts` reads them; undefined for all. */
+  readonly destinations?: readonly string[] | undefined;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Unix milliseconds from which on it is refused. */
+  readonly endsAt?: number | undefined;
+  /** The last day on which it was used, as `2026-11-20`, UTC. */
+  readonly lastUsed?: string | undefined;
+}
+
+/** The named tokens that an account may have. */
+export const mostNamedTokens = 50;
+
+export const newTokenId = (): string => `tok_${randomBytes(8).toString('hex')}`;
+
+/** The access that each scope gives. */
+export const accessOf: Readonly<Record<TokenScope, Caller['access']>> = {
+  full: 'write',
+  read: 'read',
+  publish: 'publish',
+};
+
+/**
+ * Makes the password of a named token. An account that is made again under the id of a deleted one has another time of creation, so
+ * no named token of the deleted one lets anybody in.
+ */
+export const namedPassword = (masterSecret: string, { id, createdAt }: Account, tokenId: string): string =>
+  `${tokenId}.${derive(masterSecret, `token-${tokenId}`, id, createdAt).toString('base64url')}`;
+
+/** Makes a named token, which is shown once. */
+export const namedTokenOf = ({ current }: MasterSecret, account: Account, tokenId: string): string =>
+  encodeToken({ UserID: account.id, Password: namedPassword(current, account, tokenId) });

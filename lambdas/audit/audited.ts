@@ -1,0 +1,38 @@
+/**
+ * The audit trail is written ahead: an entry stands in the table before its change is made. So no change is without an entry, wherever
+ * a process dies. An entry whose change was refused is taken back; one whose change failed, or was not answered, stays, as its change
+ * may have been made.
+ */
+import type { CodeOf } from '../error/errorCodes.ts';
+import { HttpError } from '../error/httpError.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+import type { AuditAction } from '../wire/auditActions.ts';
+import { withdrawEntry, writeEntry, type AuditEntry, type AuditPlace } from './store/entries.ts';
+
+export { nameSubject } from './store/entries.ts';
+export type { AuditPlace } from './store/entries.ts';
+
+/** The actor where no token is: the operator, by the management API or with a deployment. */
+export const operator = 'operator';
+
+interface Change extends AuditEntry {
+  readonly action: AuditAction;
+}
+
+/** Notes that a change is about to be made. @throws where it cannot be noted; the change must not be made then */
+export const beginChange = (
+  { id: accountId, region }: { readonly id: string; readonly region: string },
+  change: Change,
+): Promise<AuditPlace> => writeEntry({ accountId, region }, change);
+
+/** The refusals with 503 that say that nothing was changed. */
+const unchanged: ReadonlySet<string> = new Set<CodeOf<503>>(['busy', 'not_stored', 'region_draining']);
+
+/** Whether an error says that nothing was changed. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof HttpError && (error.status < 500 || unchanged.has(error.code));
+
+/** Takes the entry of a change back that was refused. Should this fail, the trail shows a change that was not made. */
+export async function withdrawRefused(place: AuditPlace, error: unknown): Promise<void> {
+  if (isRefusal(error)) await logAndContinue(withdrawEntry(place));
+}

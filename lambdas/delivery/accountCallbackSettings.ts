@@ -1,0 +1,20 @@
+import { defaultRetries, limitsOf, type Account } from '../account/account.ts';
+import type { CallbackSettings } from '../message/message.ts';
+import { secondMs } from '../shared/clock.ts';
+
+/** The settings of a call of an account's failure callback, if there is one: the defaults of a callback. */
+export const accountCallbackSettings = (
+  url: string | undefined,
+  account: Account,
+): CallbackSettings | undefined =>
+  url === undefined
+    ? undefined
+    : {
+        url,
+        method: 'POST',
+        headers: [['content-type', 'application/json']],
+        maxRetries: defaultRetries(account),
+        timeoutMs: limitsOf(account).timeout * secondMs,
+        labels: [],
+        delayMs: 0,
+      };

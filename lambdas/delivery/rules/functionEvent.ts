@@ -1,0 +1,73 @@
+/** The event that a Lambda function gets for an attempt: that of a function URL, payload format 2.0. */
+import type { LambdaFunctionURLEvent } from 'aws-lambda';
+import { functionOf } from '../../destination/functions.ts';
+import type { Header } from '../../shared/headers.ts';
+import type { Method } from '../../value/method.ts';
+
+/** The request that an HTTP destination would get. */
+export interface FunctionRequest {
+  readonly arn: string;
+  readonly messageId: string;
+  readonly method: Method;
+  /** Names in lower case. */
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array;
+  /** The address that published the message. */
+  readonly callerIp: string;
+}
+
+/** Lambda joins the values of a name by commas. Cookies are a list of their own. */
+function joinedByName(headers: readonly Header[]): ReadonlyMap<string, string> {
+  const joined = new Map<string, string>();
+  for (const [name, value] of headers) {
+    const before = joined.get(name);
+    const separator = name === 'cookie' ? '; ' : ',';
+    joined.set(name, before === undefined ? value : before + separator + value);
+  }
+  return joined;
+}
+
+/** `09/Apr/2015:12:34:56 +0000`. @param time Unix milliseconds */
+function requestTime(time: number): string {
+  const [, day = '', month = '', year = '', clock = ''] = new Date(time).toUTCString().split(' ');
+  return `${day}/${month}/${year}:${clock} +0000`;
+}
+
+/** @param now Unix milliseconds */
+export function functionEvent(request: FunctionRequest, now: number): LambdaFunctionURLEvent {
+  const { arn, messageId, method, body, callerIp } = request;
+  const { region, accountId } = functionOf(arn);
+  // The host that the request is sent to; adapters make the request's URL of it.
+  const host = `lambda.${region}.amazonaws.com`;
+  const { cookie, ...headers } = Object.fromEntries(
+    joinedByName([...request.headers, ['host', host], ['content-length', String(body.length)]]),
+  );
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: '/',
+    rawQueryString: '',
+    ...(cookie !== undefined && { cookies: cookie.split('; ') }),
+    headers,
+    requestContext: {
+      accountId,
+      apiId: 'svc',
+      domainName: host,
+      domainPrefix: 'lambda',
+      http: {
+        method,
+        path: '/',
+        protocol: 'HTTP/1.1',
+        sourceIp: callerIp,
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId: messageId,
+      routeKey: '$default',
+      stage: '$default',
+      time: requestTime(now),
+      timeEpoch: now,
+    },
+    ...(body.length > 0 && { body: Buffer.from(body).toString('base64') }),
+    isBase64Encoded: body.length > 0,
+  };
+}

@@ -1,0 +1,140 @@
+/** The entry in the audit trail of a request that changes something which lasts. */
+import * as z from 'zod/mini';
+import type { Caller } from '../account/authenticate.ts';
+import { beginChange, nameSubject, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+import type { AuditAction } from '../wire/auditActions.ts';
+import { namePattern } from '../value/names.ts';
+import { variablesIn } from './findRoute.ts';
+import type { Call } from './handler.ts';
+import type { Result } from './request.ts';
+import type { routes } from './routes.ts';
+
+type WriteRoute = Extract<(typeof routes)[number], { readonly access: 'write' }>;
+
+/** The routes that change something which lasts, each with its action. A test asks of each other one why it is not here. */
+export const auditedRoutes = {
+  'DELETE /v2/messages': 'messages.cancel',
+  'PATCH /v2/topics/{name}': 'urlGroup.change',
+  'DELETE /v2/topics/{name}': 'urlGroup.delete',
+  'POST /v2/topics/{name}/endpoints': 'urlGroup.addEndpoints',
+  'DELETE /v2/topics/{name}/endpoints': 'urlGroup.removeEndpoints',
+  'POST /v2/queues': 'queue.save',
+  'DELETE /v2/queues/{name}': 'queue.delete',
+  'POST /v2/queues/{name}/pause': 'queue.pause',
+  'POST /v2/queues/{name}/resume': 'queue.resume',
+  'POST /v2/flowControl/{key}/pause': 'flowControl.pause',
+  'POST /v2/flowControl/{key}/resume': 'flowControl.resume',
+  'POST /v2/flowControl/{key}/pin': 'flowControl.pin',
+  'POST /v2/flowControl/{key}/unpin': 'flowControl.unpin',
+  'POST /v2/flowControl/{key}/resetRate': 'flowControl.resetRate',
+  'POST /v2/flowControl/{key}/reset': 'flowControl.resetRate',
+  'POST /v2/circuits/{host}/close': 'circuit.close',
+  'DELETE /v2/dlq': 'dlq.delete',
+  'POST /v2/dlq/retry': 'dlq.retry',
+  'POST /v2/schedules/{schedule+}': 'schedule.save',
+  'PATCH /v2/schedules/{schedule}': 'schedule.change',
+  'DELETE /v2/schedules/{schedule}': 'schedule.delete',
+  'POST /v2/schedules/{schedule}/pause': 'schedule.pause',
+  'PATCH /v2/schedules/{schedule}/pause': 'schedule.pause',
+  'POST /v2/schedules/{schedule}/resume': 'schedule.resume',
+  'PATCH /v2/schedules/{schedule}/resume': 'schedule.resume',
+  'DELETE /v2/workflows/runs': 'runs.cancel',
+  'DELETE /v2/workflows/dlq': 'runDlq.delete',
+  'POST /v2/workflows/dlq/resume': 'runDlq.resume',
+  'POST /v2/workflows/dlq/restart': 'runDlq.restart',
+  'POST /v2/keys/rotate': 'keys.rotate',
+} as const satisfies { readonly [R in WriteRoute as `${R['method']} ${R['path']}`]?: AuditAction };
+
+const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));
+
+/** An entry that was written, and what it takes to finish it. */
+export interface Audited {
+  readonly place: AuditPlace;
+  readonly hasSubject: boolean;
+}
+
+/** Characters of a subject. */
+const longestSubject = 256;
+
+/** Who a caller is, in the trail. */
+export const actorOf = ({ access, named }: Caller): string =>
+  named?.id ?? (access === 'write' ? 'token' : 'readOnlyToken');
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** The filters whose values are names. Other values, such as URLs, may have secrets. */
+const shownFilters = new Set([
+  'topicName',
+  'queueName',
+  'label',
+  'flowControlKey',
+  'scheduleId',
+  'host',
+  'state',
+  'responseStatus',
+  'fromDate',
+  'toDate',
+  'count',
+]);
+
+const named = z.object({ queueName: z.string().check(z.regex(namePattern)) });
+
+/** What each of these routes changes is not in its path. */
+const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
+  '/v2/queues': ({ request }) => {
+    try {
+      return named.safeParse(JSON.parse(Buffer.from(request.body).toString('utf8'))).data?.queueName;
+    } catch {
+      return undefined;
+    }
+  },
+  '/v2/schedules/{schedule+}': ({ canonical }) =>
+    canonical.config.get('schedule-id')?.find((text) => namePattern.test(text)),
+};
+
+/** The filters of a bulk operation. */
+const filtersOf = ({ canonical }: Call): string =>
+  canonical.otherQuery
+    .map(([name, value]) => (shownFilters.has(name) ? `${name}=${value}` : `${name}=…`))
+    .join(' ');
+
+function subjectOf(call: Call): string | undefined {
+  const { path } = call.route;
+  const own = Object.hasOwn(subjects, path) ? subjects[path] : undefined;
+  const [variable] = own === undefined ? Object.values(variablesIn(path, call.request.rawPath)) : [];
+  const subject =
+    own === undefined ? (variable === undefined ? filtersOf(call) : decoded(variable)) : own(call);
+  return subject === undefined || subject === ''
+    ? undefined
+    : subject.slice(0, longestSubject).toWellFormed();
+}
+
+/** Writes the entry of a request before it is answered. */
+export async function beginAudited(call: Call, caller: Caller): Promise<Audited | undefined> {
+  const action = actions.get(`${call.route.method} ${call.route.path}`);
+  if (action === undefined) return undefined;
+  const subject = subjectOf(call);
+  const address = call.request.callerIp;
+  const place = await beginChange(caller.account, { actor: actorOf(caller), action, subject, address });
+  return { place, hasSubject: subject !== undefined };
+}
+
+const scheduled = z.object({ scheduleId: z.string() });
+
+/** Adds to an entry what the request has made, where that got its name only then. */
+export async function finishAudited({ place, hasSubject }: Audited, { body }: Result): Promise<void> {
+  if (hasSubject || !body.includes('"scheduleId"')) return;
+  const made = scheduled.safeParse(JSON.parse(body)).data?.scheduleId;
+  if (made !== undefined) await logAndContinue(nameSubject(place, made));
+}
+
+/** Takes the entry of a request back that was refused. */
+export const refuseAudited = ({ place }: Audited, error: unknown): Promise<void> =>
+  withdrawRefused(place, error);

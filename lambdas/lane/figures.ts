@@ -1,0 +1,90 @@
+/** Figures of an account's lanes, for monitoring: of all of them at a bounded cost. */
+import { isOpen } from '../circuit/circuit.ts';
+import { timeOfId } from '../shared/ids.ts';
+import type { LaneKind } from '../job/job.ts';
+import { circuitIn } from './rules/circuits.ts';
+import { parseEntry } from './rules/entry.ts';
+import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
+import { laneNames, listLanes, loadLane, loadPage } from './store/lanes.ts';
+
+/** Lanes that are read, of all kinds together: 20 calls of DynamoDB. */
+const mostRead = 2_000;
+/** Lanes of queues that are read, so that keys are left some. */
+const mostQueues = 1_000;
+/** Names of a kind that are counted: one or two calls. */
+const mostNames = 10_000;
+
+/** The lanes of an account. */
+export interface LaneFigures {
+  readonly account: Lane | undefined;
+  readonly queues: readonly Lane[];
+  readonly keys: readonly Lane[];
+  /** Queues and keys that were not read, because there are too many. */
+  readonly unread: { readonly queues: number; readonly keys: number };
+  /** Attempts that wait for hosts that are down. */
+  readonly waitingForHosts: number;
+  readonly hostsDown: number;
+}
+
+/** Reads the lanes of a kind: the first by name. */
+async function readLanes(accountId: string, kind: LaneKind, most: number): Promise<readonly Lane[]> {
+  const lanes: Lane[] = [];
+  for await (const lane of listLanes(accountId, kind)) {
+    if (!isThere(lane)) continue;
+    lanes.push(lane);
+    if (lanes.length === most) break;
+  }
+  return lanes;
+}
+
+/** Counts the lanes of a kind that were not read. */
+async function countBehind(
+  accountId: string,
+  kind: LaneKind,
+  read: readonly Lane[],
+  most: number,
+): Promise<number> {
+  const last = read.at(-1);
+  if (read.length < most || last === undefined) return 0;
+  let count = 0;
+  for await (const _ of laneNames(accountId, kind, last.name)) {
+    count += 1;
+    if (count === mostNames) break;
+  }
+  return count;
+}
+
+/** Reads the lanes of an account. */
+export async function readFigures(accountId: string): Promise<LaneFigures> {
+  const [account, queues, circuits] = await Promise.all([
+    loadLane(accountLane(accountId)),
+    readLanes(accountId, 'queue', mostQueues),
+    readLanes(accountId, 'circuit', mostRead),
+  ]);
+  const left = mostRead - queues.length;
+  const keys = await readLanes(accountId, 'key', left);
+  const [queuesBehind, keysBehind] = await Promise.all([
+    countBehind(accountId, 'queue', queues, mostQueues),
+    countBehind(accountId, 'key', keys, left),
+  ]);
+  return {
+    account,
+    queues,
+    keys,
+    unread: { queues: queuesBehind, keys: keysBehind },
+    waitingForHosts: circuits.reduce((sum, lane) => sum + waitingIn(lane), 0),
+    hostsDown: circuits.filter((lane) => isOpen(circuitIn(lane))).length,
+  };
+}
+
+/**
+ * Finds when the first message of a lane's line was published. Where a page of the line has it, that is read.
+ *
+ * @returns Unix milliseconds; undefined where nothing waits
+ */
+export async function oldestIn(lane: Lane): Promise<number | undefined> {
+  const { front, firstPage, nextPage, back } = lane.line;
+  const hasPage = front.length === 0 && firstPage < nextPage;
+  const [first] = hasPage ? await loadPage(lane, firstPage) : [...front, ...back];
+  return first === undefined ? undefined : timeOfId(parseEntry(first).messageId);
+}

@@ -1,0 +1,35 @@
+import { beginChange, operator, withdrawRefused } from '../audit/audited.ts';
+import type { AuditAction } from '../wire/auditActions.ts';
+import { answerOf } from './replicas.ts';
+
+/** A change by the operator. */
+export interface OperatorsChange {
+  readonly action: AuditAction;
+  readonly subject?: string | undefined;
+  /** The address of the operator; undefined where a deployment makes the change. */
+  readonly address?: string | undefined;
+}
+
+/** Notes in an account's region that the operator is about to change it. @throws HttpError 503 where the region is away */
+export const beginIn = (account: Account, change: OperatorsChange): ReturnType<typeof beginChange> =>
+  answerOf(account.region, beginChange(account, { actor: operator, ...change }));
+
+/** Makes a change by the operator, with its entry in the audit trail. */
+export async function auditedIn<T>(
+  account: Account,
+  change: OperatorsChange,
+  make: () => Promise<T>,
+): Promise<T> {
+  const place = await beginIn(account, change);
+  try {
+    return await make();
+  } catch (error) {
+    await withdrawRefused(place, error);
+    throw error;
+  }
+}
+
+interface Account {
+  readonly id: string;
+  readonly region: string;
+}

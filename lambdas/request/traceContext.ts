@@ -1,0 +1,41 @@
+/**
+ * W3C Trace Context, by which tracers such as OpenTelemetry know that two requests belong together. A request's headers go on
+ * unchanged to what follows from it.
+ */
+import { valuesOf, type Header } from '../shared/headers.ts';
+import { addMissingHeaders } from './forwarding.ts';
+
+/** Version, trace, span and flags. Version `ff` and ids of zeros only are invalid; only later versions have more fields. */
+const parentForm =
+  /^(?:00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}|(?!00|ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-.*)?)$/;
+
+/** A member of the list in `tracestate`: the tracer's key, and its value. */
+const memberForm =
+  /^[a-z\d][a-z\d_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+const mostMembers = 32;
+
+function isState(value: string): boolean {
+  const members = value
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '');
+  return members.length <= mostMembers && members.every((member) => memberForm.test(member));
+}
+
+/** Finds the valid `traceparent` of a request, and its `tracestate`, which means nothing without the former. */
+function traceOf(headers: readonly Header[]): readonly Header[] {
+  const [parent = '', ...others] = valuesOf(headers, 'traceparent');
+  if (others.length > 0 || !parentForm.test(parent)) return [];
+  const state = valuesOf(headers, 'tracestate').join(',');
+  return [
+    ['traceparent', parent],
+    ...(state !== '' && isState(state) ? [['tracestate', state] as const] : []),
+  ];
+}
+
+/** Adds the trace of other headers to headers that name no trace themselves. */
+export const withTrace = (headers: readonly Header[], from: readonly Header[]): readonly Header[] =>
+  valuesOf(headers, 'traceparent').length > 0 ? headers : addMissingHeaders(headers, traceOf(from));
+
+/** Whether a header in lower case is one of a trace. */
+export const isTraceHeader = ([name]: Header): boolean => name === 'traceparent' || name === 'tracestate';

@@ -1,0 +1,169 @@
+/** The figures of an account for Prometheus, and for all that reads its text format. */
+import { limitsOf, type Account } from '../account/account.ts';
+import { loadSize } from '../deadLetter/sizeRows.ts';
+import { oldestIn, readFigures } from '../lane/figures.ts';
+import { slotsInUse, waitingIn, type Lane } from '../lane/lane.ts';
+import { eachOf } from '../shared/lists.ts';
+import { dayOf, now, secondMs } from '../shared/clock.ts';
+import { limitNames } from '../value/limits.ts';
+import { countOutcomes, settledAfterMs } from './countOutcomes.ts';
+import { noOutcomes, outcomes } from './outcomes.ts';
+export { expositionType } from './rules/exposition.ts';
+import { expositionOf, type Family, type Series } from './rules/exposition.ts';
+
+/** Series of an answer. */
+export const mostSeries = 1_000;
+/** Pages of waiting lines that are read to find how old their first message is. */
+const mostPages = 100;
+const pagesAtOnce = 20;
+/** An answer reads the log this long where much of it was not counted yet. */
+const logBudgetMs = secondMs;
+
+/** Those that wait most come first; among them, those that do most. */
+const busiestFirst = (time: number) => (one: Lane, other: Lane) =>
+  waitingIn(other) - waitingIn(one) || slotsInUse(other, time) - slotsInUse(one, time);
+
+/** Series of a queue: what waits, how old it is, and whether the queue is paused. */
+const seriesOfQueue = 3;
+
+/** Makes the text of an account's figures. */
+export async function readMetrics(account: Account): Promise<string> {
+  const time = now();
+  const [lanes, deadLetters, { settled }] = await Promise.all([
+    readFigures(account.id),
+    loadSize(account.id, time),
+    countOutcomes(account, logBudgetMs),
+  ]);
+  const { queues, keys, unread } = lanes;
+  const limits = limitsOf(account);
+  const lines = [...queues, ...keys].reduce((sum, lane) => sum + waitingIn(lane), 0);
+  const waiting = lines + lanes.waitingForHosts + (lanes.account ? waitingIn(lanes.account) : 0);
+  // Counters only grow within a day: what is younger than this may be seen by one answer, and not yet by the next.
+  const day = dayOf(time - settledAfterMs);
+  const ended = settled.days.get(day) ?? noOutcomes;
+
+  const fixed = [
+    gauge(
+      'svc_messages_waiting',
+      'Deliveries that wait in lines: of queues, flow-control keys, the account, and hosts that are down.',
+      waiting,
+    ),
+    gauge(
+      'svc_deliveries_in_flight',
+      'Deliveries in flight at most.',
+      lanes.account ? slotsInUse(lanes.account, time) : 0,
+    ),
+    gauge('svc_dead_letters', 'Dead letters that are kept.', deadLetters),
+    gauge('svc_hosts_down', 'Hosts whose circuit is open.', lanes.hostsDown),
+    {
+      name: 'svc_limit',
+      type: 'gauge',
+      help: 'Limits of the account, in the units of its record.',
+      series: limitNames.map((limit) => ({ labels: { limit }, value: limits[limit] })),
+    },
+    {
+      name: 'svc_messages_total',
+      type: 'counter',
+      help: 'Messages that ended since midnight UTC, by how they did.',
+      series: outcomes.map((state) => ({ labels: { state }, value: ended[state] })),
+    },
+    {
+      name: 'svc_retries_total',
+      type: 'counter',
+      help: 'Attempts since midnight UTC that failed and are followed by another.',
+      series: [{ value: settled.retries.get(day) ?? 0 }],
+    },
+  ] satisfies readonly Family[];
+
+  // One series more says how many are dropped.
+  const room = mostSeries - 1 - fixed.reduce((sum, { series }) => sum + series.length, 0);
+  const { shown, dropped } = busiest([...queues, ...keys].toSorted(busiestFirst(time)), room);
+  const shownQueues = shown.filter(({ kind }) => kind === 'queue');
+  const unreadSeries = unread.queues * seriesOfQueue + unread.keys;
+  return expositionOf([
+    ...fixed,
+    ofLanes('svc_queue_waiting', 'Messages that wait in a queue.', 'queue', shownQueues, waitingIn),
+    {
+      name: 'svc_queue_oldest_seconds',
+      type: 'gauge',
+      help: 'Time since the first message in the line of a queue was published; 0 where none waits.',
+      series: await oldestSeries(shownQueues, time),
+    },
+    ofLanes('svc_queue_paused', 'Whether a queue is paused.', 'queue', shownQueues, ({ isPaused }) =>
+      isPaused ? 1 : 0,
+    ),
+    ofLanes(
+      'svc_flow_control_waiting',
+      'Deliveries that wait for a flow-control key.',
+      'key',
+      shown.filter(({ kind }) => kind === 'key'),
+      waitingIn,
+    ),
+    gauge(
+      'svc_series_dropped',
+      'Series of queues and flow-control keys that are left out, because there are too many.',
+      dropped + unreadSeries,
+    ),
+  ]);
+}
+
+const gauge = (name: string, help: string, value: number): Family => ({
+  name,
+  type: 'gauge',
+  help,
+  series: [{ value }],
+});
+
+const ofLanes = (
+  name: string,
+  help: string,
+  label: string,
+  lanes: readonly Lane[],
+  valueOf: (lane: Lane) => number,
+): Family => ({
+  name,
+  type: 'gauge',
+  help,
+  series: lanes.map((lane) => ({ labels: { [label]: lane.name }, value: valueOf(lane) })),
+});
+
+/**
+ * Chooses the lanes whose series fit.
+ *
+ * @param lanes the busiest first
+ * @param room the series that there may be
+ */
+function busiest(
+  lanes: readonly Lane[],
+  room: number,
+): { readonly shown: readonly Lane[]; readonly dropped: number } {
+  const shown: Lane[] = [];
+  let [left, dropped] = [room, 0];
+  for (const lane of lanes) {
+    const series = lane.kind === 'queue' ? seriesOfQueue : 1;
+    if (series > left) {
+      dropped += series;
+      continue;
+    }
+    left -= series;
+    shown.push(lane);
+  }
+  return { shown, dropped };
+}
+
+/** Finds how old what waits in queues is. Of the queues behind the first hundred that would need a read, no series is made. */
+async function oldestSeries(queues: readonly Lane[], time: number): Promise<readonly Series[]> {
+  const series = new Map<string, number>();
+  let pages = 0;
+  const wanted = queues.filter(({ line }) => {
+    if (line.front.length > 0 || line.firstPage === line.nextPage) return true;
+    pages += 1;
+    return pages <= mostPages;
+  });
+  await eachOf(wanted, pagesAtOnce, async (lane) => {
+    const oldestAt = await oldestIn(lane);
+    const ageMs = oldestAt === undefined ? 0 : Math.max(0, time - oldestAt);
+    series.set(lane.name, ageMs / secondMs);
+  });
+  return [...series].map(([queue, value]) => ({ labels: { queue }, value }));
+}

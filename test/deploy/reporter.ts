@@ -1,0 +1,58 @@
+/** The Lambda function that the end-to-end tests send messages to, as an operator's own function stands beside the service. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CreateFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { reporterCode, reporterName } from '../support/functions.ts';
+import { findPython } from '../support/python.ts';
+import { makeFunctionRole } from './aws.ts';
+import { account, credentials } from './emulator.ts';
+
+/** The setting `lambdaDestinations` with which messages may go to it, and to others that are not there. */
+export const lambdaDestinations = `arn:aws:lambda:*:${account}:function:receiver-*`;
+
+/** Packs the code of a function. Python, which the emulator needs anyway, makes the archive. */
+function packed(folder: string): Uint8Array {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'index.mjs'), reporterCode);
+  execFileSync(findPython() ?? 'python3', ['-m', 'zipfile', '-c', 'code.zip', 'index.mjs'], { cwd: folder });
+  return readFileSync(join(folder, 'code.zip'));
+}
+
+/**
+ * Makes the function in a region.
+ *
+ * @param scratch a folder for its code
+ * @returns its ARN
+ */
+export async function makeReporter(endpoint: string, region: string, scratch: string): Promise<string> {
+  // Roles are the same in all regions.
+  const role = `${reporterName}-${region}`;
+  await makeFunctionRole(endpoint, region, role);
+  const lambda = new LambdaClient({
+    ...clientOptions('quick'),
+    endpoint,
+    region,
+    credentials: {
+      accessKeyId: credentials.AWS_ACCESS_KEY_ID,
+      secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
+    },
+  });
+  try {
+    const { FunctionArn } = await lambda.send(
+      new CreateFunctionCommand({
+        FunctionName: reporterName,
+        Runtime: 'nodejs24.x',
+        Handler: 'index.handler',
+        Role: `arn:aws:iam::${account}:role/${role}`,
+        Code: { ZipFile: packed(join(scratch, 'reporter')) },
+        Timeout: 30,
+      }),
+    );
+    if (FunctionArn === undefined) throw new Error(`The function ${reporterName} has no ARN.`);
+    return FunctionArn;
+  } finally {
+    lambda.destroy();
+  }
+}

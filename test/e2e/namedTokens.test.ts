@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount, manage, type AccountRecord } from '../support/accounts.ts';
+import { api, ok, unique } from '../support/api.ts';
+import { checkAnswer } from '../support/contract.ts';
+import { errorOf, publish, service, type Answer } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+const receiver = useReceiver();
+
+const made = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  scope: z.string(),
+  destinations: z.optional(z.array(z.string())),
+  created_at: z.int(),
+  expires_at: z.optional(z.int()),
+  token: z.string(),
+});
+const listed = z.array(z.looseObject({ id: z.string(), last_used: z.optional(z.string()) }));
+
+const tokensOf = (id: string): string => `/v2/svc/users/${id}/tokens`;
+
+async function makeToken(
+  { id }: Pick<AccountRecord, 'id'>,
+  scope: 'full' | 'read' | 'publish',
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<z.infer<typeof made>> {
+  const answer = await manage('POST', tokensOf(id), { body: { name: 'a test', scope, ...fields } });
+  expect(answer.status).toBe(201);
+  checkAnswer('POST /v2/{brand}/users/{id}/tokens', answer);
+  return made.parse(answer.json);
+}
+
+/** The status and the code of a refusal. */
+const refusal = (answer: Answer): readonly unknown[] => [
+  answer.status,
+  z.object({ code: z.string() }).parse(answer.json).code,
+];
+const exceeded = [403, 'token_scope_exceeded'] as const;
+
+describe('a named token', () => {
+  it('is shown once, listed without its secret, and refused by the next request after it is revoked', async () => {
+    const account = await makeAccount();
+    const { token, id, ...rest } = await makeToken(account, 'full', {
+      expires_at: Math.floor(Date.now() / 1_000) + 3_600,
+    });
+    expect((await api('POST', '/v2/queues', { token, body: { queueName: 'mail' } })).status).toBe(200);
+
+    const list = await manage('GET', tokensOf(account.id));
+    checkAnswer('GET /v2/{brand}/users/{id}/tokens', list);
+    expect(list.json).toEqual([
+      { id, ...rest, last_used: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) as unknown },
+    ]);
+
+    const revoked = await manage('DELETE', `${tokensOf(account.id)}/${id}`);
+    checkAnswer('DELETE /v2/{brand}/users/{id}/tokens/{tokenId}', revoked);
+    expect(revoked.status).toBe(200);
+    expect(refusal(await api('GET', '/v2/queues', { token }))).toEqual([401, 'token_invalid']);
+    expect((await api('GET', '/v2/queues', { token: account.token })).status).toBe(200);
+    expect(listed.parse(await ok(manage('GET', tokensOf(account.id))))).toEqual([]);
+    expect(refusal(await manage('DELETE', `${tokensOf(account.id)}/${id}`))).toEqual([
+      404,
+      'token_not_found',
+    ]);
+  });
+
+  it('with the scope read reads what the account has, and changes nothing', async () => {
+    const { token } = await makeToken(await makeAccount(), 'read');
+    expect((await api('GET', '/v2/queues', { token })).status).toBe(200);
+    expect((await api('GET', '/v2/audit', { token })).status).toBe(200);
+    expect(refusal(await api('POST', '/v2/queues', { token, body: { queueName: 'mail' } }))).toEqual([
+      403,
+      'token_read_only',
+    ]);
+    expect(refusal(await publish(`${receiver.origin}/x`, { token }))).toEqual([403, 'token_read_only']);
+  });
+
+  it('with the scope publish publishes, enqueues, sends batches, triggers and notifies, and nothing else', async () => {
+    const { token } = await makeToken(await makeAccount(), 'publish');
+    const inbox = receiver.inbox();
+    expect((await publish(inbox.url, { token, body: 'published' })).status).toBe(200);
+    const enqueued = await api('POST', `/v2/enqueue/mail/${inbox.url}`, { token });
+    const batch = [{ destination: inbox.url, body: 'in a batch' }];
+    expect([enqueued.status, (await api('POST', '/v2/batch', { token, body: batch })).status]).toEqual([
+      200, 200,
+    ]);
+    await inbox.received(3);
+    expect((await api('POST', '/v2/notify/nobody-waits', { token })).status).toBe(200);
+    const triggered = await api('POST', `/v2/trigger/${receiver.origin}/no-workflow`, {
+      token,
+      headers: { 'Svc-Delay': '1h' },
+    });
+    expect(triggered.status).toBe(200);
+    for (const [method, path] of [
+      ['GET', '/v2/queues'],
+      ['GET', '/v2/stats'],
+      ['GET', '/v2/audit'],
+      ['GET', '/v2/keys'],
+      ['POST', '/v2/queues'],
+      ['POST', `/v2/schedules/${inbox.url}`],
+      ['DELETE', '/v2/messages'],
+      ['POST', '/v2/keys/rotate'],
+    ] as const) {
+      expect([path, ...refusal(await api(method, path, { token }))]).toEqual([path, ...exceeded]);
+    }
+  });
+
+  it('may be for some destinations only, in batches and for callbacks as well', async () => {
+    const account = await makeAccount();
+    const inbox = receiver.inbox();
+    const [queue, group] = [unique('queue'), unique('group')];
+    await ok(
+      api('POST', `/v2/topics/${group}/endpoints`, {
+        token: account.token,
+        body: { endpoints: [{ url: inbox.url }] },
+      }),
+    );
+    const { token } = await makeToken(account, 'publish', { destinations: [inbox.url, queue, group] });
+    const elsewhere = `${receiver.origin}/elsewhere`;
+
+    expect((await publish(inbox.url, { token, body: 'to a URL' })).status).toBe(200);
+    expect((await publish(group, { token, body: 'to a group' })).status).toBe(200);
+    expect((await api('POST', `/v2/enqueue/${queue}/${inbox.url}`, { token })).status).toBe(200);
+    await inbox.received(3);
+
+    const refused = await publish(elsewhere, { token });
+    expect(refusal(refused)).toEqual(exceeded);
+    expect(errorOf(refused)).toContain('/elsewhere');
+    expect(refusal(await publish(unique('group'), { token }))).toEqual(exceeded);
+    expect(refusal(await publish(inbox.url, { token, headers: { 'Svc-Callback': elsewhere } }))).toEqual(
+      exceeded,
+    );
+    expect(refusal(await api('POST', `/v2/trigger/${elsewhere}`, { token }))).toEqual(exceeded);
+    expect(
+      refusal(await api('POST', '/v2/batch/trigger', { token, body: [{ destination: elsewhere }] })),
+    ).toEqual(exceeded);
+
+    const batch = await api('POST', '/v2/batch', {
+      token,
+      body: [{ destination: elsewhere }, { destination: inbox.url, body: 'the other' }],
+    });
+    expect(batch.json).toMatchObject([
+      { status: 403, code: 'token_scope_exceeded' },
+      { messageId: expect.any(String) as unknown },
+    ]);
+    await inbox.received(4);
+  });
+
+  it('of another account, or made up, is refused', async () => {
+    const { token } = await makeToken(await makeAccount(), 'full');
+    const parts = z.object({ UserID: z.string(), Password: z.string() }).parse(JSON.parse(atob(token)));
+    const other = await makeAccount();
+    for (const forged of [
+      { ...parts, UserID: other.id },
+      { ...parts, Password: `${parts.Password}A` },
+    ]) {
+      const answer = await api('GET', '/v2/queues', { token: btoa(JSON.stringify(forged)) });
+      expect(refusal(answer)).toEqual([401, 'token_invalid']);
+    }
+  });
+});
+
+describe('a request for a named token', () => {
+  it('that is malformed is answered with 400, and the field', async () => {
+    const { id } = await makeAccount();
+    for (const [body, part] of [
+      [{ scope: 'full' }, 'name'],
+      [{ name: 'x', scope: 'some' }, 'scope'],
+      [{ name: 'x', scope: 'read', destinations: ['orders'] }, 'destinations'],
+      [{ name: 'x', scope: 'publish', destinations: ['https://'] }, 'destinations.0'],
+      [{ name: 'x', scope: 'full', expires_at: 1 }, 'expires_at'],
+      ['{', 'JSON'],
+    ] as const) {
+      const answer = await manage('POST', tokensOf(id), { body });
+      expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringContaining(part) as unknown]);
+    }
+    expect(await ok(manage('GET', tokensOf(id)))).toEqual([]);
+  });
+
+  it('of no account is answered with 404, and without the operator’s credentials with 401', async () => {
+    const nobody = tokensOf('00000000-0000-4000-8000-000000000000');
+    expect((await manage('GET', nobody)).status).toBe(404);
+    const { id } = await makeAccount();
+    expect((await manage('GET', tokensOf(id), { authorization: null })).status).toBe(401);
+    expect((await manage('GET', tokensOf(id), { authorization: `Bearer ${service.token}` })).status).toBe(
+      401,
+    );
+  });
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { describe, expect, it, vi } from 'vitest';
+import * as z from 'zod/mini';
+import { itAtEachDeath, makeUnder, type Fate } from '../../support/faults.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
+
+/** Kills a function of the API at each of its AWS calls: no change may be without its entry in the audit trail. */
+
+useStandIns();
+
+const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
+const context = z.custom<Context>((value) => typeof value === 'object');
+
+async function importLambdas() {
+  vi.resetModules();
+  const [accounts, store, queues, { handler }, trail, entries, { dynamodb }] = await Promise.all([
+    import('../../../lambdas/management/accounts.ts'),
+    import('../../../lambdas/account/accounts.ts'),
+    import('../../../lambdas/lane/queues.ts'),
+    import('../../../lambdas/handlers/queues.ts'),
+    import('../../../lambdas/audit/trail.ts'),
+    import('../../../lambdas/audit/store/entries.ts'),
+    import('../../../lambdas/aws/dynamodb.ts'),
+  ]);
+  const calls: string[] = [];
+  let fate: Fate | undefined;
+  dynamodb.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (args) => {
+        calls.push(commandName.replace('Command', ''));
+        return makeUnder(fate, commandName, () => next(args));
+      },
+    { step: 'initialize', name: 'mortal' },
+  );
+  const record = z.object({ id: z.string(), token: z.string() });
+  const made = record.parse(await accounts.createAccount(Buffer.from('{}')));
+  const account = await store.loadAccount(made.id, true);
+  if (account === undefined) throw new Error('The account was not made.');
+  return {
+    ...accounts,
+    ...store,
+    account,
+    setFate: (next: Fate | undefined): void => {
+      fate = next;
+    },
+    callsOf: async (work: () => Promise<unknown>): Promise<readonly string[]> => {
+      calls.length = 0;
+      await work();
+      return [...calls];
+    },
+    isPaused: async (name: string): Promise<boolean> => (await queues.getQueue(account, name)).paused,
+    save: (name: string) => queues.putQueue(account, Buffer.from(JSON.stringify({ queueName: name }))),
+    pause: (name: string) =>
+      handler(
+        event.parse({
+          httpMethod: 'POST',
+          path: `/v2/queues/${name}/pause`,
+          requestContext: {
+            requestId: randomUUID(),
+            path: `/v2/queues/${name}/pause`,
+            identity: { sourceIp: '192.0.2.1' },
+          },
+          multiValueHeaders: { authorization: [`Bearer ${made.token}`] },
+          multiValueQueryStringParameters: null,
+          body: null,
+          isBase64Encoded: false,
+        }),
+        context.parse({}),
+      ),
+    trail: async () => (await trail.readTrail(account, {})).entries,
+    actions: async () => (await trail.readTrail(account, {})).entries.map(({ action }) => action),
+    rows: async (): Promise<number> => {
+      let rows = 0;
+      for await (const _ of entries.listEntries(account.id, { behind: undefined })) rows += 1;
+      return rows;
+    },
+  };
+}
+
+describe('the audit trail', () => {
+  itAtEachDeath('has an entry of each change that a dying process has made', async (fate) => {
+    const lambdas = await importLambdas();
+    await lambdas.save('mail');
+    lambdas.setFate(fate);
+    await lambdas.pause('mail').catch(() => undefined);
+    lambdas.setFate(undefined);
+    const isNoted = (await lambdas.actions()).includes('queue.pause');
+    if (await lambdas.isPaused('mail')) expect(isNoted).toBe(true);
+  });
+
+  itAtEachDeath('has an entry of each change of an account that a dying process has made', async (fate) => {
+    const lambdas = await importLambdas();
+    lambdas.setFate(fate);
+    await lambdas.updateAccount(lambdas.account.id, Buffer.from('{"budget":5}')).catch(() => undefined);
+    lambdas.setFate(undefined);
+    const isMade = (await lambdas.loadAccount(lambdas.account.id, true))?.budget === 5;
+    if (isMade) expect(await lambdas.actions()).toContain('account.change');
+  });
+
+  it('costs one write for a change, and takes the entry of a refused one back', async () => {
+    const lambdas = await importLambdas();
+    await lambdas.save('mail');
+    const writesOf = async (work: () => Promise<unknown>): Promise<number> =>
+      (await lambdas.callsOf(work)).filter((name) => name === 'UpdateItem').length;
+    await lambdas.pause('mail');
+    const { length } = await lambdas.trail();
+    // Usage may be written as well, by the first requests.
+    expect(await writesOf(() => lambdas.pause('mail'))).toBeLessThanOrEqual(2);
+    expect(await lambdas.trail()).toHaveLength(length + 1);
+    await lambdas.pause('nothing');
+    expect(await lambdas.trail()).toHaveLength(length + 1);
+    expect(await lambdas.rows()).toBe(length + 2);
+  });
+
+  it('forgets an entry after 90 days, whether its row is gone or not', async () => {
+    const lambdas = await importLambdas();
+    await lambdas.save('mail');
+    await lambdas.pause('mail');
+    expect(await lambdas.actions()).toContain('queue.pause');
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 90 * 86_400_000 + 60_000 });
+    expect(await lambdas.actions()).toEqual([]);
+  });
+});

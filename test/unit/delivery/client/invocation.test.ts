@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { LambdaFunctionURLEvent } from 'aws-lambda';
+import type { Invocation } from '../../../../lambdas/delivery/client/invocation.ts';
+import { close, listen } from '../../../../local/http.ts';
+import { isolate, setVariables } from '../../../../local/lambda/environment.ts';
+import { Refusal, Returned, startFunctions } from '../../../support/functions.ts';
+
+/** Invocations over HTTP, by the SDK's client. */
+
+const events: unknown[] = [];
+const functions = new Map<string, (event: unknown) => unknown>([
+  ['ok', (event) => ({ statusCode: 201, body: String(events.push(event)) })],
+  ['ok:live', () => 'alive'],
+  ['fails', () => Promise.reject(new TypeError('no such order'))],
+  ['streams', () => new Returned(Buffer.from(`{"statusCode":202}${'\0'.repeat(8)}body`))],
+  ['hangs', () => new Promise(() => undefined)],
+  [
+    'throttled',
+    () =>
+      Promise.reject(
+        new Refusal(
+          429,
+          'TooManyRequestsException',
+          { Reason: 'ReservedFunctionConcurrentInvocationLimitExceeded', message: 'Rate Exceeded.' },
+          { 'Retry-After': '7' },
+        ),
+      ),
+  ],
+  [
+    'forbidden',
+    () => Promise.reject(new Refusal(403, 'AccessDeniedException', { Message: 'not authorized to perform' })),
+  ],
+  ['large', () => Promise.reject(new Refusal(413, 'RequestTooLargeException'))],
+  [
+    'odd',
+    () => Promise.reject(new Refusal(502, 'KMSDisabledException', { Message: 'The key is disabled.' })),
+  ],
+]);
+let server: Awaited<ReturnType<typeof startFunctions>>;
+let invokeFunction: (invocation: Invocation) => Promise<unknown>;
+
+beforeAll(async () => {
+  isolate();
+  server = await startFunctions(functions);
+  setVariables({ AWS_REGION: 'eu-central-1', AWS_ENDPOINT_URL_LAMBDA: server.url });
+  ({ invokeFunction } = await import('../../../../lambdas/delivery/client/invocation.ts'));
+});
+afterAll(async () => {
+  Reflect.deleteProperty(process.env, 'AWS_ENDPOINT_URL_LAMBDA');
+  await server.close();
+});
+
+const arnOf = (name: string) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`;
+const invoke = (name: string, more: Partial<Invocation> = {}) =>
+  invokeFunction({
+    arn: arnOf(name),
+    messageId: 'msg_1',
+    method: 'POST',
+    headers: [
+      ['content-type', 'application/octet-stream'],
+      ['x-twice', '1'],
+      ['x-twice', '2'],
+      ['cookie', 'a=1; b=2'],
+      ['user-agent', 'Svc-Queue'],
+    ],
+    body: Buffer.from([0, 255, 10]),
+    callerIp: '192.0.2.1',
+    timeoutMs: 30_000,
+    maxResponseBytes: 1_000_000,
+    ...more,
+  });
+
+it('A function gets the event of a function URL', async () => {
+  vi.setSystemTime('2026-11-25T08:09:10Z');
+  expect(await invoke('ok')).toMatchObject({ status: 201 });
+  const event = events.at(-1) as LambdaFunctionURLEvent;
+  vi.useRealTimers();
+  expect(event).toEqual({
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: '/',
+    rawQueryString: '',
+    cookies: ['a=1', 'b=2'],
+    headers: {
+      'content-type': 'application/octet-stream',
+      'x-twice': '1,2',
+      'user-agent': 'Svc-Queue',
+      host: 'lambda.eu-central-1.amazonaws.com',
+      'content-length': '3',
+    },
+    requestContext: {
+      accountId: '123456789012',
+      apiId: 'svc',
+      domainName: 'lambda.eu-central-1.amazonaws.com',
+      domainPrefix: 'lambda',
+      http: {
+        method: 'POST',
+        path: '/',
+        protocol: 'HTTP/1.1',
+        sourceIp: '192.0.2.1',
+        userAgent: 'Svc-Queue',
+      },
+      requestId: 'msg_1',
+      routeKey: '$default',
+      stage: '$default',
+      time: '25/Nov/2026:08:09:10 +0000',
+      timeEpoch: Date.parse('2026-11-25T08:09:10Z'),
+    },
+    body: 'AP8K',
+    isBase64Encoded: true,
+  });
+});
+
+it('An empty body is none', async () => {
+  await invoke('ok', { body: new Uint8Array(), method: 'GET' });
+  expect(events.at(-1)).not.toHaveProperty('body');
+  expect(events.at(-1)).toMatchObject({ isBase64Encoded: false });
+});
+
+it('The largest message is invoked whole, within the 6 MB of Lambda', async () => {
+  const body = Buffer.alloc(4 * 1_024 * 1_024, 1);
+  await invoke('ok', { body });
+  const event = events.at(-1) as LambdaFunctionURLEvent;
+  expect(Buffer.from(event.body ?? '', 'base64').equals(body)).toBe(true);
+  expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(6 * 1_024 * 1_024);
+});
+
+it('An alias is a function of its own', async () => {
+  expect(await invoke('ok:live')).toMatchObject({ status: 200, body: Buffer.from('"alive"') });
+});
+
+it('A function that streams its answer answers whole', async () => {
+  expect(await invoke('streams')).toMatchObject({ status: 202, body: Buffer.from('body') });
+});
+
+it.each([
+  ['fails', 500, 'The function failed. TypeError: no such order'],
+  ['throttled', 429, 'Lambda throttles the function: ReservedFunctionConcurrentInvocationLimitExceeded.'],
+  [
+    'forbidden',
+    0,
+    `The deployment may not invoke the function ${arnOf('forbidden')}: not authorized to perform`,
+  ],
+  ['missing', 0, `There is no function ${arnOf('missing')}.`],
+  ['large', 0, 'The message with its headers is more than the 6 MB that a function takes.'],
+  ['odd', 0, 'The function was not invoked: KMSDisabledException: The key is disabled.'],
+])('What Lambda says of %s is the status %i and a sentence', async (name, status, error) => {
+  expect(await invoke(name)).toMatchObject({ status, error });
+});
+
+it('A throttle says when the function may be invoked again', async () => {
+  expect(await invoke('throttled')).toMatchObject({ headers: [['retry-after', '7']] });
+});
+
+it('A function that does not return in time is not waited for', async () => {
+  const error = 'The function did not answer within 0.2 s.';
+  expect(await invoke('hangs', { timeoutMs: 200 })).toMatchObject({ status: 0, error });
+});
+
+it('A connection that is closed at once is opened once more', async () => {
+  let connections = 0;
+  const closing = await listen((request, response) => {
+    connections += 1;
+    if (connections === 1) request.socket.resetAndDestroy();
+    else response.end('"again"');
+  });
+  vi.stubEnv('AWS_ENDPOINT_URL_LAMBDA', closing.url);
+  try {
+    const arn = arnOf('any').replace('eu-central-1', 'eu-west-1');
+    expect(await invoke('any', { arn })).toMatchObject({ status: 200, body: Buffer.from('"again"') });
+    expect(connections).toBe(2);
+  } finally {
+    vi.unstubAllEnvs();
+    await close(closing.server);
+  }
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { functionAnswer } from '../../../../lambdas/delivery/rules/functionAnswer.ts';
+
+const answerTo = (returned: unknown, maxBytes = 1_000) => {
+  const { body, ...answer } = functionAnswer(Buffer.from(JSON.stringify(returned) ?? ''), false, maxBytes);
+  return { ...answer, body: Buffer.from(body).toString('utf8') };
+};
+const json = ['content-type', 'application/json'];
+
+describe('the answer of a function', () => {
+  it('is an object with statusCode', () => {
+    expect(
+      answerTo({
+        statusCode: 201,
+        headers: { 'Content-Type': 'text/plain', 'X-Count': 3, 'X-Yes': true, 'X-Odd': { a: 1 } },
+        cookies: ['a=1; Path=/', 'b=2'],
+        body: 'grün',
+      }),
+    ).toEqual({
+      status: 201,
+      headers: [
+        ['content-type', 'text/plain'],
+        ['x-count', '3'],
+        ['x-yes', 'true'],
+        ['set-cookie', 'a=1; Path=/'],
+        ['set-cookie', 'b=2'],
+      ],
+      body: 'grün',
+    });
+  });
+
+  it.each([
+    ['base64', { body: Buffer.from('grün').toString('base64'), isBase64Encoded: true }, 'grün'],
+    ['an object', { body: { a: 1 } }, '{"a":1}'],
+    ['nothing', {}, ''],
+    ['null', { body: null, headers: null, cookies: null, isBase64Encoded: null }, ''],
+  ])('may have %s for a body', (_, fields, body) => {
+    expect(answerTo({ statusCode: 200, ...fields })).toEqual({ status: 200, headers: [], body });
+  });
+
+  it('may have a status in text, as API Gateway takes it', () => {
+    expect(answerTo({ statusCode: '404' }).status).toBe(404);
+  });
+
+  it.each([
+    ['a text', 'hello', '"hello"'],
+    ['an object', { done: true }, '{"done":true}'],
+    ['a list', [1], '[1]'],
+    ['null', null, 'null'],
+    ['a number', 5, '5'],
+  ])('is otherwise a 200 with the JSON: %s', (_, returned, body) => {
+    expect(answerTo(returned)).toEqual({ status: 200, headers: [json], body });
+  });
+
+  it.each([[0], [99], [101], [600], [200.5], ['ok'], [null], [{}]])(
+    'is a failure with a statusCode that is none: %j',
+    (statusCode) => {
+      const answer = answerTo({ statusCode });
+      expect(answer.status).toBe(502);
+      expect(answer.error).toContain('statusCode');
+    },
+  );
+
+  it('is that of a stream: status and headers before eight zero bytes, and the body behind', () => {
+    const head = JSON.stringify({ statusCode: 202, headers: { 'X-A': 'b' }, cookies: ['c=d'] });
+    const payload = Buffer.concat([Buffer.from(head), Buffer.alloc(8), Buffer.from([0, 1, 255])]);
+    expect(functionAnswer(payload, false, 1_000)).toEqual({
+      status: 202,
+      headers: [
+        ['x-a', 'b'],
+        ['set-cookie', 'c=d'],
+      ],
+      body: Buffer.from([0, 1, 255]),
+    });
+  });
+
+  it('is a 200 with bytes that are no JSON', () => {
+    const payload = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    expect(functionAnswer(payload, false, 1_000)).toEqual({ status: 200, headers: [], body: payload });
+    expect(functionAnswer(Buffer.alloc(0), false, 1_000).status).toBe(200);
+  });
+
+  it('is cut to the largest message', () => {
+    expect(answerTo({ statusCode: 200, body: 'abcdef' }, 3)).toMatchObject({ body: 'abc', isCut: true });
+  });
+
+  it.each([
+    [
+      { errorType: 'TypeError', errorMessage: 'no such order' },
+      'The function failed. TypeError: no such order',
+    ],
+    [
+      { errorMessage: 'Task timed out after 3.00 seconds' },
+      'The function failed. Task timed out after 3.00 seconds',
+    ],
+    ['odd', 'The function failed.'],
+  ])('is a 500 that names an error of the function: %j', (thrown, error) => {
+    const payload = Buffer.from(JSON.stringify(thrown));
+    expect(functionAnswer(payload, true, 1_000)).toEqual({
+      status: 500,
+      error,
+      headers: [json],
+      body: payload,
+    });
+  });
+});

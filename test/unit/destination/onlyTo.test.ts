@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { onlyTo, parsePattern } from '../../../lambdas/destination/onlyTo.ts';
+
+const none = new Map<string, readonly string[]>();
+
+const isAllowed = (
+  patterns: readonly string[],
+  wanted: { destination: string; queueName?: string; config?: ReadonlyMap<string, readonly string[]> },
+): boolean => {
+  const read = patterns.map((text) => {
+    const pattern = parsePattern(text);
+    if (pattern === undefined) throw new Error(`${text} is no pattern.`);
+    return pattern;
+  });
+  try {
+    onlyTo(read)({ config: none, ...wanted });
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ status: 403, code: 'token_scope_exceeded' });
+    return false;
+  }
+};
+
+describe('a pattern', () => {
+  it.each([
+    ['https://Example.com', 'https://example.com/'],
+    ['https://example.com:443/Hooks', 'https://example.com/Hooks'],
+    ['http://127.0.0.1:8080/a/', 'http://127.0.0.1:8080/a/'],
+    ['orders', 'orders'],
+    ['mail.eu-1_x', 'mail.eu-1_x'],
+  ])('%s is kept as %s', (text, kept) => {
+    expect(parsePattern(text)).toBe(kept);
+  });
+
+  it.each([
+    '',
+    'https://',
+    'https:/example.com',
+    'ftp://example.com/',
+    'https://u:p@example.com/',
+    'https://example.com/?a=1',
+    'https://example.com/#a',
+    'https://example.com/a/%2e%2e%2fb',
+    'two words',
+    'a/b',
+    '*',
+  ])('%j is none', (text) => {
+    expect(parsePattern(text)).toBeUndefined();
+  });
+});
+
+describe('a token for https://example.com/hooks/', () => {
+  const patterns = ['https://example.com/hooks/'];
+
+  it.each([
+    'https://example.com/hooks/',
+    'https://example.com/hooks/orders?a=1',
+    'https:/example.com/hooks/x',
+    'https%3A%2F%2Fexample.com%2Fhooks%2Fx',
+    'https://EXAMPLE.com:443/hooks/x',
+    'https://user:secret@example.com/hooks/x',
+  ])('publishes to %s', (destination) => {
+    expect(isAllowed(patterns, { destination })).toBe(true);
+  });
+
+  it.each([
+    'https://example.com/',
+    'https://example.com/hooks',
+    'https://example.com/Hooks/x',
+    'http://example.com/hooks/x',
+    'https://example.com:8443/hooks/x',
+    'https://example.com.evil.net/hooks/x',
+    'https://example.com@evil.net/hooks/x',
+    'https://evil.net/https://example.com/hooks/',
+    'https://example.com/hooks/../admin',
+    'https://example.com/hooks/%2e%2e/admin',
+    'https://example.com/hooks/..%2fadmin',
+    'https://example.com/hooks/..%5cadmin',
+    'https://example.com/hooks/..\\admin',
+    'https://example.com/x/../hooks/',
+    'https://example.com/%68ooks/x',
+    'https://example.com/hooks/%',
+    'hooks',
+  ])('does not publish to %s', (destination) => {
+    expect(isAllowed(patterns, { destination })).toBe(false);
+  });
+
+  it.each(['callback', 'failure-callback', 'callback-callback', 'failure-callback-failure-callback'])(
+    'has its %s there, too',
+    (name) => {
+      const to = (url: string): boolean =>
+        isAllowed(patterns, {
+          destination: 'https://example.com/hooks/x',
+          config: new Map([[name, [url]]]),
+        });
+      expect([to(' https://example.com/hooks/done '), to('https://evil.net/')]).toEqual([true, false]);
+    },
+  );
+
+  it('sends any header', () => {
+    const config = new Map([['forward-x-callback', ['https://evil.net/']]]);
+    expect(isAllowed(patterns, { destination: 'https://example.com/hooks/x', config })).toBe(true);
+  });
+});
+
+it('a token for a group publishes to that group, and for a queue through that queue to anywhere', () => {
+  const patterns = ['orders', 'mail'];
+  expect(isAllowed(patterns, { destination: 'orders' })).toBe(true);
+  expect(isAllowed(patterns, { destination: 'order' })).toBe(false);
+  expect(isAllowed(patterns, { destination: 'https://example.com/', queueName: 'mail' })).toBe(true);
+  expect(isAllowed(patterns, { destination: 'https://example.com/', queueName: 'post' })).toBe(false);
+});

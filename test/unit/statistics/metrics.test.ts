@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAccount, type Account } from '../../../lambdas/account/account.ts';
+import {
+  newLane,
+  queueLane,
+  keyLane,
+  circuitLane,
+  accountLane,
+  type Lane,
+} from '../../../lambdas/lane/lane.ts';
+import { closedCircuit } from '../../../lambdas/circuit/circuit.ts';
+import { newId } from '../../../lambdas/shared/ids.ts';
+import { checkMetrics, findPromtool } from '../../support/promtool.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
+
+/** The figures of an account in Prometheus' text format: what they say, what they cost, and where they end. */
+
+useStandIns();
+
+const importLambdas = async () => {
+  const [metrics, lanes, log, outcomes, { dynamodb }] = await Promise.all([
+    import('../../../lambdas/statistics/metrics.ts'),
+    import('../../../lambdas/lane/store/lanes.ts'),
+    import('../../../lambdas/deadLetter/sizeRows.ts'),
+    import('../../../lambdas/statistics/store/outcomes.ts'),
+    import('../../../lambdas/aws/dynamodb.ts'),
+  ]);
+  return { ...metrics, ...lanes, ...log, ...outcomes, dynamodb };
+};
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+let calls: string[] = [];
+
+beforeAll(async () => {
+  lambdas = await importLambdas();
+  lambdas.dynamodb.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (args) => {
+        calls.push(commandName.replace('Command', ''));
+        return next(args);
+      },
+    { step: 'initialize', name: 'watch' },
+  );
+});
+
+const promtool = findPromtool();
+
+const makeAccount = (fields: Partial<Account> = {}): Account =>
+  newAccount({ id: randomUUID(), plan: 'paid', region: 'eu-central-1', createdAt: 0, ...fields });
+
+const save = async (lane: Lane): Promise<void> => {
+  expect(await lambdas.saveLane(lane)).toBeUndefined();
+};
+
+/** Entries of messages that were published so many seconds ago. */
+const entries = (...secondsAgo: readonly number[]): readonly string[] =>
+  secondsAgo.map((seconds) => `${newId('msg', Date.now() - seconds * 1_000, 8).slice('msg_'.length)}/0s`);
+
+/** The lines of a text without its comments. */
+const seriesIn = (text: string): readonly string[] =>
+  text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+
+/** The value of a series. */
+function valueIn(text: string, series: string): number {
+  const found = seriesIn(text).find((line) => line.startsWith(`${series} `));
+  if (found === undefined) throw new Error(`There is no ${series}.`);
+  return Number(found.slice(series.length + 1));
+}
+
+describe('the figures of an account', () => {
+  it('say what waits, for how long, and what is paused, in flight, down or failed for good', async () => {
+    const account = makeAccount({ limits: { max_queues: 77 } });
+    const now = Date.now();
+    const line = (front: readonly string[], back: readonly string[] = []) => ({
+      front,
+      firstPage: 0,
+      nextPage: 0,
+      back,
+    });
+    await save({
+      ...newLane(queueLane(account.id, 'mail'), now),
+      isPaused: true,
+      line: line(entries(90, 30), entries(5)),
+    });
+    await save(newLane(queueLane(account.id, 'idle'), now));
+    const key = 'a "quoted" \\ key\nof two lines';
+    await save({ ...newLane(keyLane(account.id, key), now), line: line(entries(1, 1)) });
+    await save({
+      ...newLane(accountLane(account.id), now),
+      line: line(entries(2)),
+      leases: new Map([['one', { slots: 3, until: now + 60_000 }]]),
+    });
+    await save({
+      ...newLane(circuitLane(account.id, 'down.example.com'), now),
+      line: line(entries(7, 7, 7, 7)),
+      circuit: { ...closedCircuit, openedAt: now, openUntil: now + 60_000 },
+    });
+    await lambdas.countIn(account.id, [now + 86_400_000, now + 86_400_000], now);
+
+    const text = await lambdas.readMetrics(account);
+    expect(valueIn(text, 'svc_messages_waiting')).toBe(10);
+    expect(valueIn(text, 'svc_deliveries_in_flight')).toBe(3);
+    expect(valueIn(text, 'svc_dead_letters')).toBe(2);
+    expect(valueIn(text, 'svc_hosts_down')).toBe(1);
+    expect(valueIn(text, 'svc_limit{limit="max_queues"}')).toBe(77);
+    expect(valueIn(text, 'svc_queue_waiting{queue="mail"}')).toBe(3);
+    expect(valueIn(text, 'svc_queue_oldest_seconds{queue="mail"}')).toBeCloseTo(90, -1);
+    expect(valueIn(text, 'svc_queue_paused{queue="mail"}')).toBe(1);
+    expect(valueIn(text, 'svc_queue_waiting{queue="idle"}')).toBe(0);
+    expect(valueIn(text, 'svc_queue_oldest_seconds{queue="idle"}')).toBe(0);
+    expect(valueIn(text, 'svc_queue_paused{queue="idle"}')).toBe(0);
+    expect(valueIn(text, 'svc_flow_control_waiting{key="a \\"quoted\\" \\\\ key\\nof two lines"}')).toBe(2);
+    expect(valueIn(text, 'svc_series_dropped')).toBe(0);
+    if (promtool !== undefined) expect(checkMetrics(promtool, text)).toBe('');
+  });
+
+  it('find the age of a line whose first entries are in a page', async () => {
+    const account = makeAccount();
+    const lane = queueLane(account.id, 'long');
+    await lambdas.savePages(lane, [{ number: 4, entries: entries(400, 300) }]);
+    const line = { front: [], firstPage: 4, nextPage: 5, back: entries(1) };
+    await save({ ...newLane(lane, Date.now()), line });
+    const text = await lambdas.readMetrics(account);
+    expect(valueIn(text, 'svc_queue_oldest_seconds{queue="long"}')).toBeCloseTo(400, -1);
+    expect(valueIn(text, 'svc_queue_waiting{queue="long"}')).toBe(9);
+  });
+
+  it('count what ended since midnight, two minutes late, so that a count shrinks at midnight only', async () => {
+    const account = makeAccount();
+    const at = (text: string): void => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(`${text}Z`) });
+    };
+    at('2026-11-20T23:58:00');
+    const counts = {
+      hours: new Map(),
+      days: new Map([
+        ['2026-11-20', { delivered: 5, failed: 2, cancelled: 1 }],
+        ['2026-11-21', { delivered: 1, failed: 0, cancelled: 0 }],
+      ]),
+      retries: new Map([
+        ['2026-11-20', 9],
+        ['2026-11-21', 4],
+      ]),
+    };
+    const countedUntil = Array.from({ length: account.shards }, () => Date.now());
+    await lambdas.saveOutcomes(account.id, { counts, countedUntil, version: 0 }, Date.now());
+    const shown = async (time: string) => {
+      at(time);
+      const text = await lambdas.readMetrics(account);
+      return ['delivered', 'failed', 'cancelled']
+        .map((state) => valueIn(text, `svc_messages_total{state="${state}"}`))
+        .concat(valueIn(text, 'svc_retries_total'));
+    };
+    expect(await shown('2026-11-20T23:59:00')).toEqual([5, 2, 1, 9]);
+    expect(await shown('2026-11-21T00:01:59')).toEqual([5, 2, 1, 9]);
+    expect(await shown('2026-11-21T00:02:01')).toEqual([1, 0, 0, 4]);
+  });
+});
+
+describe('a scrape', () => {
+  it('of an account with little costs 16 reads, and one write where messages have ended since the last', async () => {
+    const account = makeAccount();
+    await save(newLane(queueLane(account.id, 'mail'), Date.now()));
+    await save(newLane(keyLane(account.id, 'tenant'), Date.now()));
+    calls = [];
+    await lambdas.readMetrics(account);
+    const counts = new Map<string, number>();
+    for (const name of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
+    expect(Object.fromEntries(counts)).toEqual({
+      // The account's lane, the number of dead letters, and what was counted before.
+      GetItem: 3,
+      // The log of each of the eight shards; the names of queues, keys and hosts that are down.
+      Query: 8 + 3,
+      // The queue; the key.
+      BatchGetItem: 2,
+    });
+  });
+
+  it('of one with very many queues and keys has 1,000 series, those of the busiest, and bounded calls', async () => {
+    const account = makeAccount();
+    const [queues, keys] = [400, 2_300];
+    const name = (number: number): string => `n${String(number).padStart(5, '0')}`;
+    const lanes = [
+      ...Array.from({ length: queues }, (_, number) => queueLane(account.id, name(number))),
+      ...Array.from({ length: keys }, (_, number) => keyLane(account.id, name(number))),
+    ].map((key, index): Lane => {
+      // Every queue, and every tenth key, has something waiting.
+      const isBusy = key.kind === 'queue' || index % 10 === 0;
+      const line = { front: isBusy ? entries(1) : [], firstPage: 0, nextPage: 0, back: [] };
+      return { ...newLane(key, Date.now()), line };
+    });
+    for (let at = 0; at < lanes.length; at += 100) await Promise.all(lanes.slice(at, at + 100).map(save));
+    calls = [];
+    const text = await lambdas.readMetrics(account);
+    const series = seriesIn(text);
+    expect(series.length).toBeGreaterThan(990);
+    expect(series.length).toBeLessThanOrEqual(1_000);
+    const shown = series.filter((line) => /^svc_(queue|flow)/.test(line)).length;
+    expect(valueIn(text, 'svc_series_dropped')).toBe(queues * 3 + keys - shown);
+    expect(calls.length).toBeLessThanOrEqual(3 + 8 + 8 + 20);
+    for (const line of series.filter((one) => one.startsWith('svc_flow_control_waiting')))
+      expect(line).toMatch(/ 1$/);
+    if (promtool !== undefined) expect(checkMetrics(promtool, text)).toBe('');
+  });
+});
+
+it.skipIf(promtool === undefined)('promtool finds what is wrong with a text', () => {
+  expect(checkMetrics(promtool ?? '', 'svc_wrong{queue="a" 1\n')).not.toBe('');
+});
