@@ -3,6 +3,8 @@ import { buildConsole } from '../console/build.ts';
 
 export interface ConsoleFile {
   readonly name: string;
+  /** Whether the page names it: then it is part of the first load. */
+  readonly isFirst: boolean;
   readonly plainBytes: number;
   readonly gzipBytes: number;
   readonly brotliBytes: number;
@@ -11,6 +13,7 @@ export interface ConsoleFile {
 /** @returns the console's files, the largest first */
 export function measureConsole(): readonly ConsoleFile[] {
   const files = buildConsole();
+  const page = Buffer.from(files.get('index.html') ?? '').toString();
   const sizeOf = (name: string, end: string): number => {
     const compressed = files.get(name + end) ?? files.get(name);
     if (compressed === undefined) throw new Error(`The console has no file ${name}.`);
@@ -21,6 +24,7 @@ export function measureConsole(): readonly ConsoleFile[] {
     .map((name) => ({
       // Without the hash of the content, which changes with each version.
       name: name.replace(/-\w+(?=\.\w+$)/, ''),
+      isFirst: name === 'index.html' || page.includes(`console/${name}"`),
       plainBytes: sizeOf(name, ''),
       gzipBytes: sizeOf(name, '.gz'),
       brotliBytes: sizeOf(name, '.br'),
@@ -28,5 +32,6 @@ export function measureConsole(): readonly ConsoleFile[] {
     .sort((a, b) => b.brotliBytes - a.brotliBytes);
 }
 
+/** The bytes of the first load. */
 export const brotliTotal = (files: readonly ConsoleFile[]): number =>
-  files.reduce((total, { brotliBytes }) => total + brotliBytes, 0);
+  files.reduce((total, { isFirst, brotliBytes }) => total + (isFirst ? brotliBytes : 0), 0);

@@ -21,7 +21,7 @@ import { startFixture, type Fixture } from './fixture.ts';
 
 /**
  * The goals. The dollars are for a million messages of JSON in full batches: a bill of millions comes from a load that fills
- * them. Those of starts and CPU are for the two functions that a message passes; that of the console is for all its files.
+ * them. Those of starts and CPU are for the two functions that a message passes; that of the console is for its first load.
  */
 const goals = {
   dollarsPerMillion: 7,
@@ -127,17 +127,19 @@ function printBundles(bundles: readonly BundleCost[]): void {
 /** @returns the goals that are missed, as sentences */
 function printConsole(files: readonly ConsoleFile[]): readonly string[] {
   const tenths = (bytes: number): string => (bytes / 1000).toFixed(1);
-  const rows = files.map(({ name, plainBytes, gzipBytes, brotliBytes }) => [
-    name,
+  const rows = files.map(({ name, isFirst, plainBytes, gzipBytes, brotliBytes }) => [
+    isFirst ? name : `${name}, loaded later`,
     ...[plainBytes, gzipBytes, brotliBytes].map(tenths),
   ]);
   const total = brotliTotal(files);
-  rows.push(['total', '', '', tenths(total), verdict(total, goals.consoleBytes)]);
+  rows.push(['first load', '', '', tenths(total), verdict(total, goals.consoleBytes)]);
   print(
     'The console',
     formatTable(['file', 'KB', 'KB gzip', 'KB brotli', `≤ ${kilobytes(goals.consoleBytes)} KB`], rows),
   );
-  return total > goals.consoleBytes ? [`The console has ${tenths(total)} KB, compressed.`] : [];
+  return total > goals.consoleBytes
+    ? [`The first load of the console has ${tenths(total)} KB, compressed.`]
+    : [];
 }
 
 function print(title: string, table: string): void {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { type BuildOptions, buildSync } from 'esbuild';
+import { type BuildOptions, buildSync, type Metafile } from 'esbuild';
 import { writeFolder } from './writeFolder.ts';
 
 /** The repository's folder. This file may run from its source, or from a bundle somewhere below it. */
@@ -31,6 +31,10 @@ export const consoleBuild = {
   write: false,
   bundle: true,
   entryNames: '[name]-[hash]',
+  // What is loaded later has a file of its own, and so has what both parts need.
+  splitting: true,
+  metafile: true,
+  chunkNames: '[name]-[hash]',
   minify: true,
   format: 'esm',
   platform: 'browser',
@@ -41,9 +45,22 @@ export const consoleBuild = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
+/** Writes the links that load what a script imports along with it, and not after it. */
+function sharedBy({ outputs }: Metafile, script: string): string {
+  const imports = (path: string): readonly string[] =>
+    (outputs[path]?.imports ?? []).flatMap(({ kind, path: own }) =>
+      kind === 'import-statement' ? [own, ...imports(own)] : [],
+    );
+  const entry = Object.keys(outputs).find((path) => basename(path) === basename(script)) ?? '';
+  const links = [...new Set(imports(entry))].map(
+    (path) => `<link rel="modulepreload" href="console/${basename(path)}" />`,
+  );
+  return links.join('\n    ');
+}
+
 /** @returns the files by name, each plain and compressed; the page itself plain only */
 export function buildConsole(): ReadonlyMap<string, Uint8Array> {
-  const { outputFiles } = buildSync(consoleBuild);
+  const { outputFiles, metafile } = buildSync(consoleBuild);
   const icon = readFileSync(join(root, 'console/icon.svg'));
   const files = new Map<string, Uint8Array>([
     ...outputFiles.map(({ path, contents }) => [basename(path), contents] as const),
@@ -57,7 +74,8 @@ export function buildConsole(): ReadonlyMap<string, Uint8Array> {
   const page = readFileSync(join(root, 'console/index.html'), 'utf8')
     .replace('%ICON%', named('icon', '.svg'))
     .replace('%STYLE%', named('style', '.css'))
-    .replace('%SCRIPT%', named('app', '.js'));
+    .replace('%SCRIPT%', named('app', '.js'))
+    .replace('%SHARED%', sharedBy(metafile, named('app', '.js')));
   return new Map([
     ...[...files].flatMap(([name, content]) => compressed(name, content)),
     // The service completes the page when it serves it.

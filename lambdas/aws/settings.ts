@@ -123,6 +123,8 @@ export const settings = {
   schedulerDlqArn: env.SCHEDULER_DLQ_ARN,
   schedulerRoleArn: env.SCHEDULER_ROLE_ARN,
   scheduleGroup: env.SCHEDULE_GROUP,
+  /** The deployment's name, which its master secret has; the local stage has none. */
+  deployment: /^(.+)\/master$/.exec(env.MASTER_SECRET_ID)?.[1] ?? 'local',
   masterSecretId: env.MASTER_SECRET_ID,
   managementSecretId: env.MANAGEMENT_SECRET_ID,
   accountChangesQueues: env.ACCOUNT_CHANGES_QUEUES,

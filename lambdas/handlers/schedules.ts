@@ -1,7 +1,7 @@
 import { plugInWorkflows } from '../publish/workflows.ts';
 import { badField } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { cursorOf, listAnswer } from '../http/lists.ts';
+import { listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
 import { nameIn, refuseBody, variable } from '../http/request.ts';
@@ -10,6 +10,7 @@ import { runSchedule } from '../schedule/run.ts';
 import { createSchedule, deleteSchedule, pauseSchedule } from '../schedule/schedules.ts';
 import { changeSchedule } from '../schedule/changeSchedule.ts';
 import { explainCron } from '../schedule/explainCron.ts';
+import { getFires } from '../schedule/lastFires.ts';
 import { getSchedule, listSchedules } from '../schedule/shownSchedules.ts';
 
 const scheduleId = (call: AuthenticatedCall): string => nameIn(call, 'schedule', 'The id of the schedule');
@@ -36,10 +37,14 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     });
     return ok(scheduled);
   },
-  'GET /v2/schedules': async (call) =>
-    listAnswer(call, await listSchedules(call.caller.account, cursorOf(call))),
+  'GET /v2/schedules': async (call) => {
+    const { search, cursor } = readQuery(call, ['search', 'cursor']);
+    return listAnswer(call, await listSchedules(call.caller.account, search, cursor));
+  },
   'GET /v2/schedules/{schedule}': async (call) =>
     ok(await getSchedule(call.caller.account, scheduleId(call))),
+  'GET /v2/schedules/{schedule}/fires': async (call) =>
+    ok(await getFires(call.caller.account, scheduleId(call))),
   'PATCH /v2/schedules/{schedule}': async (call) => {
     const { body, host } = call.request;
     return ok(await changeSchedule(call.caller.account, scheduleId(call), { body, host }));

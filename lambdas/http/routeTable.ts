@@ -162,18 +162,9 @@ export const schedulesRoutes = [
   },
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
-  {
-    method: 'PATCH',
-    path: '/v2/schedules/{schedule}',
-    function: 'schedules',
-    access: 'write',
-  },
-  {
-    method: 'DELETE',
-    path: '/v2/schedules/{schedule}',
-    function: 'schedules',
-    access: 'write',
-  },
+  { method: 'GET', path: '/v2/schedules/{schedule}/fires', function: 'schedules', access: 'read' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
   {
     method: 'POST',
@@ -291,6 +282,8 @@ export const keysRoutes = [
 
 export const statsRoutes = [
   { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/stats/attention', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/stats/hosts', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/metrics', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/audit', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];

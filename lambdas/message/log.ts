@@ -133,6 +133,65 @@ export async function* listHistory(
   }
 }
 
+/** An attempt as the log has it, without what its destination answered. */
+export interface TimedAttempt {
+  readonly url: string;
+  readonly state: AttemptState;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Unix milliseconds. */
+  readonly recordedAt: number;
+  /** 0 where there was no answer. */
+  readonly status: number;
+}
+
+const timedRow = z.object({
+  recordedAt: z.number(),
+  startedAt: z.optional(z.number()),
+  state: z.optional(z.enum([...attemptStates, 'HELD'])),
+  url: z.string(),
+  response: z.optional(z.object({ status: z.number() })),
+});
+
+/**
+ * Reads the newest records of one shard with one call, and gives those of attempts. Eventually consistent, as an index is.
+ *
+ * @param most the records that are read
+ * @returns the attempts, the newest first, and the moment of the oldest record that was read where there are older ones; Unix
+ * milliseconds
+ */
+export async function newestAttempts(
+  shard: string,
+  most: number,
+): Promise<{ readonly attempts: readonly TimedAttempt[]; readonly readFrom: number | undefined }> {
+  const { ProjectionExpression, ExpressionAttributeNames } = projectionOf([
+    ...Object.keys(timedRow.shape).filter((name) => name !== 'response'),
+    'response.status',
+  ]);
+  const page = await dynamodb.send(
+    new QueryCommand({
+      TableName: settings.messagesTable,
+      IndexName: 'log',
+      KeyConditionExpression: '#shard = :shard',
+      ProjectionExpression,
+      ExpressionAttributeNames: { ...ExpressionAttributeNames, '#shard': 'shard' },
+      ExpressionAttributeValues: { ':shard': { S: shard } },
+      ScanIndexForward: false,
+      Limit: most,
+    }),
+  );
+  const rows = (page.Items ?? []).map((item) => timedRow.parse(unmarshall(item)));
+  const attempts = rows.flatMap(({ startedAt, state, response, ...row }) =>
+    startedAt === undefined || state === undefined || state === 'HELD'
+      ? []
+      : [{ ...row, startedAt, state, status: response?.status ?? 0 }],
+  );
+  return {
+    attempts,
+    readFrom: page.LastEvaluatedKey === undefined ? undefined : rows.at(-1)?.recordedAt,
+  };
+}
+
 /** Records that are read at once to be counted. Where destinations' answers are long, a read ends at 1 MB, before this. */
 const endsPerRead = 1_000;
 

@@ -1,9 +1,18 @@
 import type { Answer, explainedCron } from '../wire/answers.ts';
 import { now } from '../shared/clock.ts';
-import { fires, parseCron } from './cron.ts';
+import { fires, parseCron, type Cron } from './cron.ts';
 
 /** The number of next fires that are shown. */
 const shownFires = 5;
+
+/** Says in words when an expression fires; the times are those of its zone. */
+export async function inWords({ fields, schedulerExpressions }: Cron): Promise<string> {
+  // Few functions need the library, so a cold start does not load it.
+  const { default: words } = await import('cronstrue');
+  const when = words.toString(fields, { use24HourTimeFormat: true });
+  // There are two expressions where both a day of month and a day of week are named.
+  return `${when}${schedulerExpressions.length > 1 ? ' (either day is enough)' : ''}.`;
+}
 
 /**
  * Says in words when an expression fires, and when it fires next.
@@ -12,15 +21,10 @@ const shownFires = 5;
  */
 export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
   const cron = parseCron('expression', given);
-  // Only this function needs the library, so a cold start does not load it.
-  const { default: words } = await import('cronstrue');
-  const when = words.toString(cron.fields, { use24HourTimeFormat: true });
-  // There are two expressions where both a day of month and a day of week are named.
-  const either = cron.schedulerExpressions.length > 1 ? ' (either day is enough)' : '';
   return {
     cron: cron.text,
     timezone: cron.timezone,
-    description: `${when}${either}.`,
+    description: await inWords(cron),
     nextFires: [...take(fires(cron, now()), shownFires)],
   };
 }

@@ -49,7 +49,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
   const published = await publishFire(schedule, time);
   await noteFire(accountId, scheduleId, { time, ...published });
-  await finishFire(accountId, scheduleId, time);
+  await finishFire(accountId, scheduleId, { time, ...published });
   if (published.error !== undefined) count('ScheduleMisses');
   else {
     count('ScheduleFires');

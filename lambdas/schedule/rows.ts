@@ -1,5 +1,5 @@
 /** The schedules' table: a row for each schedule, and for a while one for each fire, so that it is handled once. */
-import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
@@ -175,7 +175,13 @@ const fireKey = (accountId: string, scheduleId: string, time: number) => ({
   id: String(time),
 });
 
-const fireRow = z.object({ isDone: z.boolean() });
+const fireRow = z.object({
+  id: z.string(),
+  isDone: z.boolean(),
+  // Fires of older releases have none.
+  messageIds: z.optional(z.array(z.string())),
+  error: z.optional(z.string()),
+});
 
 /**
  * Claims a fire, to handle it.
@@ -215,14 +221,42 @@ export async function claimFire(
   return fireRow.parse(row).isDone ? 'done' : 'busy';
 }
 
-/** Marks a fire as handled. */
-export async function finishFire(accountId: string, scheduleId: string, time: number): Promise<void> {
+/** Marks a fire as handled, and notes its outcome. */
+export async function finishFire(
+  accountId: string,
+  scheduleId: string,
+  { time, messageIds, error }: LastFire,
+): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({
       TableName: settings.schedulesTable,
       Key: toItem(fireKey(accountId, scheduleId, time)),
-      UpdateExpression: 'SET isDone = :yes',
-      ExpressionAttributeValues: { ':yes': { BOOL: true } },
+      UpdateExpression: `SET isDone = :yes, messageIds = :ids${error === undefined ? '' : ', #error = :error'}`,
+      ...(error !== undefined && { ExpressionAttributeNames: { '#error': 'error' } }),
+      ExpressionAttributeValues: toItem({ ':yes': true, ':ids': messageIds, ':error': error }),
     }),
   );
+}
+
+/** Reads the last fires of a schedule that are handled, the newest first; those of 16 days at most are there. */
+export async function lastFires(
+  accountId: string,
+  scheduleId: string,
+  most: number,
+): Promise<readonly (Pick<LastFire, 'time'> & Partial<LastFire>)[]> {
+  const { owner } = fireKey(accountId, scheduleId, 0);
+  const { Items = [] } = await dynamodb.send(
+    new QueryCommand({
+      TableName: settings.schedulesTable,
+      KeyConditionExpression: '#owner = :owner',
+      ExpressionAttributeNames: { '#owner': 'owner' },
+      ExpressionAttributeValues: { ':owner': { S: owner } },
+      ScanIndexForward: false,
+      Limit: most,
+    }),
+  );
+  return Items.flatMap((item) => {
+    const { id, isDone, ...fire } = fireRow.parse(unmarshall(item));
+    return isDone ? [{ ...fire, time: Number(id) }] : [];
+  });
 }

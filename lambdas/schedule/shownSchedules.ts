@@ -9,11 +9,12 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 import { headerName } from '../shared/headers.ts';
 import { parseRedaction, type Redaction } from '../options/redaction.ts';
 import { nextFire, parseCron } from './cron.ts';
+import { inWords } from './explainCron.ts';
 import { loadBody } from '../message/bodies.ts';
 import { schedulesBehind, type StoredSchedule } from './rows.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';
-import { lastStates } from './lastStates.ts';
+import { lastStates } from './lastFires.ts';
 
 async function recordWithoutBody(
   schedule: StoredSchedule,
@@ -23,6 +24,8 @@ async function recordWithoutBody(
   return {
     scheduleId: schedule.scheduleId,
     cron: schedule.cron,
+    cronInWords: await inWords(cron),
+    timezone: cron.timezone,
     createdAt: schedule.createdAt,
     destination: shownUrl(schedule.destination),
     ...parseScheduleSettings(schedule.view),
@@ -60,15 +63,33 @@ async function listedRecord(schedule: StoredSchedule): Promise<Answer<typeof ans
     : { ...record, ...bodyRecord(body, redactionOf(schedule)) };
 }
 
-/** @throws HttpError 400 for a cursor that this list did not hand out */
+async function* schedulesWith(
+  accountId: string,
+  search: string,
+  behind: string | undefined,
+): AsyncGenerator<StoredSchedule> {
+  const wanted = search.toLowerCase();
+  for await (const schedule of schedulesBehind(accountId, behind)) {
+    const { scheduleId, destination } = schedule;
+    if (`${scheduleId} ${shownUrl(destination)}`.toLowerCase().includes(wanted)) yield schedule;
+  }
+}
+
+/**
+ * Lists the schedules of an account by id.
+ *
+ * @param search a part of the ids or destinations to list, upper and lower case not told apart; undefined for all
+ * @throws HttpError 400 for a cursor that this list did not hand out
+ */
 export const listSchedules = (
   account: Account,
+  search: string | undefined,
   cursor: string | undefined,
 ): Promise<ShownPage<Answer<typeof answers.schedule>>> =>
   showByName(
-    `${account.id}/schedules`,
+    `${account.id}/schedules/${search ?? ''}`,
     cursor,
-    (behind) => schedulesBehind(account.id, behind),
+    (behind) => schedulesWith(account.id, search ?? '', behind),
     ({ scheduleId }) => scheduleId,
     listedRecord,
   );

@@ -1,9 +1,9 @@
 /**
- * The outcomes of an account's messages, counted by hour and by day (UTC). They are counted from the log: nothing is written
+ * The outcomes of an account's messages, counted by hour and by day (UTC), and of the last hour in steps of five minutes. They are counted from the log: nothing is written
  * when a message ends besides the record that ends it. Here are the counts without I/O; `countOutcomes.ts` reads the
  * log, and keeps the counts in one row of the account.
  */
-import { dayMs, dayOf, hourMs } from '../shared/clock.ts';
+import { dayMs, dayOf, hourMs, minuteMs } from '../shared/clock.ts';
 import type { LoggedEnd } from '../message/log.ts';
 import { shownDays } from './rules/shownPeriod.ts';
 
@@ -23,7 +23,13 @@ export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefin
 /** Hours for which counts by hour are kept; those by day are kept for the days that are shown. */
 const keptHours = 48;
 
+/** Steps of the last hour, for which counts are kept as well. */
+const stepMs = 5 * minuteMs;
+const keptSteps = hourMs / stepMs;
+
 export interface OutcomeCounts {
+  /** By the beginning of the step of five minutes, Unix milliseconds. */
+  readonly steps: ReadonlyMap<number, PerOutcome>;
   /** By the beginning of the hour, Unix milliseconds. */
   readonly hours: ReadonlyMap<number, PerOutcome>;
   /** By the day, as `2026-11-20`. */
@@ -32,7 +38,12 @@ export interface OutcomeCounts {
   readonly retries: ReadonlyMap<string, number>;
 }
 
-export const noCounts: OutcomeCounts = { hours: new Map(), days: new Map(), retries: new Map() };
+export const noCounts: OutcomeCounts = {
+  steps: new Map(),
+  hours: new Map(),
+  days: new Map(),
+  retries: new Map(),
+};
 
 /** The beginning of the hour in which a moment is; Unix milliseconds both. */
 export const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
@@ -40,6 +51,12 @@ export const hourStart = (time: number): number => Math.floor(time / hourMs) * h
 /** The hours that are kept at a moment, this one included, the oldest first; Unix milliseconds. */
 export const hoursAt = (time: number): readonly number[] =>
   Array.from({ length: keptHours }, (_, index) => hourStart(time) - (keptHours - 1 - index) * hourMs);
+
+const stepStart = (time: number): number => Math.floor(time / stepMs) * stepMs;
+
+/** The steps of the last hour at a moment, this one included, the oldest first; Unix milliseconds. */
+export const stepsAt = (time: number): readonly number[] =>
+  Array.from({ length: keptSteps }, (_, index) => stepStart(time) - (keptSteps - 1 - index) * stepMs);
 
 /** The first moment that is still counted; Unix milliseconds both. */
 export const countedFrom = (time: number): number => (Math.floor(time / dayMs) - (shownDays - 1)) * dayMs;
@@ -62,6 +79,7 @@ function sumBy<Key>(all: readonly ReadonlyMap<Key, PerOutcome>[]): ReadonlyMap<K
 
 /** Adds counts up. */
 export const sumOf = (all: readonly OutcomeCounts[]): OutcomeCounts => ({
+  steps: sumBy(all.map(({ steps }) => steps)),
   hours: sumBy(all.map(({ hours }) => hours)),
   days: sumBy(all.map(({ days }) => days)),
   retries: all.reduce((sums, { retries }) => {
@@ -72,7 +90,7 @@ export const sumOf = (all: readonly OutcomeCounts[]): OutcomeCounts => ({
 
 /** Counts records. */
 export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
-  const hours = new Map<number, PerOutcome>();
+  const steps = new Map<number, PerOutcome>();
   const retries = new Map<string, number>();
   for (const record of records) {
     if (record.state === 'RETRY') {
@@ -81,19 +99,25 @@ export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
     }
     const outcome = messageOutcomeOf(record);
     if (outcome === undefined) continue;
-    const hour = hourStart(record.recordedAt);
-    const count = hours.get(hour) ?? noOutcomes;
-    hours.set(hour, { ...count, [outcome]: count[outcome] + 1 });
+    const step = stepStart(record.recordedAt);
+    const count = steps.get(step) ?? noOutcomes;
+    steps.set(step, { ...count, [outcome]: count[outcome] + 1 });
   }
-  const days = sumBy([...hours].map(([hour, count]) => new Map([[dayOf(hour), count]])));
-  return { hours, days, retries };
+  return {
+    steps,
+    hours: sumBy([...steps].map(([step, count]) => new Map([[hourStart(step), count]]))),
+    days: sumBy([...steps].map(([step, count]) => new Map([[dayOf(step), count]]))),
+    retries,
+  };
 }
 
-/** Leaves out the hours and days that are not kept any more. @param time Unix milliseconds, now */
-export function withoutPast({ hours, days, retries }: OutcomeCounts, time: number): OutcomeCounts {
+/** Leaves out the steps, hours and days that are not kept any more. @param time Unix milliseconds, now */
+export function withoutPast({ steps, hours, days, retries }: OutcomeCounts, time: number): OutcomeCounts {
+  const [oldestStep = 0] = stepsAt(time);
   const [oldestHour = 0] = hoursAt(time);
   const oldestDay = dayOf(countedFrom(time));
   return {
+    steps: new Map([...steps].filter(([step]) => step >= oldestStep)),
     hours: new Map([...hours].filter(([hour]) => hour >= oldestHour)),
     days: new Map([...days].filter(([day]) => day >= oldestDay)),
     retries: new Map([...retries].filter(([day]) => day >= dayOf(time - dayMs))),

@@ -2,8 +2,9 @@ import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { dayOf, hourOf, now, secondMs } from '../shared/clock.ts';
-import { hoursAt, noOutcomes, type OutcomeCounts } from './outcomes.ts';
+import { hoursAt, noOutcomes, stepsAt, type OutcomeCounts } from './outcomes.ts';
 import { shownPeriod, type ShownPeriod } from './rules/shownPeriod.ts';
+import { settings } from '../aws/settings.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
 import { usageByHour, type DayUsage } from './store/hours.ts';
 import type { Usage } from '../usage/usage.ts';
@@ -36,11 +37,13 @@ export async function getOwnStats({ account, access }: Caller): Promise<OwnStats
       customer_id: account.customerId,
       type: account.plan,
       region: account.region,
+      deployment: settings.deployment,
     },
     limits: limitsOf(account),
     today: dayStats(usage, counts, period.today),
     days,
     hours: hoursAt(time).map((hour) => hourStats(usage, counts, hour)),
+    lastHour: stepsAt(time).map((from) => ({ from, ...(counts.steps.get(from) ?? noOutcomes) })),
     countedUntil,
     month: monthStats(usage, period, account),
     inFlight: parallelism.parallelismCount,

@@ -13,11 +13,14 @@ const used = {
   calls: whole('Requests to the API, of every kind.'),
   bytes: whole('Bytes of requests’ bodies.'),
 };
-const outcomes = {
-  accepted: whole('Messages that were accepted for delivery, callbacks included.'),
+const ends = {
   delivered: whole('Messages that were delivered.'),
   failed: whole('Messages that failed after their last attempt.'),
   cancelled: whole('Messages that were cancelled, those of cancelled runs included.'),
+};
+const outcomes = {
+  accepted: whole('Messages that were accepted for delivery, callbacks included.'),
+  ...ends,
 };
 const usedOnDay = z.object({ ...used, ...outcomes });
 export const ownStats = z.object({
@@ -27,6 +30,7 @@ export const ownStats = z.object({
     customer_id: z.optional(z.string()),
     type: z.enum(['free', 'paid']),
     region: z.string(),
+    deployment: text('The name of the deployment; `local` on the local stage.'),
   }),
   limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
   today: usedOnDay,
@@ -36,6 +40,9 @@ export const ownStats = z.object({
   hours: z
     .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
     .check(z.describe('The last 48 hours, this one included, the oldest first.')),
+  lastHour: z
+    .array(z.object({ from: time('When the step begins.'), ...ends }))
+    .check(z.describe('The last hour in twelve steps of five minutes, this one included, the oldest first.')),
   countedUntil: z.optional(
     time(
       'What ended later is not all counted yet, because it was too much for one answer: the next ones go on. Absent where everything is counted.',

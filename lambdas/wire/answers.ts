@@ -160,6 +160,10 @@ export const urlGroup = z.object({
 });
 export const urlGroups = z.array(urlGroup);
 
+const oldestAt = z.optional(
+  time('When the oldest of them was published; absent in lists, and where there is none.'),
+);
+
 export const queue = z.object({
   name: z.string(),
   createdAt: time('When it was created.'),
@@ -170,12 +174,14 @@ export const queue = z.object({
   lag: whole(
     'Messages that wait in it for their turn, or are being delivered or retried; delayed ones join when they are due.',
   ),
+  oldestAt,
 });
 export const queues = z.array(queue);
 
 export const flowControl = z.object({
   flowControlKey: z.string(),
   waitListSize: whole('Deliveries that wait for their turn.'),
+  oldestAt,
   parallelismMax: whole('Deliveries that may be in flight at once; 0 where that is not limited.'),
   parallelismCount: whole(
     'Slots that are taken: by deliveries in flight, and by those that are about to start.',
@@ -231,9 +237,13 @@ export const scheduleSettings = z.object({
   callerIP: text('`callerIp`, in an older spelling.'),
   callerIp: text('The address it was created from.'),
 });
+const cronZone = text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.');
+const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
 export const scheduleWithoutBody = z.object({
   scheduleId: z.string(),
   cron: text('As `Svc-Cron` has it.'),
+  cronInWords: text('When it fires, in English. The times are those of its zone.'),
+  timezone: cronZone,
   destination: text('As it was given: a URL, without `user:password`, or the name of a URL group.'),
   createdAt: time('When it was created.'),
   ...scheduleSettings.shape,
@@ -241,17 +251,31 @@ export const scheduleWithoutBody = z.object({
   lastScheduleTime: z.optional(time('The minute of its last fire.')),
   nextScheduleTime: z.optional(time('The minute of its next fire; absent while it is paused.')),
   lastScheduleStates: z.optional(
-    z
-      .record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']))
-      .check(z.describe('By the ids of the last fire’s messages; where it made none, by the reason.')),
+    fireStates.check(
+      z.describe('By the ids of the last fire’s messages; where it made none, by the reason.'),
+    ),
   ),
 });
 export const schedule = z.object({ ...scheduleWithoutBody.shape, ...body });
 export const schedules = z.array(schedule);
+export const scheduleFires = z.object({
+  fires: z
+    .array(
+      z.object({
+        time: time('The minute that it fired for.'),
+        messages: z.optional(whole('How many messages it made; absent where that was not noted.')),
+        states: z.optional(
+          fireStates.check(z.describe('By the ids of its messages, of the first 50 of all fires together.')),
+        ),
+        error: z.optional(text('Why it made no message.')),
+      }),
+    )
+    .check(z.describe('The newest first: at most 10, of the last 16 days.')),
+});
 export const scheduled = z.object({ scheduleId: z.string() });
 export const explainedCron = z.object({
   cron: text('The expression, without spaces around it.'),
-  timezone: text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.'),
+  timezone: cronZone,
   description: text('When it fires, in English. The times are those of its zone.'),
   nextFires: z.array(z.number()).check(z.describe('The next five fires, in Unix milliseconds.')),
 });

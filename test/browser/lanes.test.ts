@@ -42,9 +42,14 @@ describe('A queue', () => {
     await page.getByRole('button', { name: 'Resume' }).waitFor();
     for (const body of ['1', '2', '3']) await enqueue(name, inbox.url, { body });
     // It follows by itself.
-    const waiting = page.getByText('Waiting or on their way').locator('xpath=..');
+    const waiting = page.getByText('Waiting or in flight').locator('xpath=..');
     await waiting.getByText('3', { exact: true }).waitFor();
     expect(inbox.deliveries).toEqual([]);
+    // How old the oldest is, and which they are.
+    const oldest = page.getByText('Oldest published').locator('xpath=..');
+    await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
+    const list = page.getByRole('table', { name: 'Messages that wait, the newest first' });
+    await list.getByRole('row').nth(3).waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show its messages' }).click();
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
@@ -120,6 +125,9 @@ describe('A flow-control key', () => {
     await page.getByRole('meter', { name: 'In flight' }).waitFor();
     const waiting = page.getByText('Waiting for their turn').locator('xpath=..');
     await waiting.getByText('2', { exact: true }).waitFor();
+    const oldest = page.getByText('Oldest published').locator('xpath=..');
+    await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
+    await page.getByRole('table', { name: 'Messages that wait' }).getByRole('row').nth(1).waitFor();
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
     // The address names the key when it is opened again.
     await page.reload();

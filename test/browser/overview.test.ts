@@ -61,14 +61,28 @@ describe('The overview of an account', () => {
     expect(await figure(page, 'Accepted').textContent()).toBe('7');
     expect(await figure(page, 'Delivered').textContent()).toBe('2');
     expect(await figure(page, 'Cancelled').textContent()).toBe('1');
-    const meter = page.getByRole('meter', { name: 'Messages today' });
+    const meter = page.getByRole('meter', { name: 'Messages today, soft limit' });
     expect([await meter.getAttribute('aria-valuenow'), await meter.getAttribute('aria-valuemax')]).toEqual([
       '7',
       '10',
     ]);
-    expect(await page.getByRole('meter', { name: 'Dead letters' }).getAttribute('aria-valuemax')).toBe('50');
+    expect(
+      await page.getByRole('meter', { name: 'Dead letters and failed runs' }).getAttribute('aria-valuemax'),
+    ).toBe('50');
     expect(await page.getByText('of $20.00').count()).toBe(1);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
+    const hard = page.getByRole('meter', { name: 'Messages today, hard limit' });
+    expect(await hard.getAttribute('aria-valuemax')).toBe('100');
+    await page.getByRole('button', { name: '1 hour' }).click();
+    expect(page.url()).toMatch(/#\/overview\?over=hour$/);
+    await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
+    expect(await page.locator('figure g').count()).toBe(12);
+    // No bar reaches what is written above the chart.
+    const [words, drawing] = await Promise.all([
+      page.locator('.chart-top').first().boundingBox(),
+      page.locator('.chart svg').first().boundingBox(),
+    ]);
+    expect((words?.y ?? 0) + (words?.height ?? 0)).toBeLessThanOrEqual(drawing?.y ?? 0);
     await page.getByRole('button', { name: '30 days' }).click();
     expect(page.url()).toMatch(/#\/overview\?over=days$/);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
@@ -78,9 +92,24 @@ describe('The overview of an account', () => {
     expect(await days.getAttribute('aria-pressed')).toBe('true');
   });
 
+  it('shows how hosts answer, and how much of the log that is', async () => {
+    const page = await openConsole({ at: '#/overview', token: account.token });
+    const { host } = new URL(refusing.url);
+    const table = page.getByRole('table', { name: 'times of answers by host' });
+    const row = table.getByRole('row').filter({ hasText: host });
+    await row.waitFor();
+    // Both inboxes have the receiver's host.
+    expect(await row.textContent()).toMatch(
+      new RegExp(`^${host}42 \\(50 %\\)\\d+(\\.\\d)? m?s\\d+(\\.\\d)? m?s$`),
+    );
+    const away = table.getByRole('row').filter({ hasText: '127.0.0.1:1' }).first();
+    await away.getByText('1 (100 %)').waitFor();
+    await page.getByText(/^Of the last 5 attempts, since/).waitFor();
+  });
+
   it('shows what fails most, with the way to those dead letters', async () => {
     const page = await openConsole({ at: '#/overview', token: account.token });
-    const rows = page.getByRole('table').locator('tbody tr');
+    const rows = page.getByRole('table', { name: 'Dead letters by host and status' }).locator('tbody tr');
     const { host } = new URL(refusing.url);
     await rows.nth(1).waitFor();
     expect(await rows.nth(0).textContent()).toMatch(new RegExp(`^${host}5032`));
@@ -100,7 +129,7 @@ describe('The overview of an account', () => {
       viewport: { width, height: 800 },
       colorScheme,
     });
-    await page.getByRole('table').waitFor();
+    await page.getByRole('table').nth(1).waitFor();
     expect(await barriersOf(page)).toEqual([]);
     expect(await isTooWide(page)).toBe(false);
   });

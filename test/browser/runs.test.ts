@@ -265,7 +265,9 @@ describe('Runs', () => {
     expect(await barriersOf(page)).toEqual([]);
     // The clock of what may be resumed stops here: what fails later is not counted.
     const openDialog = async (verb: string, number: string): Promise<void> => {
-      await page.getByRole('button', { name: `${verb} all` }).click();
+      await page
+        .getByRole('button', { name: `${verb} the ${number === '1 run' ? '1 match' : '3 matches'}…` })
+        .click();
       await page.getByRole('dialog', { name: `${verb} ${number}?` }).waitFor();
       expect(await barriersOf(page)).toEqual([]);
     };
@@ -294,6 +296,38 @@ describe('Runs', () => {
     await page.getByRole('button', { name: 'Delete 1 run' }).click();
     await page.getByText('1 run deleted.').waitFor();
     expect(await lettersOf(label)).toEqual([]);
+  });
+
+  it('that failed are told apart by their errors, counted on the tab, and resumed by selection', async () => {
+    const flow = broken();
+    const label = unique('picked');
+    const [first = '', second = ''] = await fail(flow.url, label, 2);
+    const page = await openRuns(`#/runs?list=failed&label=${label}`);
+    const rowOf = (id: string) => page.getByRole('row').filter({ hasText: id });
+    await rowOf(first).getByText('Error: the database is away', { exact: true }).waitFor();
+    const badge = page.getByRole('navigation', { name: 'Lists' }).locator('.badge');
+    expect(Number(await badge.textContent())).toBeGreaterThanOrEqual(2);
+    await page.getByRole('button', { name: 'Resume the 2 matches…' }).waitFor();
+    await rowOf(second).getByRole('checkbox').check();
+    // The buttons stay in view, however long the list is.
+    await page.setViewportSize({ width: 1_000, height: 300 });
+    await rowOf(first).scrollIntoViewIfNeeded();
+    await page.mouse.wheel(0, 2_000);
+    const button = page.getByRole('button', { name: 'Resume the 1 selected…' });
+    const box = await button.boundingBox();
+    expect(box && box.y >= 0 && box.y + box.height <= 300).toBe(true);
+    await page.setViewportSize({ width: 400, height: 500 });
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    flow.isMended = true;
+    await button.click();
+    await page.getByRole('dialog', { name: 'Resume 1 run?' }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Resume 1 run' }).click();
+    await page.getByText('1 run resumed.').waitFor();
+    await rowOf(second).waitFor({ state: 'detached' });
+    await rowOf(first).waitFor();
+    await page.getByRole('button', { name: 'Delete the 1 match…' }).click();
+    await page.getByText(`Filter: label ${label}.`).waitFor();
   });
 
   it('that go on are cancelled together, only those that match', async () => {

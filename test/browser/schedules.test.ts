@@ -178,7 +178,12 @@ describe('A schedule that is edited', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('The schedule is saved.').waitFor();
     const after = await get(id);
-    expect(after).toEqual({ ...before, cron: '0 1 29 2 *', nextScheduleTime: after.nextScheduleTime });
+    expect(after).toEqual({
+      ...before,
+      cron: '0 1 29 2 *',
+      cronInWords: 'At 01:00, on day 29 of the month, only in February.',
+      nextScheduleTime: after.nextScheduleTime,
+    });
 
     await page.getByRole('button', { name: 'Run now' }).click();
     const [delivery] = await inbox.received(1);

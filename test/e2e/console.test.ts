@@ -62,6 +62,7 @@ describe('the console', () => {
     const paths = await filesOfPage();
     expect(paths.map((path) => path.replace(/-\w+(?=\.)/, '')).sort()).toEqual([
       '/console/app.js',
+      '/console/chunk.js',
       '/console/icon.svg',
       '/console/style.css',
     ]);

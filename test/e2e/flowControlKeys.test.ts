@@ -12,6 +12,7 @@ const receiver = useReceiver();
 const keyShape = z.strictObject({
   flowControlKey: z.string(),
   waitListSize: z.number(),
+  oldestAt: z.optional(z.number()),
   parallelismMax: z.number(),
   parallelismCount: z.number(),
   rateMax: z.number(),

@@ -23,6 +23,7 @@ const queueShape = z.strictObject({
   parallelism: z.number(),
   paused: z.boolean(),
   lag: z.number(),
+  oldestAt: z.optional(z.number()),
 });
 
 type Owner = Pick<AccountRecord, 'token'>;

@@ -192,6 +192,7 @@ describe('a schedule', () => {
     expect(after).toEqual({
       ...before,
       cron: '0 1 * * *',
+      cronInWords: 'At 01:00.',
       retries: 2,
       nextScheduleTime: after['nextScheduleTime'],
     });

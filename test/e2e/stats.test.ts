@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type * as z from 'zod/mini';
+import * as z from 'zod/mini';
 import * as answers from '../../lambdas/wire/accountAnswers.ts';
 import { limitsOf } from '../../lambdas/account/account.ts';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
@@ -126,7 +126,9 @@ describe('the statistics of an account', () => {
   it('show the account, its limits and its budget', async () => {
     const account = await makeAccount({ max_queues: 7, budget: 20 });
     const shown = await statsOf(account);
-    expect(shown.account).toEqual({
+    const { deployment, ...own } = shown.account;
+    expect(deployment).not.toBe('');
+    expect(own).toEqual({
       id: account.id,
       customer_id: 'test@example.com',
       type: 'paid',
@@ -134,6 +136,23 @@ describe('the statistics of an account', () => {
     });
     expect(shown.limits).toEqual(limitsOf({ plan: 'paid', limits: { max_queues: 7 } }));
     expect(shown.month).toEqual({ messages: 0, bytes: 0, cost: 0, budget: 20 });
+  });
+
+  it('come with what needs attention, how hosts answer, and the last hour', async () => {
+    const account = await makeAccount();
+    const broken = failing();
+    const { host } = new URL(broken);
+    const headers = { 'Svc-Retries': '0' };
+    messageIdOf(await publishAs(account, broken, { headers }));
+    const lastHour = z.object({ lastHour: z.array(z.object({ failed: z.number() })) });
+    const shown = await eventually(() => statsOf(account), hasEnded(1));
+    expect(lastHour.parse(shown).lastHour.reduce((sum, { failed }) => sum + failed, 0)).toBe(1);
+    const attention = await api('GET', '/v2/stats/attention', { token: account.read_only_token });
+    checkAnswer('GET /v2/stats/attention', attention);
+    expect(attention.json).toMatchObject({ deadLetters: 1, failedRuns: 0, hostsDown: [], isWhole: true });
+    const hosts = await api('GET', '/v2/stats/hosts', { token: account.read_only_token });
+    checkAnswer('GET /v2/stats/hosts', hosts);
+    expect(hosts.json).toMatchObject({ attempts: 1, hosts: [{ host, attempts: 1, failures: 1 }] });
   });
 
   it('show that a delivery is in flight while it is', async () => {

@@ -44,6 +44,8 @@ interface OpenOptions extends BrowserContextOptions {
   readonly isOperator?: boolean;
   /** The statuses of answers that a test provokes: a browser's console reports each failed request as an error. */
   readonly refusals?: readonly number[];
+  /** Whether the test cuts the page off from the service. */
+  readonly isCutOff?: boolean;
 }
 
 /** Errors in the pages of the current test. */
@@ -58,6 +60,7 @@ export async function openConsole(options: OpenOptions = {}): Promise<Page> {
     token = service.token,
     isOperator = false,
     refusals = [],
+    isCutOff = false,
     ...context
   } = options;
   const page = await (await browser()).newPage({ timezoneId: 'Europe/Berlin', locale: 'en-GB', ...context });
@@ -67,6 +70,7 @@ export async function openConsole(options: OpenOptions = {}): Promise<Page> {
   page.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     if (refusals.some((status) => message.text().includes(`status of ${status} `))) return;
+    if (isCutOff && message.text().includes('net::ERR_FAILED')) return;
     complaints.push(`${page.url()}: ${message.text()}`);
   });
   const { user, password } = service.management;

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
+import { noteAnswer, noteSilence } from './live.ts';
 
 /** The base of the API's addresses: this file is served as `<base>console/<file>`. */
 export const base = new URL('..', import.meta.url);
@@ -150,6 +151,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
     redirect: 'error',
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
+    noteSilence();
     throw new Refusal(
       0,
       timeout.aborted
@@ -157,6 +159,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
         : 'The service cannot be reached. Is it running, and is this machine online?',
     );
   });
+  noteAnswer();
   const answer = await response.text();
   const json = parsed(answer);
   if (!response.ok) {

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
+import { live, onLiveChange } from './live.ts';
 import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
 import { showToast } from '../ui/toast.tsx';
 
@@ -23,7 +24,7 @@ const restFactor = 9;
 
 /**
  * Calls the API, again when the request changes, and every few seconds with `everyMs`; less often when answers take long, because
- * those read much. A hidden page makes no requests.
+ * those read much. A hidden page makes no requests, nor does one that the user does not want to follow the service.
  *
  * @param request undefined to request nothing yet; requests are compared by their content
  * @param everyMs 0 or undefined for a single request
@@ -66,14 +67,23 @@ export function useAsked<Shape extends z.ZodMiniType>(
         timer = setTimeout(whenSeen, pauseMs);
       }
     };
+    let forget = (): void => undefined;
     const whenSeen = (): void => {
       if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
-      else void once();
+      else if (live().isOn) void once();
+      else {
+        forget = onLiveChange(() => {
+          if (!live().isOn) return;
+          forget();
+          whenSeen();
+        });
+      }
     };
     void once();
     return () => {
       ending.abort();
       clearTimeout(timer);
+      forget();
       document.removeEventListener('visibilitychange', whenSeen);
     };
   }, [key, everyMs, round, since]);

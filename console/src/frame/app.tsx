@@ -1,13 +1,19 @@
-/** The page: the sign-in, or the navigation beside the screen that the address names. */
-import { useEffect, useRef } from 'preact/hooks';
+/** The page: the sign-in, or the frame around the screen that the address names. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
+import { AttentionOf, useAskedAttention } from '../api/attention.ts';
 import { useAsked } from '../api/useAsked.ts';
-import { href, usePlace, type Place } from '../place.ts';
+import { usePlace, type Place } from '../place.ts';
 import { apis, signOut, useSession, type Api, type Session } from '../session.ts';
-import { Button, ButtonLink, classes, Empty, Failure, Loading, Page } from '../ui/basics.tsx';
+import { product, Whose } from '../title.ts';
+import { Button, ButtonLink, Empty, Failure, Loading, Page } from '../ui/basics.tsx';
 import { Toasts } from '../ui/toast.tsx';
-import { screens, type Screen } from './screens.tsx';
+import { Following } from './following.tsx';
+import { Mark } from './mark.tsx';
+import { Navigation } from './navigation.tsx';
+import { screens, screensFor, type Screen } from './screens.tsx';
+import { Shortcuts } from './shortcuts.tsx';
 import { SignIn } from './signIn.tsx';
 import { ThemeChoice } from './theme.tsx';
 
@@ -39,37 +45,106 @@ interface FrameProps {
 }
 
 function Frame({ session, current, place }: FrameProps) {
+  const isSignedIn = session.messaging !== undefined;
   // The rights of the token are known before a screen is shown.
-  const { answer, error, again } = useAsked(
-    ownStats,
-    session.messaging === undefined ? undefined : { path: 'v2/stats' },
+  const { answer, error, again } = useAsked(ownStats, isSignedIn ? { path: 'v2/stats' } : undefined);
+  const attention = useAskedAttention(isSignedIn, current?.path);
+  const [open, setOpen] = useState<'palette' | 'list'>();
+  const shown = useMemo(() => screensFor(answer?.access), [answer?.access]);
+  const whose = useMemo(
+    () =>
+      answer === undefined
+        ? []
+        : [answer.account.customer_id ?? answer.account.id, answer.account.region, answer.account.deployment],
+    [answer],
   );
   return (
-    <div class="frame">
-      <a class="skip" href="#screen">
-        Skip to the content
+    <AttentionOf.Provider value={attention}>
+      <Whose.Provider value={whose}>
+        <div class="frame">
+          <a
+            class="skip"
+            href="#screen"
+            onClick={(event) => {
+              // The part of the address behind the # names a screen.
+              event.preventDefault();
+              document.getElementById('screen')?.focus();
+            }}
+          >
+            Skip to the content
+          </a>
+          <Top
+            whose={whose}
+            session={session}
+            onFind={() => {
+              setOpen('palette');
+            }}
+          />
+          <Navigation current={current} screens={shown} />
+          <Main key={`${current?.path} ${place.path[1] ?? ''}`}>
+            {current === undefined ? (
+              <NoSuchScreen />
+            ) : current.api === 'management' ? (
+              <current.Screen place={place} />
+            ) : answer !== undefined ? (
+              <Access.Provider value={answer.access}>
+                <current.Screen place={place} />
+              </Access.Provider>
+            ) : error !== undefined ? (
+              <Failure error={error} again={again} />
+            ) : (
+              <Loading />
+            )}
+          </Main>
+        </div>
+        <Shortcuts screens={shown} open={open} onOpen={setOpen} />
+      </Whose.Provider>
+    </AttentionOf.Provider>
+  );
+}
+
+interface TopProps {
+  readonly whose: readonly string[];
+  readonly session: Session;
+  readonly onFind: () => void;
+}
+
+/** The top of the page: the product, whose account this is, how old the page is, and what concerns the whole of it. */
+function Top({ whose, session, onFind }: TopProps) {
+  return (
+    <header class="top">
+      <a class="brand" href="#/">
+        <Mark />
+        <span>{product}</span>
       </a>
-      <Navigation
-        current={current}
-        access={answer?.access}
-        isSignedIn={(one) => session[one] !== undefined}
-      />
-      <Main key={`${current?.path} ${place.path[1] ?? ''}`}>
-        {current === undefined ? (
-          <NoSuchScreen />
-        ) : current.api === 'management' ? (
-          <current.Screen place={place} />
-        ) : answer !== undefined ? (
-          <Access.Provider value={answer.access}>
-            <current.Screen place={place} />
-          </Access.Provider>
-        ) : error !== undefined ? (
-          <Failure error={error} again={again} />
-        ) : (
-          <Loading />
-        )}
-      </Main>
-    </div>
+      <p class="whose">
+        {whose.map((part) => (
+          <span key={part} title={part}>
+            {part}
+          </span>
+        ))}
+      </p>
+      <Following />
+      <div class="top-end">
+        <Button kind="quiet" title="Ctrl K" onClick={onFind}>
+          Go to…
+        </Button>
+        <ThemeChoice />
+        {apis
+          .filter((api) => session[api] !== undefined)
+          .map((api) => (
+            <Button
+              key={api}
+              kind="quiet"
+              onClick={() => {
+                signOut(api);
+              }}
+            >
+              {api === 'messaging' ? 'Sign out' : 'Sign out as operator'}
+            </Button>
+          ))}
+      </div>
+    </header>
   );
 }
 
@@ -96,46 +171,5 @@ function NoSuchScreen() {
         <ButtonLink href="#/">Go to the start</ButtonLink>
       </Empty>
     </Page>
-  );
-}
-
-interface NavigationProps {
-  readonly current: Screen | undefined;
-  /** The rights of the token; undefined until they are known. */
-  readonly access: 'read' | 'write' | undefined;
-  readonly isSignedIn: (api: Api) => boolean;
-}
-
-function Navigation({ current, access, isSignedIn }: NavigationProps) {
-  const shown = screens.filter(
-    ({ api, changes }) => apis.includes(api) && !(changes === true && access === 'read'),
-  );
-  return (
-    <nav class="navigation" aria-label="Screens">
-      <p class="brand">Console</p>
-      <ul>
-        {shown.map((screen) => (
-          <li key={screen.path} class={classes(screen.api === 'management' && 'operator')}>
-            <a href={href([screen.path])} aria-current={screen === current ? 'page' : undefined}>
-              {screen.name}
-            </a>
-          </li>
-        ))}
-      </ul>
-      <div class="navigation-end">
-        <ThemeChoice />
-        {apis.filter(isSignedIn).map((api) => (
-          <Button
-            key={api}
-            kind="quiet"
-            onClick={() => {
-              signOut(api);
-            }}
-          >
-            {api === 'messaging' ? 'Sign out' : 'Sign out as operator'}
-          </Button>
-        ))}
-      </div>
-    </nav>
   );
 }

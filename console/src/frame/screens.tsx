@@ -1,19 +1,12 @@
 /** All screens, in the order of the navigation. The first is shown when the address names none. */
 import type { FunctionComponent } from 'preact';
+import type { Attention } from '../api/attention.ts';
 import type { Place } from '../place.ts';
-import { Accounts } from '../screens/accounts/accounts.tsx';
-import { Audit } from '../screens/audit/audit.tsx';
 import { DeadLetters } from '../screens/deadLetters/deadLetters.tsx';
-import { Keys } from '../screens/keys/keys.tsx';
-import { FlowControl } from '../screens/lanes/flowControl.tsx';
-import { Queues } from '../screens/lanes/queues.tsx';
 import { Messages } from '../screens/messages/messages.tsx';
 import { Overview } from '../screens/overview/overview.tsx';
-import { Publish } from '../screens/publish/publish.tsx';
-import { Runs } from '../screens/runs/runs.tsx';
-import { Schedules } from '../screens/schedules/schedules.tsx';
-import { UrlGroups } from '../screens/urlGroups/urlGroups.tsx';
-import type { Api } from '../session.ts';
+import { apis, type Api } from '../session.ts';
+import { lazy } from './lazy.tsx';
 
 export interface Screen {
   /** The first segment of its address. */
@@ -24,19 +17,73 @@ export interface Screen {
   readonly Screen: FunctionComponent<{ readonly place: Place }>;
   /** Whether the screen is only for tokens that may change something. */
   readonly changes?: boolean;
+  /** The letter that leads there after `g`. */
+  readonly key?: string;
+  /** How many things on the screen need attention: the navigation shows it. */
+  readonly badge?: (attention: Attention) => number;
 }
 
+const later = () => import('./later.ts');
+const publish = lazy(async () => (await later()).Publish);
+const schedules = lazy(async () => (await later()).Schedules);
+const urlGroups = lazy(async () => (await later()).UrlGroups);
+const queues = lazy(async () => (await later()).Queues);
+const flowControl = lazy(async () => (await later()).FlowControl);
+const runs = lazy(async () => (await later()).Runs);
+const keys = lazy(async () => (await later()).Keys);
+const audit = lazy(async () => (await later()).Audit);
+const accounts = lazy(async () => (await later()).Accounts);
+
 export const screens: readonly Screen[] = [
-  { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview },
-  { path: 'messages', name: 'Messages', api: 'messaging', Screen: Messages },
-  { path: 'dead-letters', name: 'Dead letters', api: 'messaging', Screen: DeadLetters },
-  { path: 'publish', name: 'Publish', api: 'messaging', Screen: Publish, changes: true },
-  { path: 'schedules', name: 'Schedules', api: 'messaging', Screen: Schedules },
-  { path: 'url-groups', name: 'URL groups', api: 'messaging', Screen: UrlGroups },
-  { path: 'queues', name: 'Queues', api: 'messaging', Screen: Queues },
-  { path: 'flow-control', name: 'Flow control', api: 'messaging', Screen: FlowControl },
-  { path: 'runs', name: 'Workflow runs', api: 'messaging', Screen: Runs },
-  { path: 'keys', name: 'Keys', api: 'messaging', Screen: Keys },
-  { path: 'audit', name: 'Audit', api: 'messaging', Screen: Audit },
-  { path: 'accounts', name: 'Accounts', api: 'management', Screen: Accounts },
+  { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview, key: 'o' },
+  { path: 'messages', name: 'Messages', api: 'messaging', Screen: Messages, key: 'm' },
+  {
+    path: 'dead-letters',
+    name: 'Dead letters',
+    api: 'messaging',
+    Screen: DeadLetters,
+    key: 'd',
+    badge: ({ deadLetters }) => deadLetters,
+  },
+  { path: 'publish', name: 'Publish', api: 'messaging', Screen: publish, changes: true, key: 'p' },
+  {
+    path: 'schedules',
+    name: 'Schedules',
+    api: 'messaging',
+    Screen: schedules,
+    key: 's',
+    badge: ({ failingSchedules }) => failingSchedules.length,
+  },
+  { path: 'url-groups', name: 'URL groups', api: 'messaging', Screen: urlGroups, key: 'u' },
+  {
+    path: 'queues',
+    name: 'Queues',
+    api: 'messaging',
+    Screen: queues,
+    key: 'q',
+    badge: ({ pausedQueues }) => pausedQueues.length,
+  },
+  {
+    path: 'flow-control',
+    name: 'Flow control',
+    api: 'messaging',
+    Screen: flowControl,
+    key: 'f',
+    badge: ({ pausedKeys, hostsDown }) => pausedKeys.length + hostsDown.length,
+  },
+  {
+    path: 'runs',
+    name: 'Workflow runs',
+    api: 'messaging',
+    Screen: runs,
+    key: 'w',
+    badge: ({ failedRuns }) => failedRuns,
+  },
+  { path: 'keys', name: 'Keys', api: 'messaging', Screen: keys, key: 'k' },
+  { path: 'audit', name: 'Audit', api: 'messaging', Screen: audit, key: 't' },
+  { path: 'accounts', name: 'Accounts', api: 'management', Screen: accounts, key: 'a' },
 ];
+
+/** The screens that this page serves and a token may use. @param access undefined until the rights are known */
+export const screensFor = (access: 'read' | 'write' | undefined): readonly Screen[] =>
+  screens.filter(({ api, changes }) => apis.includes(api) && !(changes === true && access === 'read'));

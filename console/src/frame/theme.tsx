@@ -21,7 +21,9 @@ export function ThemeChoice() {
         setTheme(themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system');
       }}
     >
-      Theme: {theme}
+      <span>
+        Theme<span class="wide">: {theme}</span>
+      </span>
     </Button>
   );
 }

@@ -1,27 +1,34 @@
 /** The small parts that every screen is made of. */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useState } from 'preact/hooks';
+import { titleOf, Whose } from '../title.ts';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
   names.filter(Boolean).join(' ');
 
 interface PageProps {
   readonly title: string;
-  /** The buttons of the whole screen, beside the title. */
+  /** The buttons of the whole screen, beside the title; undefined while they are not known, false for none. */
   readonly actions?: ComponentChildren;
+  /** Whether the buttons stay in view while a long list is scrolled: they act on its rows. */
+  readonly isSticky?: boolean;
   /** The link back, with its name. */
   readonly back?: { readonly href: string; readonly name: string };
   readonly children: ComponentChildren;
 }
 
 /** A screen. Its title is also the document's. */
-export function Page({ title, actions, back, children }: PageProps) {
+export function Page({ title, back, isSticky, children, ...props }: PageProps) {
+  const { actions } = props;
+  // Buttons that come with the answer have their place before it, so that nothing jumps then.
+  const hasActions = 'actions' in props && actions !== false;
+  const documentTitle = titleOf(title, useContext(Whose));
   useEffect(() => {
-    document.title = `${title} · Console`;
-  }, [title]);
+    document.title = documentTitle;
+  }, [documentTitle]);
   return (
     <>
-      <header class="page-head">
+      <header class={classes('page-head', isSticky === true && 'sticky')}>
         <div>
           {back && (
             <a class="back" href={back.href}>
@@ -30,7 +37,7 @@ export function Page({ title, actions, back, children }: PageProps) {
           )}
           <h1>{title}</h1>
         </div>
-        {actions && <div class="actions">{actions}</div>}
+        {hasActions && <div class="actions">{actions}</div>}
       </header>
       {children}
     </>

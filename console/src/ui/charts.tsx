@@ -15,6 +15,8 @@ interface BarsProps {
   readonly names: readonly string[];
   /** The parts of each bar, which are stacked; the first is at the bottom. */
   readonly series: readonly Series[];
+  /** The length of time that a bar stands for, in words. */
+  readonly per?: string;
 }
 
 /** Units of the drawing, which is scaled to its space. */
@@ -29,7 +31,7 @@ function niceAbove(value: number): number {
 }
 
 /** Bars over time. */
-export function Bars({ title, names, series }: BarsProps) {
+export function Bars({ title, names, series, per = '' }: BarsProps) {
   const totals = names.map((_, place) => series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0));
   const top = niceAbove(Math.max(0, ...totals));
   const step = width / names.length;
@@ -39,6 +41,12 @@ export function Bars({ title, names, series }: BarsProps) {
   );
   return (
     <figure class="chart">
+      <div class="chart-top">
+        <span>{title}</span>
+        <span>
+          full height: {count(top)} {per}
+        </span>
+      </div>
       <svg
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
@@ -64,7 +72,6 @@ export function Bars({ title, names, series }: BarsProps) {
           );
         })}
       </svg>
-      <span class="chart-top">{count(top)}</span>
       <figcaption>
         <span>{names[0]}</span>
         <span class="legend">
@@ -87,6 +94,7 @@ export function Meter({
   most,
   show = count,
   isFullFine = false,
+  note,
 }: {
   readonly label: string;
   readonly value: number;
@@ -95,6 +103,8 @@ export function Meter({
   readonly show?: (value: number) => string;
   /** Whether the meter keeps its usual colour near and at its limit, because reaching it is no problem. */
   readonly isFullFine?: boolean;
+  /** What follows at the limit. */
+  readonly note?: string;
 }) {
   const isLimited = most !== undefined && most > 0;
   const part = isLimited ? Math.min(1, value / most) : 0;
@@ -126,6 +136,7 @@ export function Meter({
           />
         </svg>
       )}
+      {note !== undefined && <span class="hint">{note}</span>}
     </div>
   );
 }

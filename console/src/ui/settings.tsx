@@ -6,6 +6,7 @@ import { writeOptions } from '../../../lambdas/options/options.ts';
 import { href } from '../place.ts';
 import { Checkbox, SelectField, TextField } from './fields.tsx';
 import { localTime } from './filters.tsx';
+import { duration } from './time.tsx';
 import type { Settings, SettingTexts } from './settingTexts.ts';
 
 interface FieldsProps {
@@ -83,6 +84,12 @@ export function SettingFields({
   );
 }
 
+/** Seconds, as the API has them, in the form that lengths of time have in the console. */
+const inOneForm = (text: string): string => {
+  const [, seconds] = /^(\d+)s$/.exec(text) ?? [];
+  return seconds === undefined ? text : duration(Number(seconds) * secondMs);
+};
+
 /** The settings in an answer, for a list of details; the method stands beside the destination. */
 export function settingDetails(
   of: Parameters<typeof writeOptions>[0],
@@ -91,7 +98,8 @@ export function settingDetails(
   return Object.entries(fields).flatMap(([name, { label, isCode }]) => {
     const text = settings[name];
     if (text === undefined || name === 'method') return [];
-    const value = name === 'flow-control-key' ? <a href={href(['flow-control', text])}>{text}</a> : text;
+    const value =
+      name === 'flow-control-key' ? <a href={href(['flow-control', text])}>{text}</a> : inOneForm(text);
     return [[label, isCode ? <code>{value}</code> : value] as const];
   });
 }

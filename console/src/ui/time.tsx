@@ -1,5 +1,6 @@
 /** Times in the viewer's zone: how far away they are, and exactly when on hover. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { shownNow } from '../api/live.ts';
 
 const exact = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
@@ -24,6 +25,23 @@ const toMinute = new Intl.DateTimeFormat(undefined, {
 
 /** A moment in Unix milliseconds, exactly, in the viewer's zone. */
 export const exactTime = (ms: number): string => exact.format(ms);
+/** With milliseconds, as logs have them. */
+const toMillisecond = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+  timeZoneName: 'short',
+});
+
+/** The moment to the millisecond, in UTC and in the viewer's zone: one line each. */
+export const inBothZones = (ms: number): string =>
+  `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
+
 /** The moment without its year and its zone. */
 export const shortTime = (ms: number): string => short.format(ms);
 
@@ -41,7 +59,7 @@ const steps = [
   ['s', secondMs],
 ] as const;
 
-/** Formats a length of time in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
+/** Formats a length of time, the same everywhere, in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
 export function duration(ms: number): string {
   if (ms < secondMs) return `${Math.round(ms)} ms`;
   if (ms < 10 * secondMs && ms % secondMs !== 0) return `${(ms / secondMs).toFixed(1)} s`;
@@ -72,7 +90,7 @@ let ticking: ReturnType<typeof setInterval> | undefined;
  * times.
  */
 function useOfNow<T extends string | number>(at: (now: number) => T): T {
-  const [, setValue] = useState(() => at(Date.now()));
+  const [, setValue] = useState(() => at(shownNow()));
   const latest = useRef(at);
   latest.current = at;
   useEffect(() => {
@@ -81,7 +99,7 @@ function useOfNow<T extends string | number>(at: (now: number) => T): T {
     };
     listeners.add(tell);
     ticking ??= setInterval(() => {
-      const now = Date.now();
+      const now = shownNow();
       for (const tell of listeners) tell(now);
     }, secondMs);
     return () => {
@@ -91,10 +109,10 @@ function useOfNow<T extends string | number>(at: (now: number) => T): T {
       ticking = undefined;
     };
   }, []);
-  return at(Date.now());
+  return at(shownNow());
 }
 
-/** The present in Unix milliseconds, every second. */
+/** The present in Unix milliseconds, every second; the last answer's moment while the page does not follow the service. */
 export const useNow = (): number => useOfNow((now) => now);
 
 /** @param at Unix milliseconds; NaN for never */
@@ -103,7 +121,7 @@ export function Time({ at, isExact = false }: { readonly at: number; readonly is
   const text = useOfNow((now) => (isKnown ? (isExact ? shortTime(at) : away(at, now)) : 'never'));
   if (!isKnown) return <span>{text}</span>;
   return (
-    <time dateTime={new Date(at).toISOString()} title={exactTime(at)}>
+    <time dateTime={new Date(at).toISOString()} title={inBothZones(at)}>
       {text}
     </time>
   );

@@ -18,6 +18,8 @@ export interface KeptOutcomes {
 
 const counts = z.record(z.string(), z.tuple([z.number(), z.number(), z.number()]));
 const outcomesRow = z.object({
+  // A row of an older release has none.
+  steps: z._default(counts, {}),
   hours: counts,
   days: counts,
   // Apart from the others: an earlier release reads three numbers of a day, and no more.
@@ -53,10 +55,11 @@ const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | undefined> {
   const row = await getRow(settings.usageTable, keyOf(accountId), false);
   if (row === undefined) return undefined;
-  const { hours, days, retries, ...kept } = outcomesRow.parse(row);
+  const { steps, hours, days, retries, ...kept } = outcomesRow.parse(row);
   return {
     ...kept,
     counts: {
+      steps: fromRow(steps, Number),
       hours: fromRow(hours, Number),
       days: fromRow(days, String),
       retries: new Map(Object.entries(retries)),
@@ -72,7 +75,7 @@ export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | un
  */
 export function saveOutcomes(
   accountId: string,
-  { counts: { hours, days, retries }, countedUntil, version }: KeptOutcomes,
+  { counts: { steps, hours, days, retries }, countedUntil, version }: KeptOutcomes,
   now: number,
 ): Promise<boolean> {
   return unlessRefused(
@@ -81,6 +84,7 @@ export function saveOutcomes(
         TableName: settings.usageTable,
         Item: toItem({
           ...keyOf(accountId),
+          steps: toRow(steps),
           hours: toRow(hours),
           days: toRow(days),
           retries: Object.fromEntries(retries),

@@ -215,6 +215,27 @@ describe('a queue that is deleted', () => {
   });
 });
 
+describe('the oldest message of a queue', () => {
+  it('is the one that was published first, also where pages of the line stand between', async () => {
+    await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"old","paused":true}'));
+    const oldest = async () => (await lambdas.getQueue(fixture.account, 'old')).oldestAt;
+    expect(await oldest()).toBeUndefined();
+    const begun = Date.now();
+    await enqueue('old');
+    const firstAt = await oldest();
+    expect(firstAt).toBeGreaterThanOrEqual(begun);
+    for (let sent = 0; sent < 30; sent += 1) {
+      pass(sent * 1_000);
+      await enqueue('old');
+    }
+    fixture.reset();
+    expect(await oldest()).toBe(firstAt);
+    // The lane, and at most one page of its line.
+    expect(fixture.callsOf('GetItemCommand')).toBeLessThanOrEqual(2);
+    await lambdas.deleteQueue(fixture.account, 'old');
+  });
+});
+
 describe('a list of queues', () => {
   it('reads 100 of them with a call', async () => {
     const account = await accountWith('lists', { max_queues: 1_000 });

@@ -22,12 +22,13 @@ let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
-  const [fire, schedules, run, shown, scheduler, stores, messages, groups, cancel, endpoints] =
+  const [fire, schedules, run, shown, lastFires, scheduler, stores, messages, groups, cancel, endpoints] =
     await Promise.all([
       import('../../../lambdas/schedule/fire.ts'),
       import('../../../lambdas/schedule/schedules.ts'),
       import('../../../lambdas/schedule/run.ts'),
       import('../../../lambdas/schedule/shownSchedules.ts'),
+      import('../../../lambdas/schedule/lastFires.ts'),
       import('../../../lambdas/aws/scheduler.ts'),
       import('../../../lambdas/schedule/rows.ts'),
       import('../../../lambdas/publish/messages.ts'),
@@ -41,6 +42,7 @@ async function importLambdas() {
     ...schedules,
     ...run,
     ...shown,
+    ...lastFires,
     ...messages,
     ...cancel,
     ...groups,
@@ -223,6 +225,30 @@ describe('a fire', () => {
     await fixture.doJobs();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['new']);
     await lambdas.deleteSchedule(fixture.account, id);
+  });
+
+  it('is listed with its messages, the newest first, also one that made none', async () => {
+    const inbox = fixture.receiver.inbox();
+    await create('listed', inbox.url);
+    const saveId = await saveIdOf('listed');
+    const minuteMs = 60_000;
+    const fireAt = (time: number) => lambdas.fire(noticeOf('listed', saveId, time), { sentAt: Date.now() });
+    expect(await lambdas.getFires(fixture.account, 'listed')).toEqual({ fires: [] });
+    for (let fired = 0; fired < 11; fired += 1) await fireAt(minute + fired * minuteMs);
+    await fixture.doJobs();
+    // It was given up, and is not marked as handled.
+    const missed = minute + 20 * minuteMs;
+    await lambdas.giveUpFire(noticeOf('listed', saveId, missed), 'deaths', { sentAt: Date.now() });
+    const { fires } = await lambdas.getFires(fixture.account, 'listed');
+    expect(fires.map(({ time }) => time)).toEqual([
+      missed,
+      ...Array.from({ length: 9 }, (_, index) => minute + (10 - index) * minuteMs),
+    ]);
+    expect(fires[0]).toMatchObject({ messages: 0, error: expect.stringContaining('died') });
+    expect(fires[1]).toMatchObject({ messages: 1 });
+    expect(Object.values(fires[1]?.states ?? {})).toEqual(['SUCCESS']);
+    await lambdas.deleteSchedule(fixture.account, 'listed');
+    await expect(lambdas.getFires(fixture.account, 'listed')).rejects.toThrow('There is no schedule');
   });
 
   itAtEachDeath('whose worker dies at any of its AWS calls makes its message once', async (fate) => {

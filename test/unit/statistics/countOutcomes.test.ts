@@ -253,6 +253,9 @@ describe('outcomes', () => {
     const account = randomUUID();
     setTime(noon);
     const busy = { delivered: 123_456_789, failed: 12_345_678, cancelled: 1_234_567 };
+    const steps = new Map(
+      Array.from({ length: 12 }, (_, index) => [noon - index * 5 * minuteMs, busy] as const),
+    );
     const hours = new Map(
       Array.from({ length: 48 }, (_, index) => [noon - index * 60 * minuteMs, busy] as const),
     );
@@ -264,9 +267,13 @@ describe('outcomes', () => {
     );
     const retries = new Map([...days.keys()].slice(0, 2).map((day) => [day, 12_345_678]));
     const countedUntil = Array.from({ length: 8 }, () => noon);
-    await lambdas.saveOutcomes(account, { counts: { hours, days, retries }, countedUntil, version: 0 }, noon);
+    await lambdas.saveOutcomes(
+      account,
+      { counts: { steps, hours, days, retries }, countedUntil, version: 0 },
+      noon,
+    );
     expect(await lambdas.loadOutcomes(account)).toEqual({
-      counts: { hours, days, retries },
+      counts: { steps, hours, days, retries },
       countedUntil,
       version: 1,
     });

@@ -5,6 +5,7 @@ import {
   hoursAt,
   messageOutcomeOf,
   noCounts,
+  stepsAt,
   sumOf,
   withoutPast,
 } from '../../../lambdas/statistics/outcomes.ts';
@@ -60,6 +61,28 @@ describe('outcomes', () => {
         record('2026-11-20T11:30', 'FAILED'),
       ]),
     );
+  });
+
+  it('of the last hour are counted in steps of five minutes', () => {
+    const now = at('2026-11-21T01:02');
+    const counts = countsOf([
+      record('2026-11-21T00:04:59.999', 'FAILED'),
+      record('2026-11-21T00:05', 'FAILED'),
+      record('2026-11-21T00:59:59.999', 'DELIVERED'),
+      record('2026-11-21T01:00', 'DELIVERED'),
+      record('2026-11-21T01:02', 'DELIVERED'),
+    ]);
+    expect([...withoutPast(counts, now).steps]).toEqual([
+      [at('2026-11-21T00:05'), { delivered: 0, failed: 1, cancelled: 0 }],
+      [at('2026-11-21T00:55'), { delivered: 1, failed: 0, cancelled: 0 }],
+      [at('2026-11-21T01:00'), { delivered: 2, failed: 0, cancelled: 0 }],
+    ]);
+    const steps = stepsAt(now);
+    expect([steps.length, steps[0], steps.at(-1)]).toEqual([
+      12,
+      at('2026-11-21T00:05'),
+      at('2026-11-21T01:00'),
+    ]);
   });
 
   it('are kept for 48 hours and 30 days', () => {

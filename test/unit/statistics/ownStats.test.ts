@@ -123,6 +123,7 @@ describe('the statistics of an account', () => {
       for (let hour = 0; hour < 24; hour += 1) await lambdas.addUsage(account.id, day, hour, busy);
     }
     const counts = {
+      steps: new Map(last(12, 300_000).map((time) => [time - (time % 300_000), ended])),
       hours: new Map(last(48, 3_600_000).map((time) => [time - (time % 3_600_000), ended])),
       days: new Map(last(30, 86_400_000).map((time) => [dayOf(time), ended])),
       retries: new Map(last(2, 86_400_000).map((time) => [dayOf(time), 9_000])),

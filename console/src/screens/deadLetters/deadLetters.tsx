@@ -66,6 +66,7 @@ function List({ place }: { readonly place: Place }) {
   return (
     <Page
       title="Dead letters"
+      isSticky
       actions={
         mayWrite && (
           <DeadLetterActs

@@ -14,7 +14,7 @@ import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/fil
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { duration } from '../../ui/time.tsx';
 import { Circuits } from './circuits.tsx';
-import { GlobalParallelism, LaneState, Pause, WaitingMessages } from './parts.tsx';
+import { GlobalParallelism, LaneState, Oldest, Pause, WaitingCard, WaitingMessages } from './parts.tsx';
 
 type Key = Answer<typeof flowControl>;
 
@@ -128,28 +128,39 @@ function OneKey({ name }: { readonly name: string }) {
     >
       <Loaded of={asked}>
         {(one) => (
-          <Card>
-            <p>
-              <States of={one} />
-            </p>
-            <div class="grid">
-              <Meter label="Waiting for their turn" value={one.waitListSize} />
-              <Meter
-                label={`In flight${one.isPinnedParallelism ? ', pinned' : ''}`}
-                value={one.parallelismCount}
-                most={one.parallelismMax}
-                isFullFine
-              />
-              {one.rateMax > 0 && (
+          <>
+            <Card>
+              <p>
+                <States of={one} />
+              </p>
+              <div class="grid">
+                <Meter label="Waiting for their turn" value={one.waitListSize} />
                 <Meter
-                  label={`Started within ${periodOf(one)}${one.isPinnedRate ? ', pinned' : ''}`}
-                  value={one.rateCount}
-                  most={one.rateMax}
+                  label={`In flight${one.isPinnedParallelism ? ', pinned' : ''}`}
+                  value={one.parallelismCount}
+                  most={one.parallelismMax}
                   isFullFine
                 />
-              )}
-            </div>
-          </Card>
+                <div class="meter">
+                  <span>Oldest published</span>
+                  <strong>
+                    <Oldest at={one.oldestAt} />
+                  </strong>
+                </div>
+                {one.rateMax > 0 && (
+                  <Meter
+                    label={`Started within ${periodOf(one)}${one.isPinnedRate ? ', pinned' : ''}`}
+                    value={one.rateCount}
+                    most={one.rateMax}
+                    isFullFine
+                  />
+                )}
+              </div>
+            </Card>
+            {one.waitListSize + one.parallelismCount > 0 && (
+              <WaitingCard filter="flowControlKey" name={name} />
+            )}
+          </>
         )}
       </Loaded>
     </Page>

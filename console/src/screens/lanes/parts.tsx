@@ -1,11 +1,14 @@
 /** Parts that queues and flow-control keys share. */
-import { globalParallelism } from '../../../../lambdas/wire/answers.ts';
+import { globalParallelism, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { oftenMs, useAsked } from '../../api/useAsked.ts';
+import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act } from '../../ui/act.tsx';
 import { ButtonLink, Card, Failure, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
+import { Listed } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { MessageTable } from '../messages/messageTable.tsx';
 
 export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
   <State state={isPaused ? 'paused' : 'active'} />
@@ -52,14 +55,39 @@ export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps)
   );
 }
 
-export const WaitingMessages = ({
-  filter,
-  name,
-}: {
+interface WaitingProps {
+  /** The filter of messages by the lane. */
   readonly filter: 'queueName' | 'flowControlKey';
   readonly name: string;
-}) => (
-  <ButtonLink href={href(['messages'], { state: 'CREATED,RETRY', [filter]: name })}>
-    Show its messages
-  </ButtonLink>
+}
+
+const waiting = 'CREATED,RETRY';
+
+export const WaitingMessages = ({ filter, name }: WaitingProps) => (
+  <ButtonLink href={href(['messages'], { state: waiting, [filter]: name })}>Show its messages</ButtonLink>
 );
+
+/** The age of the oldest message, of which an account may want to know before its senders do. */
+export const Oldest = ({ at }: { readonly at: number | undefined }) =>
+  at === undefined ? <>none</> : <Time at={at} />;
+
+/** Messages that are shown on a lane's own page. */
+const mostShown = 10;
+
+/** The newest messages that wait in a lane. */
+export function WaitingCard({ filter, name }: WaitingProps) {
+  const query = { state: waiting, [filter]: name, count: mostShown };
+  const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
+  return (
+    <Card title="What waits, the newest">
+      <Listed
+        list={{ ...list, more: undefined }}
+        empty={<p class="hint">{list.more === undefined ? 'No message waits here.' : 'Looking…'}</p>}
+      >
+        {(messages) => (
+          <MessageTable caption="Messages that wait, the newest first" of={messages.slice(0, mostShown)} />
+        )}
+      </Listed>
+    </Card>
+  );
+}

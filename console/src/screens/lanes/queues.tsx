@@ -6,12 +6,12 @@ import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
 import { change, Opens, Loaded } from '../../ui/act.tsx';
-import { Card, count, countOf, Empty, DetailList, Page } from '../../ui/basics.tsx';
+import { Card, count, countOf, Cut, Empty, DetailList, Page } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { GlobalParallelism, LaneState, Pause, WaitingMessages } from './parts.tsx';
+import { GlobalParallelism, LaneState, Oldest, Pause, WaitingCard, WaitingMessages } from './parts.tsx';
 
 type Queue = Answer<typeof queue>;
 
@@ -52,9 +52,17 @@ function AllQueues() {
             rows={all}
             keyOf={({ name }) => name}
             columns={[
-              { head: 'Name', isWide: true, cell: ({ name }) => <a href={href([...list, name])}>{name}</a> },
+              {
+                head: 'Name',
+                isWide: true,
+                cell: ({ name }) => (
+                  <a href={href([...list, name])}>
+                    <Cut text={name} />
+                  </a>
+                ),
+              },
               { head: 'State', cell: ({ paused }) => <LaneState isPaused={paused} /> },
-              { head: 'Messages', isNumber: true, cell: ({ lag }) => count(lag) },
+              { head: 'Waiting or in flight', isNumber: true, cell: ({ lag }) => count(lag) },
               { head: 'Parallelism', isNumber: true, cell: ({ parallelism }) => count(parallelism) },
               ...(mayWrite ? [actions] : []),
             ]}
@@ -91,18 +99,22 @@ function OneQueue({ name }: { readonly name: string }) {
       }
     >
       <Loaded of={asked}>
-        {({ paused, lag, parallelism, createdAt, updatedAt }) => (
-          <Card>
-            <DetailList
-              of={[
-                ['State', <LaneState isPaused={paused} />],
-                ['Waiting or on their way', count(lag)],
-                ['At once, at most', count(parallelism)],
-                ['Made', <Time at={createdAt} />],
-                ['Changed', <Time at={updatedAt} />],
-              ]}
-            />
-          </Card>
+        {({ paused, lag, oldestAt, parallelism, createdAt, updatedAt }) => (
+          <>
+            <Card>
+              <DetailList
+                of={[
+                  ['State', <LaneState isPaused={paused} />],
+                  ['Waiting or in flight', count(lag)],
+                  ['Oldest published', <Oldest at={oldestAt} />],
+                  ['At once, at most', count(parallelism)],
+                  ['Created', <Time at={createdAt} />],
+                  ['Changed', <Time at={updatedAt} />],
+                ]}
+              />
+            </Card>
+            {lag > 0 && <WaitingCard filter="queueName" name={name} />}
+          </>
         )}
       </Loaded>
     </Page>
@@ -158,7 +170,7 @@ function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (is
         value={parallelism}
         onInput={setParallelism}
         required
-        hint="Messages that may be on their way at once. With 1 they go strictly one after another."
+        hint="Messages that may be in flight at once. With 1 they go strictly one after another."
       />
     </Confirm>
   );

@@ -95,6 +95,7 @@ function List({ place }: { readonly place: Place }) {
   return (
     <Page
       title="Messages"
+      isSticky
       actions={
         mayWrite && (
           <>

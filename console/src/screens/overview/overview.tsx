@@ -1,23 +1,26 @@
-/** The account at a glance: today against its limits, the delivered and failed messages, and the most frequent failures. */
+/** The account at a glance: whether all is well, today against its limits, the traffic, how hosts answer, and what fails most. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
-import { deadLetterCount } from '../../../../lambdas/wire/answers.ts';
+import { counted, deadLetterCount } from '../../../../lambdas/wire/answers.ts';
+import { hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { baseUrl } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Button, ButtonLink, bytes, Card, count, Empty, Page } from '../../ui/basics.tsx';
+import { Button, ButtonLink, bytes, Card, count, countOf, Cut, Empty, Page } from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { setFilter } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time, timeToMinute } from '../../ui/time.tsx';
+import { duration, Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
 import { statusOf } from '../messages/messageTable.tsx';
 import { emptyDraft } from '../publish/draft.ts';
+import { usedLimits } from './limits.ts';
+import { Verdict } from './verdict.tsx';
 import { waitingByDay, waitingByHour } from './waiting.ts';
 
 type Stats = Readable<z.infer<typeof ownStats>>;
@@ -25,11 +28,12 @@ type Stats = Readable<z.infer<typeof ownStats>>;
 /** The interval of requests for the usage, which changes slowly. */
 const everyMs = 10_000;
 
-/** `?over=days` shows 30 days in place of 48 hours. */
+/** `?over=days` shows 30 days in place of 48 hours, `?over=hour` one hour. */
 export function Overview({ place }: { readonly place: Place }) {
   const stats = useAsked(ownStats, { path: 'v2/stats' }, everyMs);
   return (
     <Page title="Overview">
+      {(stats.answer === undefined || !isUntouched(stats.answer)) && <Verdict usage={stats.answer} />}
       <Loaded of={stats}>
         {(of) =>
           isUntouched(of) ? (
@@ -39,6 +43,7 @@ export function Overview({ place }: { readonly place: Place }) {
               <Today of={of} />
               <Limits of={of} />
               <Traffic of={of} place={place} />
+              <Hosts />
               <Failing hasNone={of.deadLetters === 0} />
             </>
           )
@@ -84,6 +89,20 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
   );
 }
 
+/** A count reads what it counts: it is made less often where that takes long. */
+const runsEveryMs = 30_000;
+
+function RunsUnderWay() {
+  const { answer, cursor } = useAsked(counted, { path: 'v2/workflows/runs/count' }, runsEveryMs);
+  return (
+    <Figure name="Workflow runs now">
+      <a href={href(['runs'], { state: 'RUN_STARTED' })}>
+        {answer === undefined ? '–' : `${count(answer.count)}${cursor === undefined ? '' : '+'}`}
+      </a>
+    </Figure>
+  );
+}
+
 function Today({ of: { today } }: { readonly of: Stats }) {
   return (
     <Card title="Today, UTC">
@@ -93,41 +112,52 @@ function Today({ of: { today } }: { readonly of: Stats }) {
         <Figure name="Failed">{count(today.failed)}</Figure>
         <Figure name="Cancelled">{count(today.cancelled)}</Figure>
         <Figure name="Received">{bytes(today.bytes)}</Figure>
+        <RunsUnderWay />
       </div>
     </Card>
   );
 }
 
-const dollars = (value: number): string => `$${value.toFixed(2)}`;
+const Limits = ({ of }: { readonly of: Stats }) => (
+  <Card title="Limits">
+    <div class="fields limits">
+      {usedLimits(of).map(({ address: _address, ...limit }) => (
+        <Meter key={limit.label} {...limit} />
+      ))}
+    </div>
+  </Card>
+);
 
-function Limits({ of: { today, month, limits, inFlight, deadLetters } }: { readonly of: Stats }) {
-  return (
-    <Card title="Limits">
-      <div class="fields">
-        <Meter label="Messages today" value={today.requests} most={limits.max_requests_per_day} />
-        <Meter label="Deliveries in flight" value={inFlight} most={limits.max_global_parallelism} />
-        <Meter label="Dead letters" value={deadLetters} most={limits.max_dlq_size} />
-        <Meter label="Cost this month" value={month.cost} most={month.budget} show={dollars} />
-      </div>
-    </Card>
-  );
-}
-
+/** The spans of the charts, by the query that chooses them, each with the time of a bar. */
 const spans = [
-  ['', '48 hours'],
-  ['days', '30 days'],
+  ['hour', '1 hour', 'in 5 min'],
+  ['', '48 hours', 'in 1 h'],
+  ['days', '30 days', 'in 1 d'],
 ] as const;
 
+interface Shown {
+  readonly names: readonly string[];
+  readonly ended: readonly { readonly delivered: number; readonly failed: number }[];
+  /** Undefined where it is not counted in so short steps. */
+  readonly waiting: readonly number[] | undefined;
+}
+
+function shownOver(over: string, of: Stats): Shown {
+  const { days, hours, lastHour } = of;
+  if (over === 'hour')
+    return { names: lastHour.map(({ from }) => timeToMinute(from)), ended: lastHour, waiting: undefined };
+  return over === 'days'
+    ? { names: days.map(({ day }) => day), ended: days, waiting: waitingByDay(of) }
+    : { names: hours.map(({ hour }) => timeToMinute(hour)), ended: hours, waiting: waitingByHour(of) };
+}
+
 function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
-  const { days, hours } = of;
-  const over = place.query.get('over') ?? '';
-  const [flows, names, waiting] =
-    over === 'days'
-      ? [days, days.map(({ day }) => day), waitingByDay(of)]
-      : [hours, hours.map(({ hour }) => timeToMinute(hour)), waitingByHour(of)];
+  const chosen = place.query.get('over') ?? '';
+  const [over, , per] = spans.find(([value]) => value === chosen) ?? spans[1];
+  const { names, ended, waiting } = shownOver(over, of);
   return (
     <Card
-      title="Delivered, failed and waiting"
+      title="Traffic"
       actions={spans.map(([value, name]) => (
         <Button
           key={value}
@@ -144,18 +174,24 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
       <Bars
         title="Delivered and failed"
         names={names}
+        per={per}
         series={[
-          { name: 'delivered', tone: 'good', values: flows.map(({ delivered }) => delivered) },
-          { name: 'failed', tone: 'bad', values: flows.map(({ failed }) => failed) },
+          { name: 'delivered', tone: 'good', values: ended.map(({ delivered }) => delivered) },
+          { name: 'failed', tone: 'bad', values: ended.map(({ failed }) => failed) },
         ]}
       />
-      <Bars title="Waiting" names={names} series={[{ name: 'waiting', tone: 'busy', values: waiting }]} />
+      {waiting && (
+        <Bars
+          title="Waiting"
+          names={names}
+          per="at the end"
+          series={[{ name: 'waiting', tone: 'busy', values: waiting }]}
+        />
+      )}
       <p class="hint">
-        Waiting is what was accepted and has not ended. What is accepted is counted to within a hundred, or a
-        hundredth.
+        {waiting && 'Waiting is what was accepted and has not ended; it is approximate (±1 %). '}
         {of.countedUntil !== undefined && (
           <>
-            {' '}
             What ended after <Time at={of.countedUntil} isExact /> is being counted.
           </>
         )}
@@ -163,6 +199,64 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
     </Card>
   );
 }
+
+/** The interval of requests for what reads a thousand records. */
+const hostsEveryMs = 30_000;
+const inMs = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
+
+function Hosts() {
+  const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
+  return (
+    <Card title="How hosts answer">
+      <Loaded of={asked}>
+        {({ attempts, from, hosts }) =>
+          from === undefined ? (
+            <p class="hint">No attempt was made lately.</p>
+          ) : (
+            <>
+              <Table
+                caption="Attempts, failures and times of answers by host"
+                rows={hosts.slice(0, mostGroups)}
+                keyOf={({ host }) => host}
+                columns={[
+                  {
+                    head: 'Host',
+                    isWide: true,
+                    cell: ({ host }) => (
+                      <a href={href(['messages'], { host })}>
+                        <Cut text={host} />
+                      </a>
+                    ),
+                  },
+                  { head: 'Attempts', isNumber: true, cell: (one) => count(one.attempts) },
+                  {
+                    head: 'Failures',
+                    isNumber: true,
+                    cell: ({ failures, attempts: all }) =>
+                      failures === 0 ? '0' : `${count(failures)} (${part(failures, all)})`,
+                  },
+                  { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
+                  { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
+                ]}
+              />
+              <p class="hint">
+                Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
+                included.
+                {hosts.length > mostGroups && ` The ${mostGroups} busiest of ${count(hosts.length)} hosts.`}
+              </p>
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** A part in per cent; one of very many is not shown as none. */
+const part = (some: number, all: number): string => {
+  const percent = Math.round((100 * some) / all);
+  return percent === 0 ? '<1 %' : `${percent} %`;
+};
 
 function Failing({ hasNone }: { readonly hasNone: boolean }) {
   const groups = useAsked(deadLetterCount, hasNone ? undefined : { path: 'v2/dlq/count' });
@@ -181,25 +275,31 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
         <p class="hint">There are no dead letters.</p>
       ) : (
         <Loaded of={groups}>
-          {({ groups }) => (
-            <Table
-              caption="Dead letters by host and status, the most frequent first"
-              rows={groups.slice(0, mostGroups)}
-              keyOf={({ host, responseStatus }) => `${host} ${responseStatus}`}
-              columns={[
-                {
-                  head: 'Host',
-                  isWide: true,
-                  cell: ({ host, responseStatus }) => (
-                    <a href={href(['dead-letters'], { host, responseStatus })}>{host}</a>
-                  ),
-                },
-                { head: 'Status', isNumber: true, cell: statusOf },
-                { head: 'Dead letters', isNumber: true, cell: ({ count: many }) => count(many) },
-                { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
-              ]}
-            />
-          )}
+          {({ groups }) =>
+            groups.length === 0 ? (
+              <p class="hint">No message is among the dead letters; only workflow runs have failed.</p>
+            ) : (
+              <Table
+                caption="Dead letters by host and status, the most frequent first"
+                rows={groups.slice(0, mostGroups)}
+                keyOf={({ host, responseStatus }) => `${host} ${responseStatus}`}
+                columns={[
+                  {
+                    head: 'Host',
+                    isWide: true,
+                    cell: ({ host, responseStatus }) => (
+                      <a href={href(['dead-letters'], { host, responseStatus })}>
+                        <Cut text={host} />
+                      </a>
+                    ),
+                  },
+                  { head: 'Status', isNumber: true, cell: statusOf },
+                  { head: 'Dead letters', isNumber: true, cell: ({ count: many }) => count(many) },
+                  { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
+                ]}
+              />
+            )
+          }
         </Loaded>
       )}
     </Card>

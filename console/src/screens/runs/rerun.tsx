@@ -75,48 +75,76 @@ interface QueryProps {
 
 const deadRuns = { noun: 'run', path: 'v2/workflows/dlq/count' } as const;
 
-/** Buttons that change all failed runs that match. */
-export const ChangeFailed = ({ query, then }: QueryProps) => (
+interface FailedProps extends QueryProps {
+  /** The words behind the verb: `all 12`. */
+  readonly which: string;
+  /** Whether there are none: a dialogue that is open stays. */
+  readonly isHidden: boolean;
+  /** The ids of the selected ones; absent for all that the query selects. */
+  readonly ids?: readonly string[];
+  /** The filter in words; empty for none. */
+  readonly words?: string;
+}
+
+type BulkProps = Pick<FailedProps, 'query' | 'ids' | 'words'> & DialogProps;
+
+/** Buttons that change failed runs: the selected ones, or all that match. */
+export const ChangeFailed = ({ which, isHidden, then, ...acts }: FailedProps) => (
   <>
     {kinds.map((one) => (
-      <Opens key={one.kind} name={`${one.verb} all`} then={then}>
-        {(onClose) => <RerunAll query={query} onClose={onClose} {...one} />}
+      <Opens key={one.kind} name={`${one.verb} ${which}…`} isHidden={isHidden} then={then}>
+        {(onClose) => <RerunAll {...acts} onClose={onClose} {...one} />}
       </Opens>
     ))}
-    <Opens name="Delete all" then={then}>
-      {(onClose) => (
-        <Bulk
-          {...deadRuns}
-          verb="Delete"
-          done="deleted"
-          query={query}
-          isDangerous
-          onClose={onClose}
-          work={async function* (query) {
-            for await (const part of pagesOf(deleted, {
-              method: 'DELETE',
-              path: 'v2/workflows/dlq',
-              query,
-            })) {
-              yield part.deleted;
-            }
-          }}
-        >
-          <p>They cannot be resumed any more. The log shows them for as long as it is kept.</p>
-        </Bulk>
-      )}
+    <Opens name={`Delete ${which}…`} isHidden={isHidden} then={then}>
+      {(onClose) => <DeleteAll {...acts} onClose={onClose} />}
     </Opens>
   </>
 );
 
-function RerunAll({
-  kind,
-  verb,
-  done,
-  means,
-  query,
-  onClose,
-}: Kind & DialogProps & { readonly query: URLSearchParams }) {
+/** Runs of one request: between two requests the progress is shown, and the user may stop. */
+const atOnce = 20;
+
+/** The queries of a bulk operation, each for one request or, with cursors, more. */
+const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
+  ids === undefined
+    ? [query]
+    : Array.from(
+        { length: Math.ceil(ids.length / atOnce) },
+        (_, index) =>
+          new URLSearchParams({ dlqIds: ids.slice(index * atOnce, (index + 1) * atOnce).join(',') }),
+      );
+
+const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
+  words === '' ? null : <p>Filter: {words}.</p>;
+
+function DeleteAll({ query, words, onClose, ...props }: BulkProps) {
+  // The dialogue keeps the selection of its opening, even if the list changes.
+  const [ids] = useState(props.ids);
+  return (
+    <Bulk
+      {...deadRuns}
+      verb="Delete"
+      done="deleted"
+      query={query}
+      known={ids?.length}
+      isDangerous
+      onClose={onClose}
+      work={async function* (selected) {
+        for (const query of queriesOf(selected, ids)) {
+          const request = { method: 'DELETE', path: 'v2/workflows/dlq', query } as const;
+          for await (const part of pagesOf(deleted, request)) yield part.deleted;
+        }
+      }}
+    >
+      <Filter words={words} />
+      <p>They cannot be resumed any more. The log shows them for as long as it is kept.</p>
+    </Bulk>
+  );
+}
+
+function RerunAll({ kind, verb, done, means, query, words, onClose, ...props }: Kind & BulkProps) {
+  const [ids] = useState(props.ids);
   const [text, setText] = useState('');
   return (
     <Bulk
@@ -124,14 +152,18 @@ function RerunAll({
       verb={verb}
       done={done}
       query={query}
+      known={ids?.length}
       onClose={onClose}
-      work={async function* (query) {
-        const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}`, query } as const;
-        for await (const part of pagesOf(rerunAnswers, { ...request, headers: fromLines(text) })) {
-          yield part.workflowRuns.length;
+      work={async function* (selected) {
+        for (const query of queriesOf(selected, ids)) {
+          const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}`, query } as const;
+          for await (const part of pagesOf(rerunAnswers, { ...request, headers: fromLines(text) })) {
+            yield part.workflowRuns.length;
+          }
         }
       }}
     >
+      <Filter words={words} />
       <p>Of each a new run {means}.</p>
       <Settings text={text} onInput={setText} />
     </Bulk>
@@ -151,7 +183,7 @@ export function CancelAll({ query, then }: QueryProps) {
   const selected = toCancel(query);
   if (selected === undefined) return null;
   return (
-    <Opens name="Cancel all that run" then={then}>
+    <Opens name="Cancel all that run…" then={then}>
       {(onClose) => (
         <Bulk
           verb="Cancel"

@@ -1,14 +1,17 @@
 /** Runs of workflows: all of them, or the failed ones that can be resumed. */
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { counted } from '../../../../lambdas/wire/answers.ts';
 import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
-import { usePages } from '../../api/useAsked.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Cut, Empty, Page, State } from '../../ui/basics.tsx';
+import { count, countOf, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
-import { duration, Time } from '../../ui/time.tsx';
+import { duration, exactTime, Time } from '../../ui/time.tsx';
 import { CancelAll, ChangeFailed, hrefOf } from './rerun.tsx';
+import { firstLineOf, statusOfRun } from './failure.ts';
 import { OneRun } from './run.tsx';
 
 const state: FilterField = {
@@ -78,15 +81,27 @@ interface ListProps {
   readonly children: ComponentChildren;
 }
 
+function FailedCount() {
+  const { answer, cursor } = useAsked(counted, { path: 'v2/workflows/dlq/count' }, countedEveryMs);
+  const number = answer?.count ?? 0;
+  return number === 0 ? null : (
+    <>
+      {' '}
+      <span class="badge">{`${count(number)}${cursor === undefined ? '' : '+'}`}</span>
+    </>
+  );
+}
+
 /** The frame of both lists. */
 const List = ({ place, fields, actions, isFailed = false, children }: ListProps) => (
-  <Page title="Workflow runs" actions={useMayWrite() && actions}>
+  <Page title="Workflow runs" actions={useMayWrite() && actions} isSticky>
     <nav class="tabs" aria-label="Lists">
       <a href={href(['runs'])} aria-current={isFailed ? undefined : 'page'}>
         All runs
       </a>
       <a href={href(['runs'], { list: 'failed' })} aria-current={isFailed ? 'page' : undefined}>
         Failed, can be resumed
+        <FailedCount />
       </a>
     </nav>
     <FilterBar place={place} fields={fields} />
@@ -136,7 +151,7 @@ function AllRuns({ place }: { readonly place: Place }) {
                 ),
               },
               { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
-              { head: 'Label', cell: ({ label }) => label ?? '' },
+              { head: 'Label', cell: ({ label }) => label && <Cut text={label} /> },
               { head: 'Started', cell: ({ workflowRunCreatedAt }) => <Time at={workflowRunCreatedAt} /> },
               {
                 head: 'Took',
@@ -152,16 +167,47 @@ function AllRuns({ place }: { readonly place: Place }) {
   );
 }
 
+/** The interval of counts, ms: a count reads all that it counts. */
+const countedEveryMs = 10_000;
+
 function FailedRuns({ place }: { readonly place: Place }) {
-  const request = { path: 'v2/workflows/dlq', query: filtersOf(place, fieldsOfFailed) };
-  const list = usePages(runDeadLetterPage, request, ({ messages }) => messages);
+  const query = filtersOf(place, fieldsOfFailed);
+  const list = usePages(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, ({ messages }) => messages);
+  const counts = useAsked(counted, { path: 'v2/workflows/dlq/count', query }, countedEveryMs);
+  const mayWrite = useMayWrite();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  // Entries that a filter hides, or that are gone, are no longer selected.
+  const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
+  const number = counts.answer?.count ?? 0;
+  const isAll = counts.cursor === undefined;
+  const which =
+    ids.length > 0
+      ? `the ${count(ids.length)} selected`
+      : isFiltered(place, fieldsOfFailed)
+        ? `the ${isAll ? '' : 'more than '}${countOf(number, 'match', 'matches')}`
+        : `all ${isAll ? count(number) : ''}`.trim();
   return (
     <List
       place={place}
       fields={fieldsOfFailed}
-      actions={<ChangeFailed query={filtersOf(place, fieldsOfFailed)} then={list.again} />}
+      actions={
+        <ChangeFailed
+          query={query}
+          which={which}
+          isHidden={number === 0 && ids.length === 0}
+          {...(ids.length > 0 ? { ids } : { words: inWords(query) })}
+          then={() => {
+            setSelected(new Set());
+            list.again();
+            counts.again();
+          }}
+        />
+      }
       isFailed
     >
+      {counts.error !== undefined && list.error === undefined && (
+        <Failure error={counts.error} again={counts.again} />
+      )}
       <Listed
         list={list}
         empty={
@@ -179,24 +225,35 @@ function FailedRuns({ place }: { readonly place: Place }) {
             caption="Runs that have failed, the newest first"
             rows={messages}
             keyOf={({ dlqId }) => dlqId}
+            nameOf={({ workflowUrl, workflowRunId }) => `${workflowUrl} ${workflowRunId}`}
+            {...(mayWrite && { selection: { selected, onChange: setSelected } })}
             columns={[
               {
                 head: 'Workflow',
                 isWide: true,
-                cell: ({ workflowUrl, workflowRunId, workflowCreatedAt }) => (
-                  <a href={hrefOf(workflowRunId, workflowCreatedAt)}>
-                    <Cut text={workflowUrl} />
-                  </a>
+                cell: (one) => (
+                  <div>
+                    <a href={hrefOf(one.workflowRunId, one.workflowCreatedAt)}>
+                      <Cut text={one.workflowUrl} />
+                    </a>
+                    <span class="hint">
+                      <Cut text={firstLineOf(one)} />
+                    </span>
+                  </div>
                 ),
               },
               { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
-              { head: 'Status', isNumber: true, cell: ({ responseStatus }) => responseStatus || '–' },
-              { head: 'Label', cell: ({ label }) => label ?? '' },
+              {
+                head: 'Status',
+                isNumber: true,
+                cell: ({ responseStatus }) => statusOfRun(responseStatus),
+              },
+              { head: 'Label', cell: ({ label }) => label && <Cut text={label} /> },
               {
                 head: 'Failure function',
                 cell: ({ failureFunctionState: told }) => (told === undefined ? '–' : <State state={told} />),
               },
-              { head: 'Started', cell: ({ workflowCreatedAt }) => <Time at={workflowCreatedAt} /> },
+              { head: 'Failed', cell: ({ failedAt }) => <Time at={failedAt} /> },
             ]}
           />
         )}
@@ -204,3 +261,13 @@ function FailedRuns({ place }: { readonly place: Place }) {
     </List>
   );
 }
+
+/** Describes a filter in words. */
+const inWords = (query: URLSearchParams): string =>
+  fieldsOfFailed
+    .flatMap(({ name, label, isTime }) =>
+      query
+        .getAll(name)
+        .map((value) => `${label.toLowerCase()} ${isTime === true ? exactTime(Number(value)) : value}`),
+    )
+    .join(', ');

@@ -21,7 +21,7 @@ import {
 } from '../../ui/settingTexts.ts';
 import { isSetting } from '../publish/draft.ts';
 import { NextFires, useExplained, viewersZone } from './fires.tsx';
-import { hrefOf } from './schedule.tsx';
+import { hrefOf } from './links.ts';
 
 /** The fields of the form. */
 interface Draft {

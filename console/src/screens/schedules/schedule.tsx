@@ -9,14 +9,11 @@ import { Button, ButtonLink, Card, countOf, DetailList, Page, State } from '../.
 import { RequestView } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
-import { Time } from '../../ui/time.tsx';
+import { duration, Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
+import { LastFires } from './lastFires.tsx';
 import { NextFires, useExplained } from './fires.tsx';
-
-/** The address of a schedule. A schedule may be called `new`, which is also the end of the form's address. */
-export const hrefOf = (scheduleId: string): string =>
-  href(['schedules', scheduleId, ...(scheduleId === 'new' ? ['details'] : [])]);
 
 export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
   const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` }, oftenMs);
@@ -33,6 +30,8 @@ export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
 }
 
 const list = href(['schedules']);
+
+const secondMs = 1_000;
 
 interface ActionsProps {
   readonly of: Answer<typeof schedule>;
@@ -97,29 +96,20 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
           of={[
             ['Expression', <code>{of.cron}</code>],
             ['State', <State state={of.isPaused ? 'paused' : 'active'} />],
-            ['Last fire', of.lastScheduleTime === undefined ? 'never' : <Time at={of.lastScheduleTime} />],
+            ['Last fire', of.lastScheduleTime === undefined ? 'never' : undefined],
           ]}
         />
         {of.isPaused && <p>It fires at none of these times while it is paused.</p>}
         {explained && <NextFires of={explained} />}
       </Card>
-      {of.lastScheduleStates && (
-        <Card title="Messages of the last fire">
-          <ul>
-            {Object.entries(of.lastScheduleStates).map(([id, state]) => (
-              <li key={id} class="happened">
-                <State state={state} />
-                {id.startsWith('msg_') ? <a href={href(['messages', id])}>{id}</a> : id}
-              </li>
-            ))}
-          </ul>
-        </Card>
+      {of.lastScheduleTime !== undefined && (
+        <LastFires scheduleId={of.scheduleId} since={of.lastScheduleTime} />
       )}
       <Card title="What it publishes">
         <DetailList
           of={[
             ['Destination', `${of.method} ${of.destination}`],
-            ['Delay', of.delay && `${of.delay} s`],
+            ['Delay', of.delay && duration(of.delay * secondMs)],
             ['Queue', of.queueName],
             ...settingDetails({ ...of, maxRetries: of.retries }),
             ['Created', <Time at={of.createdAt} isExact />],

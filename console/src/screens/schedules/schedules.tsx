@@ -4,22 +4,33 @@ import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { ButtonLink, Cut, Empty, Page, State } from '../../ui/basics.tsx';
+import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { worstOf } from './lastFires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
-import { hrefOf, Schedule } from './schedule.tsx';
+import { hrefOf } from './links.ts';
+import { Schedule } from './schedule.tsx';
 
 export function Schedules({ place }: { readonly place: Place }) {
   const [, scheduleId, part] = place.path;
   const mayWrite = useMayWrite();
-  if (scheduleId === undefined) return <List />;
-  if (part === undefined && scheduleId === 'new') return mayWrite ? <NewSchedule /> : <List />;
+  if (scheduleId === undefined) return <List place={place} />;
+  if (part === undefined && scheduleId === 'new') return mayWrite ? <NewSchedule /> : <List place={place} />;
   if (part === 'edit' && mayWrite) return <EditSchedule scheduleId={scheduleId} />;
   return <Schedule scheduleId={scheduleId} />;
 }
 
-function List() {
-  const list = usePages(schedules, { path: 'v2/schedules' }, (page) => page);
+const fields: readonly FilterField[] = [
+  { name: 'search', label: 'Schedule', placeholder: 'A part of its id or destination', isMain: true },
+];
+
+/** The number of schedules from which on a search is of use. */
+const many = 8;
+
+function List({ place }: { readonly place: Place }) {
+  const list = usePages(schedules, { path: 'v2/schedules', query: filtersOf(place, fields) }, (page) => page);
+  const isSearched = isFiltered(place, fields);
   const mayWrite = useMayWrite();
   const create = mayWrite && (
     <ButtonLink kind="main" href={href(['schedules', 'new'])}>
@@ -28,12 +39,19 @@ function List() {
   );
   return (
     <Page title="Schedules" actions={create}>
+      {(isSearched || (list.items ?? []).length >= many || list.more !== undefined) && (
+        <FilterBar place={place} fields={fields} />
+      )}
       <Listed
         list={list}
         empty={
-          <Empty title="No schedules yet.">
-            A schedule publishes a message again and again, as a cron expression says.
-          </Empty>
+          isSearched ? (
+            <Empty title="No schedule has this in its id or destination." />
+          ) : (
+            <Empty title="No schedules yet.">
+              A schedule publishes a message again and again, as a cron expression says.
+            </Empty>
+          )
         }
       >
         {(items) => (
@@ -56,7 +74,18 @@ function List() {
                   </div>
                 ),
               },
-              { head: 'Expression', isWide: true, cell: ({ cron }) => <Cut text={cron} isCode /> },
+              {
+                head: 'Fires',
+                isWide: true,
+                cell: ({ cron, cronInWords, timezone }) => (
+                  <div>
+                    <Cut text={cronInWords} />
+                    <span class="hint">
+                      <Cut text={`${timezone} · ${cron.replace(/^CRON_TZ=\S+\s+/, '')}`} />
+                    </span>
+                  </div>
+                ),
+              },
               { head: 'Last fire', cell: (one) => <LastFire of={one} /> },
               {
                 head: 'Next fire',
@@ -71,17 +100,13 @@ function List() {
   );
 }
 
-/** The states of a fire's messages, the most important first. */
-const states = ['FAIL', 'IN_PROGRESS', 'SUCCESS'] as const;
-
 function LastFire({
   of: { lastScheduleTime: at, lastScheduleStates = {} },
 }: {
   readonly of: Answer<typeof schedule>;
 }) {
   if (at === undefined) return <>never</>;
-  const all = Object.values(lastScheduleStates);
-  const state = states.find((one) => all.includes(one));
+  const state = worstOf(lastScheduleStates);
   return (
     <span>
       {state && <State state={state} />} <Time at={at} />

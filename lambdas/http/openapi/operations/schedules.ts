@@ -72,7 +72,21 @@ export const schedules: Operations<'schedules'> = {
     description:
       'Bodies of up to 9 KiB are shown; a larger one is shown where its schedule is got by itself.',
     variables: {},
-    ...goesOn,
+    query: {
+      search: {
+        description: 'A part of the ids or destinations that are wanted, in upper or lower case.',
+        schema: { type: 'string', minLength: 1 },
+        example: 'report',
+      },
+      ...goesOn.query,
+    },
+    errors: {
+      400: [
+        ...(goesOn.errors?.[400] ?? []),
+        ['field_invalid', 'search is empty; a parameter that is given must have a value.'],
+        ['field_unknown', '"prefix" is not a parameter here; allowed are search, cursor.'],
+      ],
+    },
     answers: {
       200: {
         description: 'All of them, or as many as an answer has room for, by id.',
@@ -89,6 +103,22 @@ export const schedules: Operations<'schedules'> = {
     variables: id,
     answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
     errors: { 404: [noSuchSchedule], ...(refusals[503] && { 503: refusals[503] }) },
+  },
+  'GET /v2/schedules/{schedule}/fires': {
+    id: 'listScheduleFires',
+    tag: 'Schedules',
+    summary: 'List the last fires of a schedule',
+    variables: id,
+    answers: {
+      200: {
+        description: 'Its last fires, with what became of their messages.',
+        schema: 'ScheduleFires',
+        example: {
+          fires: [{ time: 1_767_232_800_000, messages: 1, states: { [messageId]: 'SUCCESS' } }],
+        },
+      },
+    },
+    errors: { 404: [noSuchSchedule] },
   },
   'PATCH /v2/schedules/{schedule}': {
     id: 'changeSchedule',

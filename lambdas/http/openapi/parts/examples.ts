@@ -143,6 +143,8 @@ export const flowControl: Shown<'FlowControl'> = {
 export const schedule: Shown<'Schedule'> = {
   scheduleId: 'nightly-report',
   cron: 'CRON_TZ=Europe/Berlin 0 3 * * *',
+  cronInWords: 'At 03:00.',
+  timezone: 'Europe/Berlin',
   destination: 'https://example.com/reports',
   createdAt: start,
   method: 'POST',
@@ -224,16 +226,18 @@ export const accountStats: Shown<'AccountStats'> = {
 };
 
 const used = { requests: 480, messages: 512, calls: 1_310, bytes: 524_288 } as const;
-const ended = { accepted: 512, delivered: 489, failed: 6, cancelled: 3 } as const;
+const ends = { delivered: 489, failed: 6, cancelled: 3 } as const;
+const ended = { accepted: 512, ...ends } as const;
 const { type, region, customer_id } = account;
 
 export const ownStats: Shown<'OwnStats'> = {
   access: 'read',
-  account: { id: accountId, customer_id, type, region },
+  account: { id: accountId, customer_id, type, region, deployment: 'svc' },
   limits: limitsOf({ plan: type, limits: {} }),
   today: { ...used, ...ended },
   days: [{ day: '2026-01-01', ...used, ...ended }],
   hours: [{ hour: start, ...ended }],
+  lastHour: [{ from: start, ...ends }],
   month: { messages: 512, bytes: 524_288, cost: 0.005_12, budget: 20 },
   inFlight: 4,
   deadLetters: 6,

@@ -3,6 +3,7 @@ import { changedAccountInput, newAccountInput, newTokenInput } from '../../../ma
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
+import * as statsAnswers from '../../../wire/statsAnswers.ts';
 import { idBodies } from '../../../wire/filters.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
@@ -64,6 +65,7 @@ const shapes = {
   RetriedPage: answers.retriedPage,
   Schedule: answers.schedule,
   Schedules: answers.schedules,
+  ScheduleFires: answers.scheduleFires,
   Scheduled: answers.scheduled,
   ScheduleChange: scheduleChange,
   ExplainedCron: answers.explainedCron,
@@ -92,6 +94,8 @@ const shapes = {
   AnewRuns: workflows.rerunAnswers,
   SigningKeys: accountAnswers.signingKeys,
   OwnStats: accountAnswers.ownStats,
+  Attention: statsAnswers.attention,
+  HostTimes: statsAnswers.hostTimes,
   AuditPage: accountAnswers.auditPage,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,

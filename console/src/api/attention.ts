@@ -1,0 +1,28 @@
+/** What needs attention, asked for once for the whole page: the overview has it in words, the navigation in numbers. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Answer } from '../../../lambdas/wire/answers.ts';
+import { attention } from '../../../lambdas/wire/statsAnswers.ts';
+import { useAsked, type Asked } from './useAsked.ts';
+
+export type Attention = Answer<typeof attention>;
+
+/** The answer reads up to a thousand of each thing, so it is asked for less often than a list. */
+const everyMs = 30_000;
+
+/**
+ * @param isOn whether there are credentials to ask with
+ * @param screen a change of it asks again: the user may have seen to something on the screen before
+ */
+export const useAskedAttention = (isOn: boolean, screen: string | undefined): Asked<Attention> =>
+  useAsked(attention, isOn ? { path: 'v2/stats/attention' } : undefined, everyMs, screen);
+
+const none: Asked<Attention> = {
+  answer: undefined,
+  cursor: undefined,
+  error: undefined,
+  again: () => undefined,
+};
+
+export const AttentionOf = createContext<Asked<Attention>>(none);
+export const useAttention = (): Asked<Attention> => useContext(AttentionOf);

@@ -1,0 +1,10 @@
+/** The screens that nobody opens first, or few at all: they are loaded together when the first of them is opened. */
+export { Accounts } from '../screens/accounts/accounts.tsx';
+export { Audit } from '../screens/audit/audit.tsx';
+export { Keys } from '../screens/keys/keys.tsx';
+export { FlowControl } from '../screens/lanes/flowControl.tsx';
+export { Queues } from '../screens/lanes/queues.tsx';
+export { Publish } from '../screens/publish/publish.tsx';
+export { Runs } from '../screens/runs/runs.tsx';
+export { Schedules } from '../screens/schedules/schedules.tsx';
+export { UrlGroups } from '../screens/urlGroups/urlGroups.tsx';

@@ -1,0 +1,37 @@
+/** Screens whose code is loaded when they are first opened: the first page is there sooner. */
+import type { FunctionComponent } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Place } from '../place.ts';
+import { Failure, Loading } from '../ui/basics.tsx';
+
+type Screen = FunctionComponent<{ readonly place: Place }>;
+
+export function lazy(load: () => Promise<Screen>): Screen {
+  let Loaded: Screen | undefined;
+  return function Lazy(props) {
+    const [isFailed, setFailed] = useState(false);
+    const [, setReady] = useState(Loaded !== undefined);
+    useEffect(() => {
+      if (Loaded !== undefined) return;
+      load().then(
+        (screen) => {
+          Loaded = screen;
+          setReady(true);
+        },
+        () => {
+          setFailed(true);
+        },
+      );
+    }, []);
+    if (Loaded !== undefined) return <Loaded {...props} />;
+    if (!isFailed) return <Loading />;
+    return (
+      <Failure
+        error="The screen cannot be loaded: the service is out of reach, or has a new version of this page."
+        again={() => {
+          location.reload();
+        }}
+      />
+    );
+  };
+}

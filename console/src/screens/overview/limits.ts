@@ -1,0 +1,74 @@
+/** The limits of an account that its use may reach, and those that it is near to. */
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import type { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
+import { href } from '../../place.ts';
+import { count } from '../../ui/basics.tsx';
+
+export type Usage = Answer<typeof ownStats>;
+
+export interface UsedLimit {
+  readonly label: string;
+  readonly value: number;
+  /** 0 is no limit. */
+  readonly most: number;
+  /** What follows when it is reached. */
+  readonly note: string;
+  readonly show?: (value: number) => string;
+  /** Where to see what uses it up. */
+  readonly address: string;
+  /** Whether reaching it is no problem: what is over it waits its turn. */
+  readonly isFullFine?: boolean;
+}
+
+export const dollars = (value: number): string => `$${value.toFixed(2)}`;
+
+export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Usage): readonly UsedLimit[] => [
+  {
+    label: 'Messages today, soft limit',
+    value: today.requests,
+    most: limits.max_requests_per_day,
+    note: 'Answers carry a warning from there on.',
+    address: href(['messages']),
+  },
+  {
+    label: 'Messages today, hard limit',
+    value: today.requests,
+    most: limits.max_requests_per_day_hard,
+    note: 'Messages are refused from there on.',
+    address: href(['messages']),
+  },
+  {
+    label: 'Dead letters and failed runs',
+    value: deadLetters,
+    most: limits.max_dlq_size,
+    note: 'New ones take the place of the oldest.',
+    address: href(['dead-letters']),
+  },
+  {
+    label: 'Cost this month, budget',
+    value: month.cost,
+    most: month.budget,
+    note: month.budget === 0 ? 'There is no budget.' : 'Messages are refused from there on.',
+    show: dollars,
+    address: href(['messages']),
+  },
+  {
+    label: 'Deliveries in flight',
+    value: inFlight,
+    most: limits.max_global_parallelism,
+    note: 'More wait for their turn.',
+    address: href(['flow-control']),
+    isFullFine: true,
+  },
+];
+
+/** The part of a limit from which on it is near. */
+const near = 0.8;
+
+/** The limits that are near, or reached, each in a sentence. */
+export const nearLimits = (usage: Usage): readonly { readonly text: string; readonly address: string }[] =>
+  usedLimits(usage).flatMap(({ label, value, most, show = count, address, isFullFine = false }) =>
+    isFullFine || most === 0 || value < near * most
+      ? []
+      : [{ text: `${label}: ${show(value)} of ${show(most)}`, address }],
+  );

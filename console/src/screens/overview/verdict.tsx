@@ -1,0 +1,154 @@
+/** The verdict: all is well, or what needs attention, each part with the way to it. */
+import type { ComponentChildren } from 'preact';
+import { useAttention, type Attention } from '../../api/attention.ts';
+import { href } from '../../place.ts';
+import { classes, count, countOf, Failure } from '../../ui/basics.tsx';
+import { Time } from '../../ui/time.tsx';
+import { hrefOf } from '../schedules/links.ts';
+import { nearLimits, type Usage } from './limits.ts';
+
+interface Part {
+  readonly key: string;
+  readonly address: string;
+  readonly text: string;
+  /** Since when, Unix milliseconds. */
+  readonly since?: number | undefined;
+}
+
+const holds = (waiting: number): string =>
+  waiting === 0 ? 'holds nothing' : `holds ${countOf(waiting, 'message')}`;
+
+/** The parts of a kind that are shown one by one; the others are a number. */
+const mostShown = 5;
+
+function some<T>(all: readonly T[], partOf: (one: T) => Part, more: Pick<Part, 'key' | 'address'>): Part[] {
+  const shown = all.slice(0, mostShown).map(partOf);
+  const rest = all.length - shown.length;
+  return rest === 0 ? shown : [...shown, { ...more, text: `and ${count(rest)} more` }];
+}
+
+const withMost = <T extends { readonly waiting: number }>(all: readonly T[]): readonly T[] =>
+  all.toSorted((one, other) => other.waiting - one.waiting);
+
+/** @param usage undefined where it is not known yet */
+function partsOf(of: Attention, usage: Usage | undefined): readonly Part[] {
+  const lanes = href(['flow-control']);
+  const { since: fromDate } = of;
+  return [
+    ...some(
+      withMost(of.hostsDown),
+      ({ host, waiting, openedAt }) => ({
+        key: `host ${host}`,
+        address: lanes,
+        text: `${host} is down and ${holds(waiting)}`,
+        since: openedAt,
+      }),
+      { key: 'hosts', address: lanes },
+    ),
+    ...some(
+      withMost(of.pausedQueues),
+      ({ name, waiting }) => ({
+        key: `queue ${name}`,
+        address: href(['queues', name]),
+        text: `The queue ${name} is paused and ${holds(waiting)}`,
+      }),
+      { key: 'queues', address: href(['queues']) },
+    ),
+    ...some(
+      withMost(of.pausedKeys),
+      ({ flowControlKey: key, waiting }) => ({
+        key: `key ${key}`,
+        address: href(['flow-control', key]),
+        text: `The flow-control key ${key} is paused and ${holds(waiting)}`,
+      }),
+      { key: 'keys', address: lanes },
+    ),
+    ...some(
+      of.failingSchedules,
+      ({ scheduleId, firedAt, error }) => ({
+        key: `schedule ${scheduleId}`,
+        address: hrefOf(scheduleId),
+        text: `The schedule ${scheduleId} failed with its last fire${error === undefined ? '' : `: ${error}`}`,
+        since: firedAt,
+      }),
+      { key: 'schedules', address: href(['schedules']) },
+    ),
+    ...(of.deadLetters === 0
+      ? []
+      : [
+          {
+            key: 'dead letters',
+            address: href(['dead-letters'], { fromDate }),
+            text: `${of.isWhole ? '' : 'At least '}${countOf(of.deadLetters, 'new dead letter')} within a day`,
+          },
+        ]),
+    ...(of.failedRuns === 0
+      ? []
+      : [
+          {
+            key: 'runs',
+            address: href(['runs'], { list: 'failed', fromDate }),
+            text: `${of.isWhole ? '' : 'At least '}${countOf(of.failedRuns, 'failed workflow run')} within a day`,
+          },
+        ]),
+    ...(usage === undefined
+      ? []
+      : nearLimits(usage).map(({ text, address }) => ({ key: text, address, text }))),
+  ];
+}
+
+export function Verdict({ usage }: { readonly usage: Usage | undefined }) {
+  const { answer, error, again } = useAttention();
+  if (answer === undefined) {
+    return (
+      <Frame tone="unknown" title={error === undefined ? 'Looking…' : 'It is not known whether all is well.'}>
+        {error !== undefined && <Failure error={error} again={again} />}
+      </Frame>
+    );
+  }
+  const parts = partsOf(answer, usage);
+  const isCut = !answer.isWhole && <p class="hint">There is more than one look takes in.</p>;
+  if (parts.length === 0) {
+    return (
+      <Frame tone="good" title="All is well">
+        <p class="hint">
+          No host is down, nothing is paused, no schedule fails, no limit is near, and nothing has failed for
+          good within a day.
+        </p>
+        {isCut}
+      </Frame>
+    );
+  }
+  return (
+    <Frame tone="bad" title={`${countOf(parts.length, 'thing needs', 'things need')} attention`}>
+      <ul>
+        {parts.map(({ key, address, text, since }) => (
+          <li key={key}>
+            <a href={address}>{text}</a>
+            {since !== undefined && (
+              <span class="hint">
+                <Time at={since} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {isCut}
+    </Frame>
+  );
+}
+
+const Frame = ({
+  tone,
+  title,
+  children,
+}: {
+  readonly tone: 'good' | 'bad' | 'unknown';
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) => (
+  <section class={classes('card', 'verdict', tone)} aria-labelledby="verdict">
+    <h2 id="verdict">{title}</h2>
+    {children}
+  </section>
+);

@@ -1,0 +1,78 @@
+/** The last fires of a schedule, and what became of their messages. */
+import { scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { path } from '../../api/client.ts';
+import { oftenMs, useAsked } from '../../api/useAsked.ts';
+import { href } from '../../place.ts';
+import { Loaded } from '../../ui/act.tsx';
+import { ButtonLink, Card, countOf, State } from '../../ui/basics.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { hrefOfMessages } from '../messages/links.ts';
+
+type Fire = Answer<typeof scheduleFires>['fires'][number];
+type State = NonNullable<Fire['states']>[string];
+
+/** The states of a fire's messages, the most important first. */
+const states: readonly State[] = ['FAIL', 'IN_PROGRESS', 'SUCCESS'];
+
+/** The state of a fire: that of its message that fares worst; undefined where none is known. */
+export function worstOf(of: Fire['states'] = {}): State | undefined {
+  const all = Object.values(of);
+  return states.find((one) => all.includes(one));
+}
+
+/** @param since Unix milliseconds of the last fire: a new one is loaded */
+export function LastFires({ scheduleId, since }: { readonly scheduleId: string; readonly since: number }) {
+  const request = { path: path`v2/schedules/${scheduleId}/fires` };
+  // Messages of the last fire may still be on their way.
+  const asked = useAsked(scheduleFires, request, 3 * oftenMs, String(since));
+  return (
+    <Card
+      title="Last fires"
+      actions={
+        <ButtonLink kind="quiet" href={href(['messages'], { scheduleId })}>
+          Show its messages
+        </ButtonLink>
+      }
+    >
+      <Loaded of={asked}>
+        {({ fires }) => (
+          <Table
+            caption="The last fires, the newest first"
+            rows={fires}
+            keyOf={({ time }) => String(time)}
+            columns={[
+              {
+                head: 'Fired',
+                cell: ({ time }) => (
+                  <span>
+                    <Time at={time} isExact />{' '}
+                    <span class="hint">
+                      <Time at={time} />
+                    </span>
+                  </span>
+                ),
+              },
+              { head: 'Outcome', cell: (fire) => <Outcome of={fire} /> },
+              { head: 'Messages', isWide: true, cell: (fire) => <Messages of={fire} /> },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function Outcome({ of: { states: of, error } }: { readonly of: Fire }) {
+  const state = error === undefined ? worstOf(of) : 'FAIL';
+  return state === undefined ? <>–</> : <State state={state} />;
+}
+
+function Messages({ of: { states: of = {}, messages, error } }: { readonly of: Fire }) {
+  if (error !== undefined) return <span class="wrong">{error}</span>;
+  if (messages === undefined) return <>–</>;
+  const ids = Object.keys(of);
+  const [only] = ids;
+  const text = messages === 1 && only !== undefined ? only : countOf(messages, 'message');
+  return ids.length === 0 ? <>{text}</> : <a href={hrefOfMessages(ids)}>{text}</a>;
+}

@@ -1,0 +1,10 @@
+/** The name of the product, and whose messages this tab shows: in the frame, and in the title of the document. */
+import { createContext } from 'preact';
+
+export const product = 'svc-queue';
+
+/** The account, its region and the deployment, in the order of the title; empty until they are known. */
+export const Whose = createContext<readonly string[]>([]);
+
+export const titleOf = (screen: string, whose: readonly string[]): string =>
+  [screen, ...whose, product].join(' · ');

@@ -1,0 +1,32 @@
+/** The lanes of an account that hold messages back until somebody acts, or a host is up again. */
+import type { Account } from '../account/account.ts';
+import { isOpen } from '../circuit/circuit.ts';
+import { circuitIn } from './rules/circuits.ts';
+import { inFlightIn, isThere, waitingIn } from './lane.ts';
+import { listLanes } from './store/lanes.ts';
+
+/** Reads the hosts that are down; undefined for a host that answers again. */
+export async function* downHosts({ id }: Account) {
+  for await (const lane of listLanes(id, 'circuit')) {
+    const circuit = circuitIn(lane);
+    yield isOpen(circuit)
+      ? { host: lane.name, waiting: waitingIn(lane), openedAt: circuit.openedAt }
+      : undefined;
+  }
+}
+
+/** Reads the queues that are paused; undefined for one that is not. */
+export async function* pausedQueues({ id }: Account) {
+  for await (const lane of listLanes(id, 'queue')) {
+    yield isThere(lane) && lane.isPaused
+      ? { name: lane.name, waiting: waitingIn(lane) + inFlightIn(lane) }
+      : undefined;
+  }
+}
+
+/** Reads the flow-control keys that are paused; undefined for one that is not. */
+export async function* pausedKeys({ id }: Account) {
+  for await (const lane of listLanes(id, 'key')) {
+    yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;
+  }
+}

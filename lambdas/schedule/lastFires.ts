@@ -1,0 +1,82 @@
+/** The last fires of schedules, with what became of their messages. */
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { eachOf } from '../shared/lists.ts';
+import { isOver } from '../message/message.ts';
+import type { Account } from '../account/account.ts';
+import type { Schedule } from './schedule.ts';
+import { lastFires, loadSchedule } from './rows.ts';
+import { noSuchSchedule } from './wholeSchedule.ts';
+import { loadMessage } from '../message/history.ts';
+
+type States = NonNullable<Answer<typeof answers.schedule>['lastScheduleStates']>;
+type State = States[string];
+
+/** @returns undefined when the message's row has expired */
+async function stateOf(accountId: string, messageId: string): Promise<State | undefined> {
+  const history = await loadMessage({ accountId, messageId });
+  if (history === undefined) return undefined;
+  if (!isOver(history)) return 'IN_PROGRESS';
+  return history.end === undefined && history.attempts.at(-1)?.state === 'DELIVERED' ? 'SUCCESS' : 'FAIL';
+}
+
+/** The messages of one fire whose states are read at once. */
+const statesAtOnce = 10;
+
+/** Reads the states of a fire's messages, by their ids; those whose rows have expired are left out. */
+export async function statesOf(accountId: string, messageIds: readonly string[]): Promise<States> {
+  const states = new Map<string, State>();
+  await eachOf(messageIds, statesAtOnce, async (messageId) => {
+    const state = await stateOf(accountId, messageId);
+    if (state !== undefined) states.set(messageId, state);
+  });
+  return Object.fromEntries(states);
+}
+
+export async function lastStates({ accountId, lastFire }: Schedule): Promise<States | undefined> {
+  if (lastFire === undefined) return undefined;
+  // A fire that made no message has no states: the reason stands in their place.
+  return lastFire.error === undefined
+    ? statesOf(accountId, lastFire.messageIds)
+    : { [lastFire.error]: 'FAIL' };
+}
+
+type Fire = Answer<typeof answers.scheduleFires>['fires'][number];
+
+const mostFires = 10;
+/** Messages whose states are read, of all fires together: a fire to a URL group may have a hundred. */
+const mostStates = 50;
+
+/**
+ * Shows the last fires of a schedule, the newest first.
+ *
+ * @throws HttpError 404
+ */
+export async function getFires(
+  { id: accountId }: Account,
+  scheduleId: string,
+): Promise<Answer<typeof answers.scheduleFires>> {
+  const schedule = await loadSchedule(accountId, scheduleId);
+  if (schedule === undefined) throw noSuchSchedule(scheduleId);
+  const handled = await lastFires(accountId, scheduleId, mostFires);
+  const { lastFire } = schedule;
+  // A fire that was given up is not marked as handled, but noted in the schedule.
+  const isListed = lastFire === undefined || handled.some(({ time }) => time === lastFire.time);
+  const all = isListed
+    ? handled
+    : [...handled, lastFire].sort((one, other) => other.time - one.time).slice(0, mostFires);
+
+  let left = mostStates;
+  const fires: Fire[] = [];
+  for (const { time, messageIds, error } of all) {
+    const read = messageIds?.slice(0, left) ?? [];
+    left -= read.length;
+    fires.push({
+      time,
+      messages: messageIds?.length,
+      states: read.length === 0 ? undefined : await statesOf(accountId, read),
+      error,
+    });
+  }
+  return { fires };
+}

@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { makeAccount, publishAs } from '../support/accounts.ts';
+import { unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { messageIdOf, service } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+const receiver = useReceiver();
+
+describe('The frame', () => {
+  it('names the product, the account, its region and the deployment, as the title does', async () => {
+    const customer = `${unique('team')}@example.com`;
+    const { token } = await makeAccount({ customer_id: customer });
+    const page = await openConsole({ at: '#/schedules', token });
+    const top = page.getByRole('banner');
+    await top.getByText(customer).waitFor();
+    expect(await top.textContent()).toContain(`svc-queue${customer}${service.region}`);
+    expect(await page.title()).toMatch(
+      new RegExp(`^Schedules · ${customer} · ${service.region} · \\S+ · svc-queue$`),
+    );
+    expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/icon-.*\.svg$/);
+  });
+
+  it('says how old the page is; where the service is out of reach, lists say so and times stand still', async () => {
+    const { token } = await makeAccount();
+    const inbox = receiver.inbox();
+    await publishAs({ token }, inbox.url);
+    const page = await openConsole({ at: '#/messages', token, isCutOff: true });
+    const top = page.getByRole('banner');
+    await top.getByText(/Updated (now|\d+ s ago)/).waitFor();
+    const time = page.getByRole('row').nth(1).locator('time').first();
+    await time.waitFor();
+    let isAway = true;
+    await page.route('**/v2/**', (route) => (isAway ? route.abort() : route.continue()));
+    await top.getByText('The service cannot be reached').waitFor();
+    await page.getByRole('main').getByRole('alert').getByText('The service cannot be reached').waitFor();
+    const before = await time.textContent();
+    await top.getByText('from 4 s ago').waitFor();
+    expect(await time.textContent()).toBe(before);
+    expect(await barriersOf(page)).toEqual([]);
+    isAway = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await top.getByText(/Updated (now|\d+ s ago)/).waitFor();
+    expect(await page.getByRole('main').getByRole('alert').count()).toBe(0);
+  });
+
+  it('stops loading what is new, and begins again', async () => {
+    const { token } = await makeAccount();
+    const inbox = receiver.inbox();
+    await publishAs({ token }, `${inbox.url}/first`);
+    const page = await openConsole({ at: '#/messages', token });
+    await page.getByRole('link', { name: '/first' }).waitFor();
+    const switched = page.getByRole('button', { name: 'Live' });
+    await switched.click();
+    expect(await switched.getAttribute('aria-pressed')).toBe('false');
+    const time = page.getByRole('row').nth(1).locator('time').first();
+    const before = await time.textContent();
+    await publishAs({ token }, `${inbox.url}/second`);
+    await page.getByText('Updated 5 s ago').waitFor();
+    expect(await page.getByRole('link', { name: '/second' }).count()).toBe(0);
+    expect(await time.textContent()).toBe(before);
+    await switched.click();
+    await page.getByRole('link', { name: '/second' }).waitFor();
+  });
+
+  it('has all in reach in a window of 400 pixels, with the current entry in view', async () => {
+    const { token } = await makeAccount({ customer_id: `${'long.'.repeat(20)}@example.com` });
+    const page = await openConsole({ at: '#/keys', token, viewport: { width: 400, height: 800 } });
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    const entry = await page.locator('.navigation [aria-current]').boundingBox();
+    expect(entry && entry.x >= 0 && entry.x + entry.width <= 400).toBe(true);
+    for (const button of await page.getByRole('banner').getByRole('button').all()) {
+      const box = await button.boundingBox();
+      expect(box && box.x >= 0 && box.x + box.width <= 400 && box.y < 80).toBe(true);
+    }
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    // Figures stand two to a row.
+    await publishAs({ token }, receiver.inbox().url);
+    await page.goto(`${service.url}/console#/overview`);
+    const figures = page.locator('.figure');
+    await figures.first().waitFor();
+    const [first, second] = await Promise.all([figures.nth(0).boundingBox(), figures.nth(1).boundingBox()]);
+    expect(first?.y).toBe(second?.y);
+  });
+
+  it('leads past the navigation to the screen', async () => {
+    const page = await openConsole({ at: '#/queues' });
+    await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'Skip to the content' }).press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('screen');
+    await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+  });
+
+  it('keeps the place of buttons that come with an answer', async () => {
+    const { token } = await makeAccount();
+    const page = await openConsole({
+      at: '#/dead-letters',
+      token,
+      viewport: { width: 400, height: 800 },
+    });
+    await page.getByText('No dead letters.').waitFor();
+    const top = async (): Promise<number | undefined> => (await page.getByRole('search').boundingBox())?.y;
+    const before = await top();
+    const refusing = receiver.inbox((_delivery, response) => response.writeHead(503).end());
+    await publishAs({ token }, refusing.url, { headers: { 'Svc-Retries': '0' } });
+    await page.getByRole('button', { name: 'Retry all' }).waitFor();
+    expect(await top()).toBe(before);
+  });
+});
+
+describe('Keys', () => {
+  it('lead to screens, to the search, and to the list of keys', async () => {
+    const page = await openConsole({ at: '#/overview' });
+    const heading = (name: string) => page.getByRole('heading', { name, level: 1 });
+    await heading('Overview').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('f');
+    await heading('Flow control').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('gm?');
+    expect(await page.getByLabel('Key').inputValue()).toBe('gm?');
+    await page.getByLabel('Key').blur();
+    await page.keyboard.press('?');
+    const list = page.getByRole('dialog', { name: 'Keys' });
+    await list.getByText('Workflow runs').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await list.getByLabel('Keys without Ctrl act').uncheck();
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'detached' });
+    await page.keyboard.press('g');
+    await page.keyboard.press('m');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+    await heading('Flow control').waitFor();
+  });
+});
+
+describe('The palette', () => {
+  it('finds screens by their names', async () => {
+    const page = await openConsole({ at: '#/overview' });
+    await page.getByRole('button', { name: 'Go to…' }).click();
+    const input = page.getByRole('combobox', { name: 'A screen, or an id' });
+    await input.fill('e');
+    expect(await barriersOf(page)).toEqual([]);
+    await input.fill('group');
+    expect(await page.getByRole('option').allInnerTexts()).toEqual([expect.stringMatching(/^URL groups/)]);
+    await input.press('Enter');
+    await page.getByRole('heading', { name: 'URL groups', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await input.press('ArrowDown');
+    await input.press('Enter');
+    await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await input.fill('nothing is called so');
+    await page.getByText('No screen is called so, and it is no id.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('finds what a pasted id names', async () => {
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(503).end());
+    const id = messageIdOf(await publishAs(service, inbox.url, { headers: { 'Svc-Retries': '0' } }));
+    const page = await openConsole({ at: '#/dead-letters' });
+    await page.getByRole('row').nth(1).getByRole('link').click();
+    await page.waitForURL(/dead-letters\/dlq_/);
+    const [dlqId = ''] = /dlq_\w+/.exec(page.url()) ?? [];
+    const go = async (text: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill(text);
+      await page.getByRole('combobox').press('Enter');
+    };
+    await go(` "${id}" `);
+    await page.getByRole('heading', { name: id, level: 1 }).waitFor();
+    await go(dlqId);
+    await page.waitForURL(new RegExp(`dead-letters/${dlqId}$`));
+  });
+});

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { newAccount, type Account } from '../../../lambdas/account/account.ts';
+import { hostTimesOf } from '../../../lambdas/statistics/rules/hostTimes.ts';
+import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
+import { requestOf, type Fixture } from '../../support/fixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+
+/** What needs attention, and how hosts answer: read from the stores, and bounded. */
+
+let fixture: Fixture;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [attention, hosts, queues, flow, keys, publish, schedules, stores, dynamodb] = await Promise.all([
+    import('../../../lambdas/statistics/attention.ts'),
+    import('../../../lambdas/statistics/hostTimes.ts'),
+    import('../../../lambdas/lane/queues.ts'),
+    import('../../../lambdas/lane/flowControl.ts'),
+    import('../../../lambdas/lane/ensureKeys.ts'),
+    import('../../../lambdas/publish/publish.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/schedule/rows.ts'),
+    import('../../../lambdas/aws/dynamodb.ts'),
+  ]);
+  return {
+    ...attention,
+    ...hosts,
+    ...queues,
+    ...flow,
+    ...keys,
+    ...publish,
+    ...schedules,
+    ...stores,
+    ...dynamodb,
+  };
+}
+
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLambdas();
+});
+
+async function newOwner(): Promise<Account> {
+  const { region } = fixture.settings;
+  const account = newAccount({ id: randomUUID(), plan: 'paid', region, createdAt: Date.now() });
+  await fixture.saveAccount(account, undefined);
+  await fixture.readUsage(account);
+  return account;
+}
+
+const put = (account: Account, body: object): Promise<void> =>
+  lambdas.putQueue(account, Buffer.from(JSON.stringify(body)));
+
+describe('What needs attention', () => {
+  it('is nothing in a new account, and costs as many reads as it has shards, and four', async () => {
+    const account = await newOwner();
+    fixture.reset();
+    expect(await lambdas.getAttention(account)).toMatchObject({
+      hostsDown: [],
+      pausedQueues: [],
+      pausedKeys: [],
+      failingSchedules: [],
+      deadLetters: 0,
+      failedRuns: 0,
+      isWhole: true,
+    });
+    expect(fixture.operations()).toEqual({ QueryCommand: account.shards + 4 });
+  });
+
+  it('are queues and schedules that are in trouble, and no others', async () => {
+    const account = await newOwner();
+    await put(account, { queueName: 'paused', paused: true });
+    await put(account, { queueName: 'going' });
+    for (const id of ['missed', 'paused', 'made', 'new']) {
+      const config = { cron: '0 0 29 2 *', 'schedule-id': id };
+      await lambdas.createSchedule(account, requestOf('https://example.com/', config));
+    }
+    const [time, messageIds] = [60_000, [newId('msg', Date.now())]];
+    await lambdas.noteFire(account.id, 'missed', { time, messageIds: [], error: 'No group.' });
+    await lambdas.noteFire(account.id, 'paused', { time, messageIds: [], error: 'No group.' });
+    await lambdas.noteFire(account.id, 'made', { time, messageIds });
+    await lambdas.pauseSchedule(account, 'paused', true);
+    expect(await lambdas.getAttention(account)).toMatchObject({
+      pausedQueues: [{ name: 'paused', waiting: 0 }],
+      failingSchedules: [{ scheduleId: 'missed', firedAt: time, error: 'No group.' }],
+      isWhole: true,
+    });
+  });
+
+  it('says so where there is more than it shows', async () => {
+    const account = await newOwner();
+    const names = Array.from({ length: 101 }, (_, index) => `queue-${index}`);
+    const wide = { ...account, limits: { max_queues: 200 } };
+    for (const queueName of names) await put(wide, { queueName, paused: true });
+    const { pausedQueues, isWhole } = await lambdas.getAttention(account);
+    expect([pausedQueues.length, isWhole]).toEqual([100, false]);
+  });
+});
+
+const attempt = (url: string, tookMs: number, status = 200) => ({
+  url,
+  state: status === 200 ? 'DELIVERED' : 'RETRY',
+  startedAt: 1_000,
+  recordedAt: 1_000 + tookMs,
+  status,
+});
+
+describe('The times of answers', () => {
+  it('are those within which half, and 95 of a hundred, came; attempts without an answer have none', () => {
+    const slow = Array.from({ length: 100 }, (_, index) => attempt('https://a.example.com/x?y=1', index + 1));
+    const gone = [
+      attempt('https://b.example.com:8443/', 30_000, 0),
+      attempt('https://b.example.com:8443/', 9, 0),
+    ];
+    expect(hostTimesOf([...gone, ...slow, attempt('https://a.example.com/', 101, 503)], 5)).toEqual([
+      { host: 'a.example.com', attempts: 101, failures: 1, p50: 51, p95: 96 },
+      { host: 'b.example.com:8443', attempts: 2, failures: 2, p50: undefined, p95: undefined },
+    ]);
+    expect(hostTimesOf([...gone, ...slow], 1)).toHaveLength(1);
+    expect(hostTimesOf([], 5)).toEqual([]);
+  });
+
+  it('are read from the newest records of the log, one read for each shard', async () => {
+    const account = await newOwner();
+    const from = Date.now() - 100_000;
+    const rows = Array.from({ length: 1_300 }, (_, index) => {
+      const messageId = newId('msg', from + index);
+      const recordedAt = from + 10 * index;
+      return {
+        shard: shardOf(account.id, messageId),
+        id: `${messageId}~000000`,
+        recordedAt,
+        startedAt: recordedAt - 40,
+        attempt: 0,
+        state: 'DELIVERED',
+        url: index < 200 ? 'https://old.example.com/' : 'https://new.example.com/',
+        response: { status: 200, headers: [], body: new Uint8Array() },
+      };
+    });
+    await lambdas.putAll(fixture.settings.messagesTable, rows);
+    fixture.reset();
+    const { attempts, from: oldest = 0, hosts } = await lambdas.getHostTimes(account);
+    expect(fixture.operations()).toEqual({ QueryCommand: account.shards });
+    expect(hosts).toEqual([{ host: 'new.example.com', attempts, failures: 0, p50: 40, p95: 40 }]);
+    // All since the oldest of them were looked at, and not many fewer than might be.
+    expect(attempts).toBe(rows.filter(({ recordedAt }) => recordedAt >= oldest).length);
+    expect(attempts).toBeGreaterThan(700);
+    expect(attempts).toBeLessThanOrEqual(1_000);
+  });
+
+  it('are none in a new account', async () => {
+    expect(await lambdas.getHostTimes(await newOwner())).toEqual({ attempts: 0, from: undefined, hosts: [] });
+  });
+});
