@@ -35,9 +35,13 @@ export function placeOf(hash: string): Place {
   };
 }
 
+/** The event before this page goes to another place by itself, with the address as its detail. */
+export const going = 'svc-going';
+
 /** Goes to a place. A change of filters replaces the entry of the browser's history, so that "back" leaves the screen. */
 export function go(address: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') {
+    dispatchEvent(new CustomEvent(going, { detail: address }));
     location.hash = address;
     return;
   }

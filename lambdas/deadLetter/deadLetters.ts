@@ -31,6 +31,8 @@ import {
   show,
 } from '../list/pages.ts';
 import { limitedScan } from '../list/scans.ts';
+import { searchedPage } from '../list/search.ts';
+import { findInBodies } from '../message/list.ts';
 import { removeDeadLetters } from './size.ts';
 
 export const noSuchDeadLetter = (dlqId: string): Error =>
@@ -120,15 +122,21 @@ export async function listDeadLetters(
   filter: Filter,
 ): Promise<Answer<typeof answers.deadLetterPage>> {
   const { scope, range, rows, selected } = await selection(account, filter, isOfMessage);
-  const limits = {
-    count: filter.ids === undefined ? (filter.count ?? longestPage) : Infinity,
-    budgetMs: listBudgetMs,
-  };
-  const page = await pageOf(rows, range, limits, (row) => [selected(row) ?? []].flat());
+  const count = filter.ids === undefined ? (filter.count ?? longestPage) : Infinity;
+  const entriesOf = (row: ListedDeadLetter): readonly DeadLetterOfMessage[] => [selected(row) ?? []].flat();
+  const texts = filter.ids === undefined ? filter.bodyTexts : undefined;
+  const page =
+    texts === undefined
+      ? await pageOf(rows, range, { count, budgetMs: listBudgetMs }, entriesOf)
+      : await searchedPage(rows, range, count, entriesOf, async (deadLetters) => {
+          const ids = new Set(deadLetters.map(({ message }) => message.messageId));
+          const found = await findInBodies(account.id, [...ids], texts);
+          return new Set(deadLetters.filter(({ message }) => found.has(message.messageId)));
+        });
   const { records, cursor } = await show(scope, page.entries, page.next, (deadLetter) =>
     deadLetterRecord(deadLetter, deadLetter.responseBody),
   );
-  return { messages: records, cursor };
+  return { messages: records, cursor, searched: page.searched };
 }
 
 /**
@@ -160,6 +168,7 @@ export async function getDeadLetter(
   return fitting((bodies) => ({
     ...deadLetterRecord(deadLetter, last?.response.body ?? deadLetter.responseBody, bodies),
     ...bodyRecord(body, message.redaction, bodies),
+    retriedAs: history.message.retriedAs,
   }));
 }
 

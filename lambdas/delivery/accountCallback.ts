@@ -9,10 +9,10 @@ import type { AttemptState, Message } from '../message/message.ts';
  * told to nobody: the account's own would go in circles.
  */
 export const accountCallbackOf = (
-  { failureCallback, workflow, isCallback }: Message,
+  { failureCallback, workflow, callbackOf }: Message,
   account: Account,
 ): string | undefined =>
-  failureCallback === undefined && workflow === undefined && isCallback !== true
+  failureCallback === undefined && workflow === undefined && callbackOf === undefined
     ? account.failureCallback
     : undefined;
 

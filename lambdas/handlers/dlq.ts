@@ -1,4 +1,5 @@
-import { idsInBody, parseFilter, type Filter } from '../wire/filters.ts';
+import { parseFilter, type Filter } from '../wire/filters.ts';
+import { idsInBody } from '../wire/idBodies.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
@@ -27,7 +28,7 @@ const retryRequest = ({ request, canonical }: AuthenticatedCall): RetryRequest =
 function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
   const query = canonical.otherQuery.filter(([name]) => name !== 'source');
   const source = valuesOf(canonical.otherQuery, 'source');
-  if (source.length === 0) return listDeadLetters(caller.account, parseFilter('dlq', query));
+  if (source.length === 0) return listDeadLetters(caller.account, parseFilter('listedDlq', query));
   if (source.some((one) => one !== 'workflow')) {
     throw badField(
       `source is ${quote(source.join(', '))}; allowed is workflow, for the dead letters of runs.`,

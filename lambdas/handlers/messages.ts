@@ -1,4 +1,5 @@
-import { idsInBody, parseFilter } from '../wire/filters.ts';
+import { parseFilter } from '../wire/filters.ts';
+import { idsInBody } from '../wire/idBodies.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';

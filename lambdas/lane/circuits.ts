@@ -3,14 +3,14 @@ import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
-import { longestHost } from '../circuit/verdict.ts';
+import { circuitHostOf, longestHost } from '../circuit/verdict.ts';
 import { now } from '../shared/clock.ts';
 import { badField, notFound, quote, type HttpError } from '../error/httpError.ts';
 import { circuitIn, closeCircuit } from './rules/circuits.ts';
 import { circuitLane, holdsBack, slotsInUse, waitingIn, type Lane } from './lane.ts';
 import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
-import { listLanes } from './store/lanes.ts';
+import { listLanes, loadLane } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 
@@ -55,6 +55,13 @@ export function listCircuits(
     ({ name }) => name,
     (lane) => circuitRecord(lane, time),
   );
+}
+
+/** Reads the circuit of a URL's host; undefined where none holds attempts back. */
+export async function circuitOf(account: Account, url: string): Promise<CircuitAnswer | undefined> {
+  const host = circuitHostOf(url);
+  const lane = host === undefined ? undefined : await loadLane(circuitLane(account.id, host));
+  return lane !== undefined && holdsBack(lane) ? circuitRecord(lane, now()) : undefined;
 }
 
 const noSuchCircuit = (host: string): HttpError =>

@@ -80,6 +80,8 @@ export interface Page<E> {
   readonly entries: readonly Placed<E>[];
   /** The place to go on from; absent at the end of the list. */
   readonly next: Place | undefined;
+  /** Rows that were looked into, where the list was searched. */
+  readonly searched?: number | undefined;
 }
 
 /** Adds the places to entries that are ordered by name. */
@@ -98,6 +100,13 @@ export const leastRead = 300;
 /** The time for a count, and for a page of runs, each of which is read with its journal. */
 export const countBudgetMs = 5 * secondMs;
 
+export interface PageLimits {
+  readonly count: number;
+  readonly budgetMs: number;
+  /** Whether the page has to end for another reason. */
+  readonly isReached?: () => boolean;
+}
+
 /**
  * Takes a page from a list. A row may have several entries that are wanted, or none. Where few are wanted, it goes on
  * until its time is over, and gives the place where it stopped.
@@ -107,7 +116,7 @@ export const countBudgetMs = 5 * secondMs;
 export async function pageOf<T extends Ordered, E>(
   rows: AsyncIterable<T>,
   range: Range,
-  limits: { readonly count: number; readonly budgetMs: number },
+  limits: PageLimits,
   entriesOf: (row: T) => readonly E[],
 ): Promise<Page<E>> {
   const until = now() + limits.budgetMs;
@@ -115,7 +124,7 @@ export async function pageOf<T extends Ordered, E>(
   let last: Place | undefined;
   let read = 0;
   for await (const row of rows) {
-    const isOver = now() > until && read >= leastRead;
+    const isOver = (now() > until && read >= leastRead) || limits.isReached?.() === true;
     if (last !== undefined && (entries.length >= limits.count || isOver)) return { entries, next: last };
     read += 1;
     const { time, id } = row;

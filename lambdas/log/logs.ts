@@ -15,10 +15,11 @@ import { largestAnswer } from '../wire/answerSize.ts';
 import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
 import type { LogState } from '../wire/states.ts';
 import { settingsRecord } from '../message/records.ts';
-import { listMessages, loadMessages, type LoggedMessage } from '../message/list.ts';
+import { findInBodies, listMessages, loadMessages, type LoggedMessage } from '../message/list.ts';
 import { listHistory, listLog, type LogRow } from '../message/log.ts';
 import { precedes, shardsOf } from '../table/shards.ts';
 import { limitedScan } from '../list/scans.ts';
+import { searchedPage } from '../list/search.ts';
 import { listBudgetMs, merged, orderedScope, pageOf, rangeOf, show, type Placed } from '../list/pages.ts';
 
 type Source = LogRow | LoggedMessage;
@@ -74,8 +75,14 @@ export async function listEvents(
   account: Account,
   filter: Filter,
 ): Promise<Answer<typeof answers.eventPage>> {
-  const { cursor, logs } = await listed(account, filter, ([entry, message]) => eventOf(entry, message), 2);
-  return { cursor, logs, events: logs };
+  const page = await listed(account, filter, ([entry, message]) => eventOf(entry, message), 2);
+  return { ...page, events: page.logs };
+}
+
+interface ListedLog<E> {
+  readonly cursor: string | undefined;
+  readonly searched: number | undefined;
+  readonly logs: readonly E[];
 }
 
 /**
@@ -90,14 +97,14 @@ async function listed<E>(
   filter: Filter,
   shown: (logged: Logged) => E,
   copies: number,
-): Promise<{ readonly cursor: string | undefined; readonly logs: readonly E[] }> {
+): Promise<ListedLog<E>> {
   const scope = orderedScope(`${account.id}/logs`, filter.order);
   // Where ids are given, no other filter counts.
   const applied: Filter = filter.ids
-    ? { ...filter, fromDate: undefined, toDate: undefined, values: new Map() }
+    ? { ...filter, fromDate: undefined, toDate: undefined, bodyTexts: undefined, values: new Map() }
     : filter;
   const range = await rangeOf(scope, applied);
-  const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };
+  const count = filter.count ?? longestPage;
   const ids = [...new Set(filter.ids ?? filter.values.get('messageId'))];
 
   const needed = sourcesFor(applied);
@@ -109,11 +116,27 @@ async function listed<E>(
           ...(needed.records ? [listLog(shard, range)] : []),
         ]);
   const rows = limitedScan(account.id, merged(sources, precedes(filter.order)));
-  const page = await pageOf(rows, range, limits, (row) => wanted(row, applied));
+  const entriesOf = (row: Source): readonly Found[] => wanted(row, applied);
+  const { bodyTexts } = applied;
+  const page =
+    bodyTexts === undefined
+      ? await pageOf(rows, range, { count, budgetMs: listBudgetMs }, entriesOf)
+      : await searchedPage(rows, range, count, entriesOf, foundIn(account.id, bodyTexts));
   const logged = await withMessages(account, page.entries);
   const most = largestAnswer / copies;
   const { records, cursor } = await show(scope, logged, page.next, shown, most);
-  return { logs: records, cursor };
+  return { logs: records, cursor, searched: page.searched };
+}
+
+/** Makes a function that finds the entries whose messages' bodies contain one of some texts. It reads the body of a message once. */
+function foundIn(accountId: string, texts: readonly string[]) {
+  const known = new Map<string, boolean>();
+  return async (some: readonly Found[]): Promise<ReadonlySet<Found>> => {
+    const ids = new Set(some.map(({ entry }) => entry.messageId).filter((id) => !known.has(id)));
+    const found = await findInBodies(accountId, [...ids], texts);
+    for (const id of ids) known.set(id, found.has(id));
+    return new Set(some.filter(({ entry }) => known.get(entry.messageId) === true));
+  };
 }
 
 /**

@@ -13,7 +13,8 @@ import { limitTable } from '../value/limits.ts';
 import { bodyLifetimesDays } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import type { BodyBucket } from './store/bucket.ts';
-import { deleteRow, getRow, putAll } from '../aws/dynamodb.ts';
+import { eachOf } from '../shared/lists.ts';
+import { deleteRow, getRow, getRows, putAll } from '../aws/dynamodb.ts';
 import { bytes } from '../table/attributes.ts';
 
 /** A body as a row has it: its bytes, or the place where they are. */
@@ -119,6 +120,37 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
     case 'bucket':
       return (await bucket()).get(stored.key);
   }
+}
+
+/** Objects of the bucket that are in memory at once. */
+const objectsAtOnce = 8;
+
+/**
+ * Reads the bodies of many messages. One that is not kept any more is left out.
+ *
+ * @param stored by the ids of messages
+ * @param use gets each body
+ */
+export async function eachBody(
+  stored: ReadonlyMap<string, StoredBody>,
+  use: (messageId: string, body: Uint8Array) => void,
+): Promise<void> {
+  const inRows = new Map<string, boolean>();
+  const inBucket: { readonly messageId: string; readonly key: string }[] = [];
+  for (const [messageId, body] of stored) {
+    if (body.at === 'here') use(messageId, unpack(body.bytes, body.deflated));
+    else if (body.at === 'row') inRows.set(messageId, body.deflated);
+    else inBucket.push({ messageId, key: body.key });
+  }
+  const bodyRow = z.object({ id: z.string(), bytes });
+  const rows = await getRows(settings.messagesTable, [...inRows.keys()].map(rowKey), {});
+  for (const row of rows) {
+    const { id, bytes: packedBytes } = bodyRow.parse(row);
+    use(id, unpack(packedBytes, inRows.get(id) === true));
+  }
+  await eachOf(inBucket, objectsAtOnce, async ({ messageId, key }) => {
+    use(messageId, await (await bucket()).get(key));
+  });
 }
 
 /**

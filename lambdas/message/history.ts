@@ -11,6 +11,7 @@ import {
   endedAtOf,
   endId,
   endOf,
+  heldId,
   isAttempt,
   isEnd,
   keyOf,
@@ -87,6 +88,10 @@ export function historyOf({ own, following }: MessageRows): MessageHistory {
 export async function isEnded(key: MessageKey): Promise<boolean> {
   return (await getRow(settings.messagesTable, keyOf(key, endId(key.messageId)), true)) !== undefined;
 }
+
+/** Whether the log has noted that an attempt waits for its host. */
+export const isHeldBack = async (key: MessageKey, attempt: number): Promise<boolean> =>
+  (await getRow(settings.messagesTable, keyOf(key, heldId(key.messageId, attempt)), false)) !== undefined;
 
 /** Finds the place of a message's body; undefined when there is no such message. Costs less than its history, which may be long. */
 export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {

@@ -1,5 +1,9 @@
 /** Lists messages with their settings, without their bodies. */
+import * as z from 'zod/mini';
+import { epochSeconds, now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
+import { stored as storedOptions } from '../options/options.ts';
+import { eachBody, storedBody, type StoredBody } from './bodies.ts';
 import type { Message } from './message.ts';
 import type { AttemptOutline } from './status.ts';
 import { settings } from '../aws/settings.ts';
@@ -54,6 +58,41 @@ export async function loadMessages(
       return [message.messageId, message];
     }),
   );
+}
+
+/**
+ * Finds the messages whose bodies contain a text, as its UTF-8 bytes. A redacted body never does, nor one that is not kept any more.
+ *
+ * @param messageIds each once
+ * @param texts any of them will do
+ */
+export async function findInBodies(
+  accountId: string,
+  messageIds: readonly string[],
+  texts: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const keys = messageIds.map((messageId) => keyOf({ accountId, messageId }));
+  const searchedRow = z.object({
+    body: storedBody,
+    redaction: storedOptions.redaction,
+    expiresAt: z.number(),
+  });
+  const attributes = ['shard', 'id', ...Object.keys(searchedRow.shape)];
+  const rows = await getRows(settings.messagesTable, keys, projectionOf(attributes));
+  const kept = new Map(
+    rows.flatMap((row): [string, StoredBody][] => {
+      const { body, redaction, expiresAt } = searchedRow.parse(row);
+      const isHidden = redaction?.body === true || expiresAt <= epochSeconds(now());
+      return isHidden ? [] : [[messageIdOf(row), body]];
+    }),
+  );
+  const wanted = texts.map((text) => Buffer.from(text));
+  const found = new Set<string>();
+  await eachBody(kept, (messageId, body) => {
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    if (wanted.some((text) => bytes.includes(text))) found.add(messageId);
+  });
+  return found;
 }
 
 /** Finds out, strongly consistent, which messages have their rows. */

@@ -19,6 +19,16 @@ export interface Origin {
   readonly scheduleId?: string | undefined;
 }
 
+/** The messages before and after a message: a retry of a dead letter makes another of it, and so do publishing again and callbacks. */
+export interface Lineage {
+  /** The id of the message that this one was made from. */
+  readonly retriedFrom?: string | undefined;
+  /** The id of the last message that was made from this one. */
+  readonly retriedAs?: string | undefined;
+  /** The id of the message that this callback tells of. The account's failure callback is not told when a callback fails. */
+  readonly callbackOf?: string | undefined;
+}
+
 /** A callback that a message asks for, all but its body. */
 export interface CallbackSettings extends DeliverySettings {
   /** The callback is delivered this long after the attempt that it tells of. */
@@ -55,7 +65,7 @@ export interface WorkflowPart {
 }
 
 /** An accepted message, without its body. */
-export interface Message extends DeliverySettings, Origin {
+export interface Message extends DeliverySettings, Origin, Lineage {
   readonly messageId: string;
   readonly accountId: string;
   /** The header prefix of the dialect that it was published in. */
@@ -67,8 +77,6 @@ export interface Message extends DeliverySettings, Origin {
   readonly callerIp: string;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
-  /** Whether it is a callback: the account's failure callback is not told of its failure. */
-  readonly isCallback?: true | undefined;
   /** The slot of the message that a callback tells of, where that message came through a queue. */
   readonly slotOf?: QueueSlot | undefined;
   /** The part of the message in its workflow's run, if it belongs to one. */

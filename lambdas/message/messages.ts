@@ -4,9 +4,18 @@ import { logSubjectOf } from './logSubject.ts';
 import { type Attempt, type Message } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, putAll, putNew, toItem } from '../aws/dynamodb.ts';
+import { dynamodb, putAll, putNew, toItem, unlessRefused } from '../aws/dynamodb.ts';
 import type { StoredBody } from './bodies.ts';
-import { attemptId, endId, followingAttributes, heldId, keyOf, ownAttributes, type End } from './rows.ts';
+import {
+  attemptId,
+  endId,
+  followingAttributes,
+  heldId,
+  keyOf,
+  ownAttributes,
+  type End,
+  type MessageKey,
+} from './rows.ts';
 
 const toRow = (message: Message, body: StoredBody): object => ({ ...ownAttributes(message), body });
 
@@ -27,7 +36,7 @@ export const putMessages = (
   );
 
 /**
- * Extends the lifetime of a message's row: no other change is made to it.
+ * Extends the lifetime of a message's row.
  *
  * @param body the place of its body from now on
  */
@@ -41,6 +50,25 @@ export async function extendMessageRow(message: Message, body: StoredBody): Prom
       ExpressionAttributeNames: { '#body': 'body' },
       ExpressionAttributeValues: toItem({ ':body': body, ':expiresAt': epochSeconds(message.expiresAt) }),
     }),
+  );
+}
+
+/**
+ * Names in a message the one that was made from it, unless the row is not kept any more.
+ *
+ * @param retriedAs the id of a message that is stored
+ */
+export async function noteRetry(message: MessageKey, retriedAs: string): Promise<void> {
+  await unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.messagesTable,
+        Key: toItem(keyOf(message)),
+        UpdateExpression: 'SET retriedAs = :retriedAs',
+        ConditionExpression: 'attribute_exists(id)',
+        ExpressionAttributeValues: toItem({ ':retriedAs': retriedAs }),
+      }),
+    ),
   );
 }
 

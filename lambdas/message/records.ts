@@ -56,6 +56,9 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
     ...settingsRecord(message),
     notBefore: message.notBefore,
     createdAt: message.createdAt,
+    retriedFrom: message.retriedFrom,
+    retriedAs: message.retriedAs,
+    callbackOf: message.callbackOf,
     callerIP: message.callerIp,
     callerIp: message.callerIp,
   };

@@ -2,8 +2,8 @@
  * The rows of the messages table: their keys, their attributes, and what they stand for.
  *
  * In one partition follow each other, by their sort keys: a message's own row, a row for each attempt that was made, and a
- * row for its end where it ended otherwise. The message's row is written once; later only its time to live and the place of
- * its body may change, when the lifetime of a message that waits is extended.
+ * row for its end where it ended otherwise. The message's row is written once. Later only its time to live and the place of
+ * its body may change, when the lifetime of a message that waits is extended, and the id of the message that was made from it.
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
@@ -14,6 +14,7 @@ import {
   type CallbackSettings,
   type DeliverySettings,
   type KeptResponse,
+  type Lineage,
   type Message,
   type Origin,
   type QueueSlot,
@@ -33,12 +34,20 @@ export const deliverySettings = {
   ...stored,
 } satisfies Shape<DeliverySettings>;
 
+const optionalText = z.optional(z.string());
+
 const origin = {
-  topicName: z.optional(z.string()),
-  endpointName: z.optional(z.string()),
-  queueName: z.optional(z.string()),
-  scheduleId: z.optional(z.string()),
+  topicName: optionalText,
+  endpointName: optionalText,
+  queueName: optionalText,
+  scheduleId: optionalText,
 } satisfies Shape<Origin>;
+
+const lineage = {
+  retriedFrom: optionalText,
+  retriedAs: optionalText,
+  callbackOf: optionalText,
+} satisfies Shape<Lineage>;
 
 export const callbackSettings = z.object({
   ...deliverySettings,
@@ -48,6 +57,7 @@ export const callbackSettings = z.object({
 const messageFields = {
   ...deliverySettings,
   ...origin,
+  ...lineage,
   messageId: z.string(),
   accountId: z.string(),
   prefix: z.string(),
@@ -56,7 +66,6 @@ const messageFields = {
   callerIp: z.string(),
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
-  isCallback: z.optional(z.literal(true)),
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),
   workflow: z.optional(
     z.object({
@@ -64,7 +73,7 @@ const messageFields = {
       runId: z.string(),
       createdAt: z.number(),
       startSeq: z.number(),
-      dlqId: z.optional(z.string()),
+      dlqId: optionalText,
     } satisfies Shape<WorkflowPart>),
   ),
   expiresAt: z.number(),
@@ -78,7 +87,7 @@ const subjectRow = z.object({
   method: stored.method,
   labels: stored.labels,
   callerIp: z.string(),
-  flowControlKey: z.optional(z.string()),
+  flowControlKey: optionalText,
   createdAt: z.number(),
 } satisfies Shape<LogSubject>);
 
@@ -97,7 +106,7 @@ const attemptRow = z.object({
   accountCallback: z.optional(z.string()),
   response: z.object({
     status: z.number(),
-    error: z.optional(z.string()),
+    error: optionalText,
     headers: headerPairs,
     body: bytes,
   } satisfies Shape<KeptResponse>),

@@ -1,10 +1,12 @@
 import type { CanonicalRequest } from '../request/dialect.ts';
 import { parseOverrides } from '../request/publishOptions.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
 import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { badRequest, notFound, quote } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
+import { noteRetry } from '../message/messages.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { loadAccepted, loadKeptBody } from './messages.ts';
 import { urlOf, renewed } from './prepare.ts';
@@ -54,5 +56,8 @@ export async function publishAgain(
     body,
   };
   const { queueName } = message;
-  return publishOne(account, { drafts: [draft], isGroup: false, queueName, deduplication: undefined }, draft);
+  const prepared = { drafts: [draft], isGroup: false, queueName, deduplication: undefined };
+  const answer = await publishOne(account, prepared, draft);
+  await logAndContinue(noteRetry(message, draft.message.messageId));
+  return answer;
 }

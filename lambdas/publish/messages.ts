@@ -2,12 +2,13 @@ import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { fitting } from '../wire/answerSize.ts';
+import { circuitOf } from '../lane/circuits.ts';
 import { now } from '../shared/clock.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { isOver } from '../message/message.ts';
 import { bodyRecord, messageRecord, statusRecord } from '../message/records.ts';
 import { loadBody } from '../message/bodies.ts';
-import { loadMessage, type MessageHistory } from '../message/history.ts';
+import { isHeldBack, loadMessage, type MessageHistory } from '../message/history.ts';
 import { callbackIdsOf, dlqIdOf } from '../message/consequenceIds.ts';
 
 export const noSuchMessage = (messageId: string): Error =>
@@ -55,6 +56,14 @@ export async function loadAccepted(account: Account, messageId: string): Promise
 export const loadKeptBody = async ({ message, body }: MessageHistory): Promise<Uint8Array | undefined> =>
   message.expiresAt > now() ? loadBody(message.messageId, body) : undefined;
 
+/** Reads the circuit of a message's host, where its next attempt waits for that. */
+async function circuitHolding(account: Account, history: MessageHistory) {
+  const { message, attempts } = history;
+  if (isOver(history)) return undefined;
+  const circuit = await circuitOf(account, message.url);
+  return circuit !== undefined && (await isHeldBack(message, attempts.length)) ? circuit : undefined;
+}
+
 /**
  * Reads a message whether it waits or has ended, with its body as long as that is kept.
  *
@@ -67,11 +76,12 @@ export async function getMessageInAnyState(
   const history = await loadAccepted(account, messageId);
   const { message, attempts } = history;
   const last = attempts.at(-1);
-  const body = await loadKeptBody(history);
+  const [body, heldBy] = await Promise.all([loadKeptBody(history), circuitHolding(account, history)]);
   return fitting((bodies) => ({
     ...messageRecord(message),
     ...(body && bodyRecord(body, message.redaction, bodies)),
     ...statusRecord(history),
+    heldBy,
     callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
     // The dead letter of a run is not that of a message.
     dlqId:

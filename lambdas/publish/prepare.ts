@@ -167,7 +167,7 @@ const messageIdFor = (
     : derivedId('msg', fire.time, JSON.stringify([fire, endpoint]));
 
 /**
- * Makes a new message of one that was sent before, with another id. It holds no slot of a queue for another message, as the
+ * Makes a new message of one that was sent before, with another id, and names that one in it. It holds no slot of a queue for another message, as the
  * callback that it may have been did.
  *
  * @param overrides the settings that change
@@ -186,6 +186,8 @@ export function renewed(
     slotOf: undefined,
     ...overrides,
     messageId,
+    retriedFrom: message.messageId,
+    retriedAs: undefined,
   };
   return { ...made, expiresAt: expiryOf(made, limitsOf(account)) };
 }

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { PublishOptions } from '../request/publishOptions.ts';
 import type { Account } from '../account/account.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
 import { now } from '../shared/clock.ts';
 import type { HttpError } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
@@ -9,6 +10,7 @@ import type { DeadLetter } from '../deadLetter/rows.ts';
 import { claimRetry } from '../deadLetter/claims.ts';
 import { loadBody, mostBytesOf, type StoredBody } from '../message/bodies.ts';
 import { loadStoredBody } from '../message/history.ts';
+import { noteRetry } from '../message/messages.ts';
 import { acceptEach } from './accept.ts';
 import { type Draft, renewed } from './prepare.ts';
 import { withCharges, type Charges } from '../usage/charge.ts';
@@ -163,6 +165,10 @@ async function sendClaimed(
   });
   const failures = await acceptEach(drafts);
   const sent = drafts.filter(({ message }) => !failures.has(message));
+  // Before the dead letters are taken out: where the process dies in between, another retries them, and notes it again.
+  await eachOf(sent, atOnce, ({ deadLetter, message }) =>
+    logAndContinue(noteRetry(deadLetter.message, message.messageId)),
+  );
   await removeDeadLetters(
     account.id,
     sent.map(({ deadLetter }) => deadLetter),

@@ -1,5 +1,5 @@
 /** Bounds of single values, apart from the table of all configuration: so that bundles need not load that. */
-import { dayMs } from './clock.ts';
+import { dayMs, secondMs } from './clock.ts';
 
 /** The form of names of URL groups, queues and schedules. */
 export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
@@ -21,6 +21,10 @@ export const longestExpression = 500;
 export const longestRetryDelayMs = dayMs;
 /** The characters that a header's value may have (RFC 9110, 5.5), as Latin-1: Node.js sends no others. */
 export const headerTextForm = '^[\\t\\x20-\\x7e\\x80-\\xff]*$';
+/** Rows whose messages' bodies one request searches: a body may be an object of its own, which is read with a call of its own. */
+export const mostSearched = 10_000;
+/** Time for that: the gateway gives up after 29 s, and some bodies have 4 MB. */
+export const searchBudgetMs = 10 * secondMs;
 /** The largest parallelism or rate: far more than one lane can do. */
 export const largestCount = 1_000_000_000;
 

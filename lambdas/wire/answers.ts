@@ -54,6 +54,11 @@ export const messageWithoutBody = z.object({
   ...settings.shape,
   notBefore: time('Before this it is not delivered.'),
   createdAt: time('When it was published.'),
+  retriedFrom: z.optional(
+    text('The message that it was made from, by a retry of a dead letter or by publishing again.'),
+  ),
+  retriedAs: z.optional(text('The last message that was made from it so.')),
+  callbackOf: z.optional(text('The message that it tells of, as its callback or failure callback.')),
 });
 
 export const body = {
@@ -68,6 +73,29 @@ export const message = z.object({
   ...body,
   retried: whole('Attempts made so far.'),
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
+});
+
+export const circuitStates = ['open', 'half-open', 'closing'] as const;
+
+export const circuit = z.object({
+  host: text('The host, and its port where the URL has one.'),
+  state: z
+    .enum(circuitStates)
+    .check(
+      z.describe(
+        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
+      ),
+    ),
+  waiting: whole(
+    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
+  ),
+  inFlight: whole('Deliveries in flight of those that have waited.'),
+  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
+  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
+  failures: whole('Failures in a row.'),
+  failedProbes: whole('Probes that have failed since it was opened.'),
+  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
+  lastError: z.optional(text('Why there was no answer.')),
 });
 
 /** The status of a message. */
@@ -92,6 +120,9 @@ export const messageInAnyState = z.object({
   ...messageWithoutBody.shape,
   ...body,
   ...status,
+  heldBy: z.optional(
+    circuit.check(z.describe('The circuit of its host, while its next attempt waits for that.')),
+  ),
   callbackIds: z
     .array(messageId)
     .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),
@@ -118,7 +149,10 @@ export const listedDeadLetter = z.object({
   error: z.optional(text('Why there was no answer.')),
 });
 export const deadLetter = z.object({ ...listedDeadLetter.shape, ...body });
-export const deadLetterPage = z.object({ cursor, messages: z.array(listedDeadLetter) });
+export const searched = z.optional(
+  whole('With the filter `body`: the rows whose bodies this answer is made of.'),
+);
+export const deadLetterPage = z.object({ cursor, searched, messages: z.array(listedDeadLetter) });
 
 export const logEntry = z.object({
   time: time('When it happened.'),
@@ -137,7 +171,7 @@ export const logEntry = z.object({
   error: z.optional(text('With `ERROR`: why there was no answer.')),
   nextDeliveryTime: z.optional(time('With `RETRY` and `ERROR`: when the next attempt is made.')),
 });
-export const logPage = z.object({ cursor, logs: z.array(logEntry) });
+export const logPage = z.object({ cursor, searched, logs: z.array(logEntry) });
 export const event = z.object({
   ...logEntry.shape,
   retryDelayExpr: z.optional(text('`retryDelayExpression`, for older clients.')),
@@ -147,6 +181,7 @@ export const event = z.object({
 });
 export const eventPage = z.object({
   cursor,
+  searched,
   logs: z.array(event),
   events: z.array(event).check(z.describe('`logs`, for older clients.')),
 });
@@ -198,28 +233,6 @@ export const flowControl = z.object({
 });
 export const flowControls = z.array(flowControl);
 
-export const circuitStates = ['open', 'half-open', 'closing'] as const;
-
-export const circuit = z.object({
-  host: text('The host, and its port where the URL has one.'),
-  state: z
-    .enum(circuitStates)
-    .check(
-      z.describe(
-        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
-      ),
-    ),
-  waiting: whole(
-    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
-  ),
-  inFlight: whole('Deliveries in flight of those that have waited.'),
-  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
-  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
-  failures: whole('Failures in a row.'),
-  failedProbes: whole('Probes that have failed since it was opened.'),
-  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
-  lastError: z.optional(text('Why there was no answer.')),
-});
 export const circuits = z.array(circuit);
 export const globalParallelism = z.object({
   parallelismMax: whole('The account’s `max_global_parallelism`.'),

@@ -1,9 +1,7 @@
 /** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
 import { orders, type Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
-import * as z from 'zod/mini';
 import { badField, badRequest, quote } from '../error/httpError.ts';
-import { parseShape } from '../shared/json.ts';
 import { hostOf, pathOf } from '../destination/place.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import {
@@ -11,6 +9,8 @@ import {
   type LogState,
   messageStates,
   type MessageState,
+  messageKinds,
+  type MessageKind,
   failureFunctionStates,
   type FailureFunctionState,
 } from './states.ts';
@@ -27,6 +27,7 @@ export interface Filterable {
   readonly labels?: readonly string[] | undefined;
   readonly responseStatus?: number | undefined;
   readonly state?: string | undefined;
+  readonly kind?: MessageKind | undefined;
   /** The workflow's run that failed. */
   readonly run?:
     | {
@@ -53,6 +54,7 @@ const fields = {
   label: (entry) => entry.labels ?? [],
   responseStatus: (entry) => [entry.responseStatus === undefined ? undefined : String(entry.responseStatus)],
   state: (entry) => [entry.state],
+  kind: (entry) => [entry.kind],
   workflowUrl: ({ run }) => [run && shownUrl(run.url)],
   workflowRunId: ({ run }) => [run?.runId],
   workflowCreatedAt: ({ run }) => [run && String(run.createdAt)],
@@ -78,8 +80,9 @@ const common = [
 export const known = {
   /** The messages that a bulk cancellation cancels. */
   messages: common,
-  listedMessages: [...common, 'messageId', 'state'],
+  listedMessages: [...common, 'messageId', 'state', 'kind'],
   dlq: [...common, 'messageId', 'responseStatus'],
+  listedDlq: [...common, 'messageId', 'responseStatus'],
   deadRuns: [
     'workflowUrl',
     'workflowRunId',
@@ -102,6 +105,7 @@ export const idFilters = {
   messages: 'messageIds',
   listedMessages: 'messageIds',
   dlq: 'dlqIds',
+  listedDlq: 'dlqIds',
   deadRuns: 'dlqIds',
   logs: 'messageIds',
 } as const satisfies Record<List, string>;
@@ -135,6 +139,8 @@ export interface Filter {
   readonly cursor: string | undefined;
   /** Undefined for the latest first, and for a list with one order only. */
   readonly order: Order | undefined;
+  /** Texts of which a message's body must contain one; undefined where bodies are not searched. */
+  readonly bodyTexts?: readonly string[] | undefined;
   /** The values that each field may have. */
   readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
 }
@@ -145,6 +151,7 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
   messages: 500,
   listedMessages: longestPage,
   dlq: longestPage,
+  listedDlq: longestPage,
   // The limit of a bulk operation; a page of the list is not longer than others.
   deadRuns: 10_000,
   // As the published clients promise.
@@ -152,7 +159,9 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
 };
 
 /** The lists that can be read in either order. */
-export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'deadRuns', 'logs']);
+export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'listedDlq', 'deadRuns', 'logs']);
+/** The lists that can be searched by what the messages' bodies contain. */
+export const searchedLists: ReadonlySet<List> = new Set(['listedDlq', 'logs']);
 export const mostIds = 1_000;
 /** Unix milliseconds: a number of 15 digits, tens of thousands of years, so nines may stand for all. */
 export const latestDateMs = 999_999_999_999_999;
@@ -167,7 +176,7 @@ export const aliases: Readonly<Record<string, Field>> = {
 };
 
 /** Parameters whose value is not split at commas. */
-const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl']);
+const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl', 'body']);
 const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
 
 /**
@@ -181,7 +190,6 @@ export function parseFilter(
   query: readonly Header[],
   most: number | 'uncounted' = mostAtOnce[list],
 ): Filter {
-  const names: readonly string[] = known[list];
   const given = new Map<string, string[]>();
   for (const [written, value] of query) {
     const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
@@ -218,18 +226,19 @@ export function parseFilter(
     order: hasOrder ? orderOf(single('order')) : undefined,
     fromDate: whole('fromDate', 0, latestDateMs),
     toDate: whole('toDate', 0, latestDateMs),
+    bodyTexts: searchedLists.has(list) ? take('body') : undefined,
   };
   checkPeriod(filter);
   const values = new Map<Field, ReadonlySet<string>>();
   for (const [name, wanted] of given) {
     const field = known[list].find((one) => one === name);
     if (field === undefined) {
-      const count = most === 'uncounted' ? [] : ['count'];
       const all = [
-        ...names,
+        ...known[list],
+        ...(searchedLists.has(list) ? ['body'] : []),
         'fromDate',
         'toDate',
-        ...count,
+        ...(most === 'uncounted' ? [] : ['count']),
         ...(hasOrder ? ['order'] : []),
         'cursor',
         idFilters[list],
@@ -237,6 +246,7 @@ export function parseFilter(
       throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
+    else if (field === 'kind') values.set(field, new Set(wanted.map(kindOf)));
     else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
     else if (field === 'responseStatus' || field === 'workflowCreatedAt') {
       const highest = field === 'responseStatus' ? highestStatus : latestDateMs;
@@ -281,6 +291,12 @@ function statesOf(list: List, text: string): readonly string[] {
   return states;
 }
 
+function kindOf(text: string): string {
+  const kind = messageKinds.find((known) => known === text);
+  if (kind === undefined) throw badField(`kind is ${quote(text)}; allowed are ${messageKinds.join(', ')}.`);
+  return kind;
+}
+
 function failureStateOf(text: string): string {
   const state = failureFunctionStates.find((known) => known === text.toUpperCase());
   if (state === undefined) {
@@ -289,27 +305,6 @@ function failureStateOf(text: string): string {
     );
   }
   return state;
-}
-
-const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
-
-/** The JSON bodies of bulk operations, which name ids. */
-export const idBodies = {
-  messages: z.strictObject({ [idFilters.messages]: ids }),
-  dlq: z.strictObject({ [idFilters.dlq]: ids }),
-} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
-
-/**
- * Reads the ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
- *
- * @throws HttpError 400
- */
-export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
-  if (body.length === 0) return [];
-  const name = idFilters[list];
-  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
-  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
-  return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }
 
 /** The fields that rows of messages and of the log have as attributes, with their names there. */

@@ -63,3 +63,7 @@ export type StepType = (typeof stepTypes)[number];
 /** The roles of a run's messages as headers and records name them. */
 export const callTypes = ['step', 'toCallback', 'fromCallback', 'failureCall'] as const;
 export type CallType = (typeof callTypes)[number];
+
+/** The kinds of messages: those that somebody published, callbacks, and the messages of runs. */
+export const messageKinds = ['published', 'callback', 'run'] as const;
+export type MessageKind = (typeof messageKinds)[number];

@@ -168,6 +168,8 @@ export const failureFunction = z.object({
   nextDeliveryTime,
 });
 
+const runInTime = z.object({ workflowRunId: z.string(), workflowRunCreatedAt: runCreatedAt });
+
 export const workflowRun = z.object({
   workflowRunId: runId,
   workflowUrl: text('The URL that it was started with.'),
@@ -181,6 +183,10 @@ export const workflowRun = z.object({
       .object({ workflowRunId: z.string(), workflowUrl: z.string(), workflowRunCreatedAt: runCreatedAt })
       .check(z.describe('The run that waits for this one.')),
   ),
+  resumedFrom: z.optional(
+    runInTime.check(z.describe('The failed run that it was made from, by a resume or a restart.')),
+  ),
+  resumedAs: z.optional(runInTime.check(z.describe('The run that was made from it after it had failed.'))),
   failureFunction: z.optional(failureFunction),
   dlqId: z.optional(dlqId),
   label: z.optional(text('The first of its labels.')),

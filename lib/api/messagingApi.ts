@@ -89,12 +89,17 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     messages: [
       ...answer,
-      rights.on('messages', 'Query', 'GetItem', 'PutItem', 'BatchWriteItem'),
+      rights.on('messages', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
       rights.onBodies('GetObject', 'PutObject'),
       ...rights.ensureQueues(),
       rights.endSchedules(),
     ],
-    logs: [...answer, rights.on('messages', 'Query', 'BatchGetItem'), rights.queryIndex('messages', 'log')],
+    logs: [
+      ...answer,
+      rights.on('messages', 'Query', 'BatchGetItem'),
+      rights.queryIndex('messages', 'log'),
+      rights.onBodies('GetObject'),
+    ],
     urlGroups: [...answer, rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem')],
     queues: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
     flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
@@ -103,7 +108,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
       // Clients of workflows also list the dead letters of runs there, with the settings of those runs.
       rights.on('workflows', 'Query', 'GetItem'),
-      rights.on('messages', 'Query', 'GetItem', 'BatchWriteItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'UpdateItem', 'BatchWriteItem'),
       rights.on('workflows', 'Query', 'GetItem'),
       rights.onBodies('GetObject', 'PutObject'),
       ...rights.changeLanes(),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, deadLettered, ok, publishDelayed, unique } from '../support/api.ts';
@@ -8,6 +8,7 @@ import { getInAnyState, untilState } from '../support/listedMessages.ts';
 import { heldInbox } from '../support/heldInbox.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import { sizeOf } from '../support/sample.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
@@ -37,7 +38,8 @@ describe('The list of messages', () => {
     );
     const row = rowOf(page, messageId);
     await row.getByText('waiting').waitFor();
-    expect(await row.textContent()).toContain(`POST ${inbox.url}mine`);
+    await row.getByRole('link', { name: `POST ${inbox.url}`, exact: true }).waitFor();
+    await row.getByText('mine', { exact: true }).waitFor();
     inbox.letGo();
     await row.getByText('delivered').waitFor();
     await row.getByText('200').waitFor();
@@ -217,6 +219,7 @@ describe('A message that is looked at', () => {
     inbox.letGo();
     await state.getByText('delivered').waitFor();
     await page.getByText('Attempt 1: 200').waitFor();
+    await page.getByText('its status is known').waitFor();
     expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 
@@ -228,11 +231,73 @@ describe('A message that is looked at', () => {
     await inbox.received(1);
     const page = await openConsole({ at: `#/messages/${source}` });
     await page.getByText(/^REDACTED:/).waitFor();
-    await page.getByRole('button', { name: 'Publish again' }).click();
+    await page.getByRole('button', { name: 'Publish again…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Publish the message again?' });
+    await dialog.getByText('This one stays as it is.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Publish again' }).click();
     const [, second] = await inbox.received(2);
     expect(second?.body.toString()).toBe('once more');
     await page.getByRole('status').getByText('Published again.').waitFor();
-    await page.getByRole('heading', { name: second?.headers['svc-message-id'] ?? '', level: 1 }).waitFor();
+    const made = second?.headers['svc-message-id'] ?? '';
+    await page.getByRole('heading', { name: made, level: 1 }).waitFor();
+    // The two lead to each other.
+    await page.getByRole('link', { name: source }).click();
+    await page.getByRole('heading', { name: source, level: 1 }).waitFor();
+    await page.getByRole('link', { name: made }).waitFor();
+  });
+
+  it('that failed is retried by its first button, and leads to the new one', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) =>
+      response.writeHead(before === 0 ? 500 : 200).end(),
+    );
+    const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retries': '0' } }));
+    await deadLettered({ messageId }, 1);
+    const page = await openConsole({ at: `#/messages/${messageId}` });
+    const retry = page.getByRole('button', { name: 'Retry…' });
+    await retry.waitFor();
+    expect(await page.locator('.page-head .actions .button').first().textContent()).toBe('Retry…');
+    await retry.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry 1 dead letter' }).click();
+    await page.getByRole('link', { name: messageId }).click();
+    await page.getByRole('heading', { name: messageId, level: 1 }).waitFor();
+    await page.getByText('Sent again as').waitFor();
+    expect(await page.getByRole('button', { name: 'Retry…' }).count()).toBe(0);
+  });
+
+  it('has two attempts beside each other, with what only one of them was answered', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) =>
+      response
+        .writeHead(before === 0 ? 500 : 503, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ same: 'in both', own: `of ${before + 1}` })),
+    );
+    const headers = { 'Svc-Retries': '1', 'Svc-Retry-Delay': '0' };
+    const messageId = messageIdOf(await publish(inbox.url, { headers }));
+    await untilState(messageId, 'FAILED');
+    const page = await openConsole({ at: `#/messages/${messageId}` });
+    await page.getByRole('button', { name: 'Compare answers' }).click();
+    const [left, right] = [1, 2].map((number) =>
+      page.getByRole('region', { name: `Answer to attempt ${number}` }),
+    );
+    await left?.getByText('"own": "of 1"').waitFor();
+    const marked = async (side: typeof left) => (await side?.locator('.other').allTextContents()) ?? [];
+    expect((await marked(left)).join('')).toContain('"own": "of 1"');
+    expect((await marked(left)).join('')).not.toContain('in both');
+    expect((await marked(right)).join('')).toContain('"own": "of 2"');
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('that waits for its host says when that is probed next', async () => {
+    const owner = await makeAccount({ circuit: { enabled: true, failures: 2, open_seconds: 600 } });
+    const own = await startReceiver();
+    onTestFinished(() => own.close());
+    const inbox = own.inbox((_delivery, response) => response.writeHead(503).end());
+    const headers = { 'Svc-Retries': '5', 'Svc-Retry-Delay': '1500' };
+    const messageId = messageIdOf(await publishAs(owner, inbox.url, { headers }));
+    const page = await openConsole({ at: `#/messages/${messageId}`, token: owner.token });
+    await page.getByText(/is down \(503\); next probe in \d+ min/).waitFor();
+    await page.getByText('waits for its host').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
   });
 
   it('is cancelled, once that was confirmed', async () => {
@@ -265,6 +330,11 @@ describe('A message that is looked at', () => {
     expect(copied).toContain(`curl '${service.url}/v2/publish/https://example.com/it'`);
     expect(copied).toContain(`-H 'Svc-Forward-X-Quote: it'\\''s'`);
     expect(copied).not.toContain(service.token);
+    await page.getByRole('button', { name: 'Copy as curl to the destination' }).click();
+    await page.getByRole('button', { name: 'Copied' }).nth(1).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+      `curl 'https://example.com/it' \\\n  -X POST \\\n  -H 'X-Quote: it'\\''s'`,
+    );
   });
 
   it('is said not to be there where it is not', async () => {

@@ -89,22 +89,30 @@ describe('The form of a message', () => {
       await field.fill(right);
       expect(await field.getAttribute('aria-invalid')).toBe('false');
     };
-    await page.getByLabel('Body').fill('kept');
+    await page.getByLabel('Body').fill('"kept"');
+    await wrong(
+      'Body',
+      '{"a":}',
+      /^The content type is application\/json, but the body is not JSON: /,
+      '"kept"',
+    );
     await wrong('Destination', ' ', /^The destination is missing/, 'x');
     await wrong('Destination', 'no-such-group', /^There is no URL group/, 'https://example.com/x');
-    await wrong('Delay', 'tomorrow', /^Svc-Delay is "tomorrow"/);
+    await wrong('Delay', 'tomorrow', /^Delay is "tomorrow"/);
     await wrong('Retries', '6', /max_retries is 5/);
-    await wrong('Timeout', 'x', /^Svc-Timeout is "x"/);
+    await wrong('Timeout', 'x', /^Timeout is "x"/);
     await wrong('Queue', 'a b', /^The name of the queue is "a b"/);
-    await wrong('Callback', 'ftp://x', /^Svc-Callback is "ftp:/);
+    await wrong('Callback', 'ftp://x', /^Callback is "ftp:/);
+    await page.getByRole('button', { name: 'Delivery of the callback' }).click();
+    await wrong('Callback: Retries', 'x', /^Callback: Retries is "x"/);
     await wrong('Headers', 'X-A: 1\nnonsense', /“nonsense” is no header/);
     await page.getByLabel('Flow-control key').fill('k');
     await page.getByLabel('Rate', { exact: true }).fill('many');
     await submit(page);
-    await page.getByText('The rate of Svc-Flow-Control-Value is "many"').first().waitFor();
+    await page.getByText('The rate of Flow-control limits is "many"').first().waitFor();
     expect(await page.getByLabel('Rate', { exact: true }).getAttribute('aria-invalid')).toBe('true');
     expect(await barriersOf(page)).toEqual([]);
-    expect(await page.getByLabel('Body').inputValue()).toBe('kept');
+    expect(await page.getByLabel('Body').inputValue()).toBe('"kept"');
   });
 
   it('says what is wrong where it is no field’s', async () => {

@@ -122,7 +122,7 @@ describe('A run', () => {
     await page.getByRole('region', { name: 'answer of right' }).waitFor();
     expect(await page.getByRole('region', { name: 'result of begin' }).count()).toBe(0);
     await step('child');
-    await page.locator('.step-details').getByRole('link').click();
+    await page.locator('.step-details').getByRole('link', { name: /^wfr_/ }).click();
     await page.getByRole('link', { name: 'grow', exact: true }).waitFor();
     // The invoked run leads back.
     await page.getByRole('link', { name: workflowRunId }).click();
@@ -136,7 +136,9 @@ describe('A run', () => {
     const page = await openRuns(`#/runs?list=failed&label=${label}`);
     await page.getByRole('row', { name: id }).getByRole('link').click();
     const why = page.getByRole('region', { name: 'Why it failed' });
-    await why.getByText('the database is away').waitFor();
+    await why.getByText('Error: the database is away').first().waitFor();
+    // The stack has its lines.
+    expect(await why.getByRole('region', { name: 'failure 1' }).textContent()).toMatch(/away\n\s+at /);
     await page.getByRole('link', { name: 'second', exact: true }).waitFor();
     expect(await barriersOf(page)).toEqual([]);
     flow.isMended = true;
@@ -362,7 +364,8 @@ describe('Runs', () => {
     for (const list of ['', '?list=failed']) {
       await page.goto(`${service.url}/console#/runs${list}`);
       await page.getByRole('row').nth(1).waitFor();
-      expect(await buttons.filter({ hasNotText: 'More' }).allInnerTexts()).toEqual([]);
+      const others = buttons.filter({ hasNotText: /^(More filters|1 h|24 h|7 d)$/ });
+      expect(await others.allInnerTexts()).toEqual([]);
     }
   });
 

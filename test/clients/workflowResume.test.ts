@@ -62,6 +62,32 @@ async function firstOf(answer: Promise<{ workflowRuns: { workflowRunId: string }
 
 const resumeOne = (dlqId: string) => firstOf(app.client.dlq.resume(dlqId));
 
+const runInTime = z.object({ workflowRunId: z.string(), workflowRunCreatedAt: z.number() });
+const lineagePage = z.object({
+  runs: z.tuple([
+    z.object({
+      workflowRunCreatedAt: z.number(),
+      resumedFrom: z.optional(runInTime),
+      resumedAs: z.optional(runInTime),
+    }),
+  ]),
+});
+
+async function lineageOf(workflowRunId: string) {
+  const answer = await ok(
+    api('GET', `/v2/workflows/logs?workflowRunId=${workflowRunId}`, { token: app.token }),
+  );
+  const [run] = lineagePage.parse(answer).runs;
+  return { ...run, identity: { workflowRunId, workflowRunCreatedAt: run.workflowRunCreatedAt } };
+}
+
+/** Expects that a failed run and the one that was made from it name each other. */
+async function expectLineage(failedId: string, madeId: string): Promise<void> {
+  const [before, after] = await Promise.all([lineageOf(failedId), lineageOf(madeId)]);
+  expect(before.resumedAs).toEqual(after.identity);
+  expect(after.resumedFrom).toEqual(before.identity);
+}
+
 const inQueue = async (workflowRunId: string): Promise<number> =>
   (await app.client.dlq.list({ filter: { workflowRunId } })).messages.length;
 
@@ -80,16 +106,18 @@ describe('a failed run', () => {
       '{"sum":25,"tenant":"acme"}',
     ]);
     expect(await inQueue(workflowRunId)).toBe(0);
+    await expectLineage(workflowRunId, answer.workflowRunId);
   });
 
   it('that is restarted begins again', async () => {
     const flow = fiveSteps();
-    const { dlqId } = await failed(flow.url);
+    const { dlqId, workflowRunId: failedId } = await failed(flow.url);
     flow.isMended = true;
     const { workflowRunId } = await firstOf(app.client.dlq.restart(dlqId));
     const run = await app.logged(workflowRunId);
     expect(flow.ran.slice(3)).toEqual(['step 1', 'step 2', 'step 3', 'step 4', 'step 5']);
     expect(run.workflowState).toBe('RUN_SUCCESS');
+    await expectLineage(failedId, workflowRunId);
   });
 
   it('fails again, and can be resumed again', async () => {

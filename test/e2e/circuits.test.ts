@@ -81,6 +81,12 @@ describe('the circuit of a host that is down', () => {
       ),
     ).toEqual(['HELD 0', 'CREATED']);
     expect((await logged(first))[0]).toBe('HELD 2');
+    const inAnyState = (id: string) => ok(api('GET', `/v2/messages/${id}?state=ALL`, owner));
+    expect(await inAnyState(second)).toMatchObject({ heldBy: shown });
+    // A message that waits for its time only is held by nothing.
+    const later = await send(owner, { 'Svc-Delay': '1h' });
+    expect(await inAnyState(later)).not.toHaveProperty('heldBy');
+    await ok(api('DELETE', `/v2/messages/${later}`, owner));
     const held = logPage.parse(await ok(api('GET', '/v2/logs?state=HELD', owner)));
     expect(held.logs.map(({ messageId }) => messageId).sort()).toEqual([first, second].sort());
     const { messages } = z

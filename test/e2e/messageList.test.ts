@@ -288,6 +288,13 @@ describe('a message that has ended', () => {
     expect([...callbackIds].sort()).toEqual([...arrived].sort());
     const last = deliveries.find(({ target }) => target.endsWith('/last'));
     expect(callbackIds.at(-1)).toBe(last?.headers['svc-message-id']);
+    const all = { state: 'ALL', messageId: [messageId, ...callbackIds] };
+    const { messages: callbacks } = await listMessages({ ...all, kind: 'callback' });
+    expect(idsOf(callbacks).toSorted()).toEqual(callbackIds.toSorted());
+    for (const { callbackOf } of callbacks) expect(callbackOf).toBe(messageId);
+    expect(idsOf((await listMessages({ ...all, kind: 'published' })).messages)).toEqual([messageId]);
+    expect((await listMessages({ ...all, kind: 'run' })).messages).toEqual([]);
+    expect(errorOf(await api('GET', '/v2/messages?kind=other'))).toContain('published, callback, run');
     const [deadLetter] = await deadLettered({ messageId }, 1);
     expect(dlqId).toBe(deadLetter?.dlqId);
   });

@@ -59,8 +59,8 @@ describe('a message that is published again', () => {
       'svc-message-id': second,
     });
     const same = { url, method: 'PUT', timeout: 9, maxRetries: 1, labels: ['first', 'second'] };
-    expect(await untilState(second, 'DELIVERED')).toMatchObject(same);
-    expect(await getInAnyState(first)).toEqual(before);
+    expect(await untilState(second, 'DELIVERED')).toMatchObject({ ...same, retriedFrom: first });
+    expect(await getInAnyState(first)).toEqual({ ...before, retriedAs: second });
   });
 
   it('may wait, be cancelled or have failed, and stays as it is', async () => {

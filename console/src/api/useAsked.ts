@@ -4,7 +4,7 @@ import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { live, onLiveChange } from './live.ts';
 import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
-import { showToast } from '../ui/toast.tsx';
+import { forgetFailures, showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
   /** The last answer; the previous one stays while the next is on its way. */
@@ -193,12 +193,16 @@ export interface Action {
   readonly isRunning: boolean;
   /** The reason why the last try failed. */
   readonly error: string | undefined;
-  /** Runs once at a time. A toast tells the result; a failure is also shown beside the button. */
+  /** Runs once at a time. A toast tells the result. */
   readonly run: (work: () => Promise<string | undefined>) => Promise<boolean>;
 }
 
-/** Runs a change, whose function returns the sentence of its result. */
-export function useAction(): Action {
+/**
+ * Runs a change, whose function returns the sentence of its result.
+ *
+ * @param failures where a failure is told: beside the button, by the caller, or by a toast
+ */
+export function useAction(failures: 'beside' | 'toast' = 'beside'): Action {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<string>();
   const running = useRef(false);
@@ -207,13 +211,14 @@ export function useAction(): Action {
     running.current = true;
     setRunning(true);
     setError(undefined);
+    forgetFailures();
     try {
       const done = await work();
       if (done !== undefined) showToast(done);
       return true;
     } catch (caught) {
       setError(sentenceOf(caught));
-      showToast(sentenceOf(caught), 'failure');
+      if (failures === 'toast') showToast(sentenceOf(caught), 'failure');
       return false;
     } finally {
       running.current = false;

@@ -24,7 +24,7 @@ interface ActProps {
 
 /** A button that changes something at once, because it can be undone. */
 export function Act({ request, said, then, kind = 'plain', label, children }: ActProps) {
-  const action = useAction();
+  const action = useAction('toast');
   const work = async (): Promise<string> => {
     await change(request);
     then();

@@ -37,7 +37,7 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   return (
     <div class="body">
       <pre class="code" tabIndex={0} role="region" aria-label={label}>
-        {isCut ? shown.slice(0, shownAtFirst) : shown}
+        <Visible text={isCut ? shown.slice(0, shownAtFirst) : shown} />
       </pre>
       <div class="body-end">
         {isCut && (
@@ -57,7 +57,8 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   );
 }
 
-function laidOut(text: string): string {
+/** Lays out JSON; other text stays as it is. */
+export function laidOut(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
@@ -65,6 +66,29 @@ function laidOut(text: string): string {
     return text;
   }
 }
+
+/**
+ * Characters that have no picture: those that turn the direction of a text, so that it reads as another than it is; those without
+ * a width; and controls, save tabs and ends of lines.
+ */
+const unseen =
+  // oxlint-disable-next-line no-control-regex -- Controls are what is looked for.
+  /([\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff])/;
+
+/** A text in which characters that nobody sees stand as their code: `U+202E`. */
+export const Visible = ({ text }: { readonly text: string }) => (
+  <>
+    {text.split(unseen).map((part, index) =>
+      index % 2 === 0 ? (
+        part
+      ) : (
+        <span key={index} class="unseen">
+          U+{(part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}
+        </span>
+      ),
+    )}
+  </>
+);
 
 /** A redacted value, with its hash. */
 export function Redacted({ text }: { readonly text: string }) {
@@ -92,7 +116,7 @@ export function Headers({
       {pairs.map(([name, value], index) => (
         <div key={index}>
           <dt>{name}</dt>
-          <dd>{isRedacted(value) ? <Redacted text={value} /> : value}</dd>
+          <dd>{isRedacted(value) ? <Redacted text={value} /> : <Visible text={value} />}</dd>
         </div>
       ))}
     </dl>

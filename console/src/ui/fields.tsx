@@ -51,6 +51,8 @@ interface TextFieldProps {
   readonly required?: boolean;
   readonly autoFocus?: boolean;
   readonly autoComplete?: string;
+  /** The id of a list of values to choose from. */
+  readonly list?: string;
 }
 
 /** The type of an `input` decides its other attributes, which the compiler cannot follow for a type that varies. */

@@ -1,5 +1,5 @@
 /** Filters of a list: the query of the screen's address, with the API's names. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { go, href, placeOf, type Place } from '../place.ts';
 import { Button } from './basics.tsx';
 import { SelectField, TextField } from './fields.tsx';
@@ -15,7 +15,20 @@ export interface FilterField {
   readonly isTime?: boolean;
   /** Whether it is visible at first; others are behind a button. */
   readonly isMain?: boolean;
+  /** Whether only the whole value matches: the field says so, and suggests values that exist. */
+  readonly isExact?: boolean;
 }
+
+/** The filters by destination and label that lists of messages share. */
+export const destinationFields: readonly FilterField[] = [
+  { name: 'label', label: 'Label', isMain: true, isExact: true },
+  { name: 'host', label: 'Host', isMain: true, isExact: true },
+  { name: 'path', label: 'Path', isExact: true },
+  { name: 'url', label: 'URL', isExact: true },
+];
+
+/** The filter by the content of messages. */
+export const bodyField: FilterField = { name: 'body', label: 'Body contains', placeholder: '"order":7' };
 
 /** The filters by origin that lists of messages share. */
 export const originFields: readonly FilterField[] = [
@@ -34,6 +47,8 @@ export const periodFields: readonly FilterField[] = [
 interface FilterBarProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
+  /** Values that exist, by the names of filters. */
+  readonly values?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The filters of a place that a list knows, as the query of its request. */
@@ -57,7 +72,36 @@ export function setFilter(name: string, value: string): void {
   go(href(path, query), 'replace');
 }
 
-export function FilterBar({ place, fields }: FilterBarProps) {
+/** The periods to choose from: their names, and their lengths in milliseconds. */
+const hourMs = 3_600_000;
+const periods = [
+  ['1 h', hourMs],
+  ['24 h', 24 * hourMs],
+  ['7 d', 7 * 24 * hourMs],
+] as const;
+
+/** Buttons that show what is newer than some time. */
+const Presets = () => (
+  <div class="presets" role="group" aria-label="Period">
+    {periods.map(([name, lengthMs]) => (
+      <Button
+        key={name}
+        kind="quiet"
+        aria-label={`The last ${name}`}
+        onClick={() => {
+          const { path, query } = placeOf(location.hash);
+          query.set('fromDate', String(Date.now() - lengthMs));
+          query.delete('toDate');
+          go(href(path, query), 'replace');
+        }}
+      >
+        {name}
+      </Button>
+    ))}
+  </div>
+);
+
+export function FilterBar({ place, fields, values = {} }: FilterBarProps) {
   const isSet = ({ name }: FilterField): boolean => place.query.has(name);
   const [isOpen, setOpen] = useState(false);
   const shown = fields.filter((field) => isOpen || field.isMain === true || isSet(field));
@@ -71,8 +115,9 @@ export function FilterBar({ place, fields }: FilterBarProps) {
       }}
     >
       {shown.map((field) => (
-        <Filter key={field.name} field={field} place={place} />
+        <Filter key={field.name} field={field} place={place} values={values[field.name] ?? []} />
       ))}
+      {fields.some(({ name }) => name === 'fromDate') && <Presets />}
       <div class="filters-end">
         {shown.length < fields.length && (
           <Button
@@ -105,8 +150,15 @@ export function FilterBar({ place, fields }: FilterBarProps) {
 /** The pause in typing, ms, after which the list is loaded. */
 const pauseMs = 400;
 
-function Filter({ field, place }: { readonly field: FilterField; readonly place: Place }) {
-  const { name, label, placeholder, options, isTime } = field;
+interface FilterProps {
+  readonly field: FilterField;
+  readonly place: Place;
+  readonly values: readonly string[];
+}
+
+function Filter({ field, place, values }: FilterProps) {
+  const { name, label, placeholder, options, isTime, isExact } = field;
+  const listId = useId();
   const value = place.query.get(name) ?? '';
   const [text, setText] = useState(value);
   // The typed text stays, unless the address gets another value than from this text.
@@ -149,16 +201,53 @@ function Filter({ field, place }: { readonly field: FilterField; readonly place:
       />
     );
   }
+  const shown = isExact === true ? 'exactly' : placeholder;
   return (
-    <TextField
-      label={label}
-      type="search"
-      value={text}
-      onInput={setText}
-      {...(placeholder !== undefined && { placeholder })}
-    />
+    <>
+      <TextField
+        label={label}
+        type="search"
+        value={text}
+        onInput={setText}
+        {...(shown !== undefined && { placeholder: shown })}
+        {...(values.length > 0 && { list: listId })}
+      />
+      {values.length > 0 && (
+        <datalist id={listId}>
+          {values.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
+    </>
   );
 }
+
+/** The most values that a filter suggests. */
+const mostSuggested = 50;
+
+interface Addressed {
+  readonly url: string;
+  readonly labels?: readonly string[] | undefined;
+}
+
+/** Finds the values that filters by destination and label may have, in the rows of a list. */
+export function valuesIn(rows: readonly Addressed[] = []): Readonly<Record<string, readonly string[]>> {
+  const urls = rows.flatMap(({ url }) => (URL.canParse(url) ? new URL(url) : []));
+  const first = (values: readonly string[]): readonly string[] =>
+    [...new Set(values)].slice(0, mostSuggested);
+  return {
+    label: first(rows.flatMap(({ labels = [] }) => labels)),
+    host: first(urls.map(({ host }) => host)),
+    path: first(urls.map(({ pathname }) => pathname)),
+  };
+}
+
+/** Tells above a list why it may be short: not all filters find parts of values. */
+export const noMatch = (place: Place, fields: readonly FilterField[]): string | undefined =>
+  fields.some(({ name, isExact }) => isExact === true && place.query.has(name))
+    ? 'Label, host, path and URL match exactly.'
+    : undefined;
 
 /** Formats a moment for a `datetime-local` control: in the viewer's zone, to the minute. */
 export function localTime(ms: number): string {

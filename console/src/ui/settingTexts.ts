@@ -19,18 +19,29 @@ export const textsOf = (settings: Settings): SettingTexts =>
     }),
   );
 
+/** The callbacks, whose deliveries have settings of their own: `callback-retries`. */
+export const callbacks = ['callback', 'failure-callback'] as const;
+export type CallbackName = (typeof callbacks)[number];
+const prefixes = ['', ...callbacks.map((name) => `${name}-`)];
+
+/** Whether a callback has the setting, too: it asks for no callback itself, and is no duplicate. */
+export const isOfCallback = (name: string): boolean =>
+  fields[name]?.only === undefined && !callbacks.some((callback) => callback === name);
+
 /** The settings of texts, without the empty ones. */
 export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
   new Map(
-    Object.entries(fields).flatMap(([name, { parts }]): [string, string][] => {
-      const text =
-        parts === undefined
-          ? texts[name]?.trim()
-          : Object.keys(parts)
-              .flatMap((part) => (texts[part] ? `${part}=${texts[part].trim()}` : []))
-              .join(', ');
-      return text ? [[name, text]] : [];
-    }),
+    prefixes.flatMap((prefix) =>
+      Object.entries(fields).flatMap(([name, { parts }]): [string, string][] => {
+        const text =
+          parts === undefined
+            ? texts[prefix + name]?.trim()
+            : Object.keys(parts)
+                .flatMap((part) => (texts[prefix + part] ? `${part}=${texts[prefix + part]?.trim()}` : []))
+                .join(', ');
+        return text ? [[prefix + name, text]] : [];
+      }),
+    ),
   );
 
 /** The header of a setting: `Svc-Retry-Delay` for `retry-delay`. */
@@ -39,11 +50,20 @@ export const headerOf = (name: string): string =>
 
 /** Finds the field that a sentence of the API is about: that of a setting, or of the part that it names. */
 export function fieldOfSetting(header: string, sentence: string): string | undefined {
-  const name = header.toLowerCase().replace(/^svc-/, '');
+  const { prefix, name } = partsOf(header);
   const field = fields[name];
-  if (field?.parts === undefined) return field && name;
+  if (field === undefined) return undefined;
+  if (field.parts === undefined) return prefix + name;
   const [, part = ''] = /^The (\w+) of /.exec(sentence) ?? [];
-  return part in field.parts ? part : Object.keys(field.parts)[0];
+  const [first = name] = Object.keys(field.parts);
+  return prefix + (part in field.parts ? part : first);
+}
+
+/** The callback that a header is about, if it is about one, and the name of the setting. */
+function partsOf(header: string): { readonly prefix: string; readonly name: string } {
+  const whole = header.toLowerCase().replace(/^svc-/, '');
+  const prefix = prefixes.findLast((one) => whole.startsWith(one) && whole.slice(one.length) in fields) ?? '';
+  return { prefix, name: whole.slice(prefix.length) };
 }
 
 type Pair = readonly [name: string, value: string];
@@ -66,3 +86,15 @@ export function sentAs(pairs: readonly Pair[]): {
     query: pairs.flatMap(([name, value]) => (isAscii([name, value]) ? [] : [[name.toLowerCase(), value]])),
   };
 }
+
+/** The label of a setting's field; for that of a callback behind the callback's. */
+export const labelIn = (callback: string | undefined, label: string): string =>
+  callback === undefined ? label : `${fields[callback]?.label ?? callback}: ${label}`;
+
+/** Writes a sentence of the API with the labels of the form's fields in place of the names of headers. */
+export const inLabels = (sentence: string): string =>
+  sentence.replace(/\bsvc-[\w-]+/gi, (header) => {
+    const { prefix, name } = partsOf(header);
+    const { label } = fields[name] ?? {};
+    return label === undefined ? header : labelIn(prefix === '' ? undefined : prefix.slice(0, -1), label);
+  });

@@ -6,8 +6,14 @@ import { writeOptions } from '../../../lambdas/options/options.ts';
 import { href } from '../place.ts';
 import { Checkbox, SelectField, TextField } from './fields.tsx';
 import { localTime } from './filters.tsx';
+import {
+  isOfCallback,
+  labelIn,
+  type CallbackName,
+  type Settings,
+  type SettingTexts,
+} from './settingTexts.ts';
 import { duration } from './time.tsx';
-import type { Settings, SettingTexts } from './settingTexts.ts';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry';
@@ -18,6 +24,8 @@ interface FieldsProps {
   readonly onChange: (changed: SettingTexts) => void;
   /** The name of the choice without a value. */
   readonly none?: string;
+  /** The callback whose settings these are; those of the message itself when absent. */
+  readonly callback?: CallbackName;
   /** Sentences by the wrong field. */
   readonly problems?: Readonly<Record<string, string | undefined>>;
 }
@@ -32,14 +40,17 @@ export function SettingFields({
   texts,
   onChange,
   none = 'default',
+  callback,
   problems = {},
 }: FieldsProps) {
-  const control = (name: string, { label, placeholder, choices, kind, isCode }: Partial<FormField>) => {
+  const prefix = callback === undefined ? '' : `${callback}-`;
+  const control = (part: string, { label, placeholder, choices, kind, isCode }: Partial<FormField>) => {
+    const name = prefix + part;
     const value = texts[name] ?? '';
     const onInput = (text: string): void => {
       onChange({ [name]: text });
     };
-    const common = { key: name, label: label ?? name, onInput };
+    const common = { key: name, label: labelIn(callback, label ?? part), onInput };
     if (choices !== undefined) {
       const options = [['', none] as const, ...choices.map((one) => [one, one] as const)];
       return <SelectField {...common} value={value} options={options} />;
@@ -71,9 +82,10 @@ export function SettingFields({
       />
     );
   };
-  const shown = Object.entries(fields).filter(
-    ([name, { only = form, place: own }]) =>
-      only === form && (place ?? own) === own && !without.includes(name),
+  const shown = Object.entries(fields).filter(([name, { only = form, place: own }]) =>
+    callback === undefined
+      ? only === form && (place ?? own) === own && !without.includes(name)
+      : isOfCallback(name),
   );
   return (
     <>
@@ -83,6 +95,17 @@ export function SettingFields({
     </>
   );
 }
+
+/** A line for each label; a long one is cut. */
+const LabelList = ({ of }: { readonly of: readonly string[] }) => (
+  <ul>
+    {of.map((label) => (
+      <li key={label} class="cut" title={label}>
+        <bdi>{label}</bdi>
+      </li>
+    ))}
+  </ul>
+);
 
 /** Seconds, as the API has them, in the form that lengths of time have in the console. */
 const inOneForm = (text: string): string => {
@@ -98,6 +121,7 @@ export function settingDetails(
   return Object.entries(fields).flatMap(([name, { label, isCode }]) => {
     const text = settings[name];
     if (text === undefined || name === 'method') return [];
+    if (name === 'label') return [[label, <LabelList of={text.split(',')} />] as const];
     const value =
       name === 'flow-control-key' ? <a href={href(['flow-control', text])}>{text}</a> : inOneForm(text);
     return [[label, isCode ? <code>{value}</code> : value] as const];

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Paged } from '../api/useAsked.ts';
-import { Button, classes, count, Failure, Loading } from './basics.tsx';
+import { Button, classes, Copy, count, Cut, Failure, Loading } from './basics.tsx';
 import { Checkbox } from './fields.tsx';
 
 export interface Column<T> {
@@ -10,7 +10,12 @@ export interface Column<T> {
   readonly isNumber?: boolean;
   /** Whether the column takes the remaining space; its texts are cut. */
   readonly isWide?: boolean;
+  /** Whether it is left out where there is little room beside the others. */
+  readonly isExtra?: boolean;
 }
+
+const classOf = <T,>({ isNumber, isWide, isExtra }: Column<T>): string =>
+  classes(isNumber && 'number', isWide && 'wide', isExtra && 'extra');
 
 interface TableProps<T> {
   /** The caption, for screen readers. */
@@ -60,9 +65,9 @@ export function Table<T>({
                 />
               </th>
             )}
-            {columns.map(({ head, isNumber, isWide }) => (
-              <th key={head} scope="col" class={classes(isNumber && 'number', isWide && 'wide')}>
-                {head}
+            {columns.map((column) => (
+              <th key={column.head} scope="col" class={classOf(column)}>
+                {column.head}
               </th>
             ))}
           </tr>
@@ -87,9 +92,9 @@ export function Table<T>({
                     />
                   </td>
                 )}
-                {columns.map(({ head, cell, isNumber, isWide }) => (
-                  <td key={head} data-head={head} class={classes(isNumber && 'number', isWide && 'wide')}>
-                    {cell(row)}
+                {columns.map((column) => (
+                  <td key={column.head} data-head={column.head} class={classOf(column)}>
+                    {column.cell(row)}
                   </td>
                 ))}
               </tr>
@@ -144,3 +149,45 @@ export function Listed<T>({
     </>
   );
 }
+
+/** The labels of a row: the first one, and how many others there are. All of them are in the tooltip. */
+export function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
+  const [first, ...others] = of;
+  if (first === undefined) return null;
+  return (
+    <span class="labels" title={of.join(', ')}>
+      <bdi class="cut">{first}</bdi>
+      {others.length > 0 && <span class="hint">+{others.length}</span>}
+    </span>
+  );
+}
+
+/** Shorter addresses are cut at their end only. */
+const shortest = 48;
+/** Characters of an address's end that stay. */
+const endLength = 18;
+
+/** An address: cut in its middle when space is short, so that its host and the end of its path stay; whole in the tooltip. */
+export function CutMiddle({ text }: { readonly text: string }) {
+  if (text.length < shortest) return <Cut text={text} />;
+  // A surrogate pair stays whole.
+  const place = text.length - endLength - (/[\udc00-\udfff]/.test(text.at(-endLength) ?? '') ? 1 : 0);
+  return (
+    <span class="cut-middle" title={text}>
+      {/* Two boxes would be read as two texts. */}
+      <span class="visually-hidden unselected">{text}</span>
+      <span class="cut" aria-hidden="true">
+        {text.slice(0, place)}
+      </span>
+      <span aria-hidden="true">{text.slice(place)}</span>
+    </span>
+  );
+}
+
+/** An id in a list: its end, which tells it from others, and a button that copies it. */
+export const Id = ({ of }: { readonly of: string }) => (
+  <span class="id" title={of}>
+    <code>…{of.slice(-6)}</code>
+    <Copy text={of} label={`Copy ${of}`} />
+  </span>
+);

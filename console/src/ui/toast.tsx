@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
+import { going, href, placeOf } from '../place.ts';
+import { Button } from './basics.tsx';
 
 interface Toast {
   readonly id: number;
@@ -6,6 +8,10 @@ interface Toast {
   readonly kind: 'done' | 'failure';
   /** The address of its subject. */
   readonly link?: string | undefined;
+  /** The screen that it belongs to, with which it goes. */
+  readonly screen: string;
+  /** When it came, in milliseconds of the page's clock. */
+  readonly at: number;
 }
 
 /** Long enough to read two sentences, in milliseconds. */
@@ -22,13 +28,28 @@ const set = (changed: readonly Toast[]): void => {
   tell?.();
 };
 
+const screenOf = (address: string): string => href(placeOf(address).path);
+
+/** What was done leads to another screen within this time, in milliseconds: the sentence goes with it. */
+const ledMs = 1_000;
+
 /** Shows a sentence for some seconds. Screen readers read it out. */
 export function showToast(text: string, kind: Toast['kind'] = 'done', link?: string): void {
   const id = (count += 1);
-  set([...toasts, { id, text, kind, link }].slice(-mostShown));
+  const toast: Toast = { id, text, kind, link, screen: screenOf(location.hash), at: performance.now() };
+  set([...toasts, toast].slice(-mostShown));
   setTimeout(() => {
-    set(toasts.filter((toast) => toast.id !== id));
+    dismiss(id);
   }, shownMs);
+}
+
+const dismiss = (id: number): void => {
+  set(toasts.filter((toast) => toast.id !== id));
+};
+
+/** Takes away the sentences about what went wrong, because it is tried again. */
+export function forgetFailures(): void {
+  set(toasts.filter(({ kind }) => kind !== 'failure'));
 }
 
 export function Toasts() {
@@ -37,16 +58,41 @@ export function Toasts() {
     tell = () => {
       setRound((round) => round + 1);
     };
+    const leave = (): void => {
+      const screen = screenOf(location.hash);
+      set(toasts.filter((toast) => toast.screen === screen));
+    };
+    const lead = (event: Event): void => {
+      if (!(event instanceof CustomEvent)) return;
+      const screen = screenOf(String(event.detail));
+      const since = performance.now() - ledMs;
+      set(toasts.map((toast) => (toast.at >= since ? { ...toast, screen } : toast)));
+    };
+    addEventListener(going, lead);
+    addEventListener('hashchange', leave);
     return () => {
       tell = undefined;
+      removeEventListener(going, lead);
+      removeEventListener('hashchange', leave);
     };
   }, []);
   return (
     <div class="toasts" role="status" aria-live="polite">
       {toasts.map(({ id, text, kind, link }) => (
-        <p key={id} class={`toast ${kind}`}>
-          {text} {link !== undefined && <a href={link}>Show</a>}
-        </p>
+        <div key={id} class={`toast ${kind}`}>
+          <p>
+            {text} {link !== undefined && <a href={link}>Show</a>}
+          </p>
+          <Button
+            kind="quiet"
+            aria-label="Dismiss"
+            onClick={() => {
+              dismiss(id);
+            }}
+          >
+            ✕
+          </Button>
+        </div>
       ))}
     </div>
   );

@@ -6,18 +6,20 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Account } from '../../account/account.ts';
 import { log } from '../../aws/log.ts';
+import { logAndContinue } from '../../aws/logAndContinue.ts';
 import { isOfRun, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import type { DeadRun, ListedDeadLetter } from '../../deadLetter/rows.ts';
 import { removeDeadLetters } from '../../deadLetter/size.ts';
 import type { HttpError } from '../../error/httpError.ts';
 import { now } from '../../shared/clock.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId, timeOfId } from '../../shared/ids.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
 import { withCharges, type Charges } from '../../usage/charge.ts';
 import { begunBefore, begunOf, copyRun, rerunTimeoutMs, type RerunPlan } from '../runs/copyRun.ts';
 import { followStarts, sendStartChecks, type Begun } from '../runs/follow.ts';
 import { loadRun } from '../runs/loadRun.ts';
 import { chooseRun, claimRun, findRerun } from '../store/deadRuns.ts';
+import { noteRerun } from '../store/journals.ts';
 
 /** A request waits so long for other processes that start the same runs; the gateway gives up after 29 s. */
 export const waitingMs = 2 * rerunTimeoutMs;
@@ -28,6 +30,9 @@ const firstPauseMs = 500;
 export const takenAtOnce = 20;
 /** Runs that are copied at once: the bodies of one have up to 32 MB. */
 const copiedAtOnce = 4;
+
+/** Failed runs in which the new ones are noted at once. */
+const notedAtOnce = 10;
 
 /** The new run; or the dead letter is gone, or its run could not be started, or a limit of the account refuses it. */
 type RerunOutcome = { readonly newRunId: string } | 'gone' | 'failed' | HttpError;
@@ -177,6 +182,15 @@ async function send(account: Account, made: readonly Made[]): Promise<boolean> {
     );
     return false;
   }
+  // Before the dead letters are taken out: where the process dies in between, another goes on from them, and notes it again.
+  await eachOf(made, notedAtOnce, async ({ deadLetter, runId }) => {
+    const { runId: failed, startSeq } = deadLetter.workflow;
+    const note = noteRerun({ accountId: account.id, runId: failed }, startSeq, {
+      runId,
+      createdAt: timeOfId(runId),
+    });
+    await logAndContinue(note);
+  });
   await removeDeadLetters(account.id, deadLetters, 'sent');
   return true;
 }

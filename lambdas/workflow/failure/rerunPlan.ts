@@ -66,7 +66,7 @@ export async function rerunPlans(
       failureCallback: failureCallbackOf(failed, failureCallback, ofCallback),
       // The invoker was told of the failure, and does not wait any more.
       invoker: undefined,
-      resumes: kind === 'resume' ? { runId, createdAt } : undefined,
+      resumes: { runId, createdAt },
     }),
   });
 }

@@ -4,6 +4,7 @@ import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
+import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { failedStepName } from '../delivery/endpointAnswer.ts';
 import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
 import { stepGroups } from './rules/groups.ts';
@@ -15,6 +16,11 @@ import { isKind, loadResponse, loadRunMessages } from './runMessages.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
+
+const identityOf = ({ runId, createdAt }: RunIdentity) => ({
+  workflowRunId: runId,
+  workflowRunCreatedAt: createdAt,
+});
 
 /** Leaves out the last steps of a run that do not fit. */
 function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
@@ -40,6 +46,7 @@ export async function loadRunLog(
 ): Promise<ShownRun> {
   const { key, start, snapshot, records } = journal;
   const { settings } = start;
+  const [first] = records;
   const stepName = stepNameHeader(start);
   const view = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
   const end = records.find(isKind('end'));
@@ -65,6 +72,8 @@ export async function loadRunLog(
       workflowUrl: shownUrl(start.invoker.url),
       workflowRunCreatedAt: start.invoker.createdAt,
     },
+    resumedFrom: start.resumes && identityOf(start.resumes),
+    resumedAs: first.resumedAs && identityOf(first.resumedAs),
     failureFunction: failureFunction?.(cut),
     dlqId: end?.failure?.dlqId,
     label: settings.labels[0],

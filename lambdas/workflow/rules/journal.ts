@@ -42,8 +42,8 @@ export interface RunStart {
   /** The run that waits for its end. */
   readonly invoker?: Invoker | undefined;
   readonly scheduleId?: string | undefined;
-  /** The run that it resumes. */
-  readonly resumes?: { readonly runId: string; readonly createdAt: number } | undefined;
+  /** The failed run that it was made from, by a resume or a restart. */
+  readonly resumes?: Pick<Invoker, 'runId' | 'createdAt'> | undefined;
 }
 
 /** An entry of the list that deliveries show: the initial payload, or a step. */
@@ -74,6 +74,8 @@ export interface StartRecord extends Timed {
   readonly kind: 'start';
   readonly start: RunStart;
   readonly entry: ListedEntry;
+  /** The run that was made from it after it had failed. Noted later: the one change of a record. */
+  readonly resumedAs?: Pick<Invoker, 'runId' | 'createdAt'> | undefined;
 }
 /** The endpoint of an unknown client has told which client it has: these settings take the place of those before. */
 export interface UpgradeRecord extends Timed {
@@ -305,8 +307,7 @@ export function snapshotAfter(before: Snapshot | undefined, record: JournalRecor
       };
     }
     case 'event': {
-      const { eventId, callBytes } = record;
-      const event = { digest: eventDigest(eventId), seq: snapshot.seq, callBytes };
+      const event = { digest: eventDigest(record.eventId), seq: snapshot.seq, callBytes: record.callBytes };
       return { ...snapshot, events: [...snapshot.events, event] };
     }
     case 'end':

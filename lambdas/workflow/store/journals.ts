@@ -7,6 +7,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { now, epochSeconds } from '../../shared/clock.ts';
 import type { JournalRecord, PlacedBody, RunKey, Snapshot } from '../rules/journal.ts';
+import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
 import {
@@ -137,6 +138,25 @@ export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<vo
   putAll(
     settings.workflowsTable,
     rows.map((row) => rowOf(key, row)),
+  );
+
+/**
+ * Names in the start of a failed run the run that was made from it, unless its records are not kept any more.
+ *
+ * @param resumedAs a run that is stored
+ */
+export const noteRerun = (key: RunKey, startSeq: number, resumedAs: RunIdentity): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.workflowsTable,
+        Key: toItem({ owner: ownerOf(key), id: idOf(startSeq) }),
+        UpdateExpression: 'SET #record.resumedAs = :resumedAs',
+        ConditionExpression: 'attribute_exists(id)',
+        ExpressionAttributeNames: { '#record': 'record' },
+        ExpressionAttributeValues: toItem({ ':resumedAs': resumedAs }),
+      }),
+    ),
   );
 
 /** A body with its new place; see `bodiesOf`. */

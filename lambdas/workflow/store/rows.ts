@@ -96,7 +96,13 @@ const messageId = z.string();
 const failureState = z.optional(z.enum(failureFunctionStates));
 
 const recordShape = z.union([
-  z.object({ kind: z.literal('start'), at, start: runStart, entry: listedEntry }),
+  z.object({
+    kind: z.literal('start'),
+    at,
+    start: runStart,
+    entry: listedEntry,
+    resumedAs: z.optional(z.object(runIdentity)),
+  }),
   z.object({ kind: z.literal('upgrade'), at, start: runStart, messageId }),
   z.object({
     kind: z.literal('steps'),

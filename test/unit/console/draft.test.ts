@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import * as described from '../../../lambdas/options/described.ts';
+import { inLabels, isOfCallback, settingHeaders } from '../../../console/src/ui/settingTexts.ts';
 import {
   draftOf,
   emptyDraft,
@@ -215,5 +217,25 @@ describe('the draft of a message', () => {
     const draft = draftOf({ ...message, bodyBase64: '/w==' }, 0);
     expect(draft).toMatchObject({ body: '', bodyBase64: '/w==' });
     expect(requestOf(draft)).toMatchObject({ bodyBase64: '/w==' });
+  });
+});
+
+describe('The settings of a callback', () => {
+  const { settings } = described;
+  it('are those that the service takes for callbacks', () => {
+    const taken = Object.entries(settings).flatMap(([name, { scopes }]) =>
+      scopes.some((scope) => scope === 'callback') && name in described.fields ? [name] : [],
+    );
+    expect(Object.keys(described.fields).filter(isOfCallback).toSorted()).toEqual(taken.toSorted());
+  });
+
+  it('are sent behind its name, and errors about them stand at their fields', () => {
+    const texts = { 'callback-retries': '1', 'failure-callback-parallelism': '2' };
+    expect(settingHeaders(texts)).toEqual([
+      ['Svc-Callback-Retries', '1'],
+      ['Svc-Failure-Callback-Flow-Control-Value', 'parallelism=2'],
+    ]);
+    expect(fieldOf('Svc-Callback-Retries is "x".', texts)).toBe('callback-retries');
+    expect(inLabels('Svc-Callback-Retries is "x".')).toBe('Callback: Retries is "x".');
   });
 });

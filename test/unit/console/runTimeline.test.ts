@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { timelineOf, type Run, type Step } from '../../../console/src/screens/runs/timeline.ts';
+import {
+  doingOf,
+  pausesOf,
+  timelineOf,
+  type Run,
+  type Step,
+} from '../../../console/src/screens/runs/timeline.ts';
 
 type Group = Run['steps'][number];
 type RunStep = Extract<Group, { type: 'sequential' }>['steps'][number];
@@ -90,5 +96,41 @@ describe('A step', () => {
       [[1_000, 1_000]],
       [[1_000, 1_000]],
     ]);
+  });
+});
+
+const failureAt = (time: number) => ({ time, error: '500', status: 500, body: '', headers: {} });
+
+describe('A step that is retried', () => {
+  it('has a pause from each failure to the next attempt, or to its end', () => {
+    const retried = step(1, 4_000, { errors: [failureAt(1_500), failureAt(2_500)] });
+    const [[bar] = []] = timelineOf(runOf([alone(retried)], 5_000), 5_000);
+    expect(bar && pausesOf(bar)).toEqual([
+      { from: 1_500, until: 2_500 },
+      { from: 2_500, until: 4_000 },
+    ]);
+  });
+});
+
+describe('A run that goes on', () => {
+  const next = (more: Partial<Step>): Group => ({
+    type: 'next',
+    steps: [{ messageId: 'msg_01M7W4BM2WG14BG3V1YN3YTREK', retries: 3, state: 'STEP_PROGRESS', ...more }],
+  });
+  const open = (stepType: RunStep['stepType'], more: Partial<RunStep> = {}): Group =>
+    alone(step(1, 1_500, { stepType, state: 'STEP_PROGRESS', ...more }));
+
+  it.each<[string, readonly Group[]]>([
+    ['running', [next({})]],
+    ['retrying', [next({ state: 'STEP_RETRY', nextDeliveryTime: 9_000 })]],
+    ['sleeping', [open('SleepFor', { sleepFor: 60_000 }), next({ nextDeliveryTime: 61_500 })]],
+    ['waiting for an event', [open('Wait')]],
+    ['running', [open('Call')]],
+  ])('is told to be %s', (words, groups) => {
+    expect(doingOf(runOf(groups), 10_000)).toBe(words);
+  });
+
+  it('is told nothing of once it has ended', () => {
+    expect(doingOf(runOf([alone(step(1, 1_500))], 2_000), 10_000)).toBeUndefined();
   });
 });

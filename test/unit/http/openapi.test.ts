@@ -330,7 +330,7 @@ describe('the described filters', () => {
     ['/v2/messages', 'get', 'listedMessages'],
     ['/v2/messages', 'delete', 'messages'],
     ['/v2/logs', 'get', 'logs'],
-    ['/v2/dlq', 'get', 'dlq'],
+    ['/v2/dlq', 'get', 'listedDlq'],
   ])('of %s are those that its parser knows', (path, method, list) => {
     const described = (document.paths[path]?.[method]?.parameters ?? []).map((one) =>
       z

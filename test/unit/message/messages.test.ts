@@ -53,8 +53,10 @@ const full: Full<Message> = {
   callerIp: '192.0.2.1',
   callback,
   failureCallback: { ...callback, url: 'https://example.com/failure' },
-  isCallback: true,
   slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },
+  retriedFrom: newId('msg', createdAt),
+  retriedAs: newId('msg', createdAt),
+  callbackOf: newId('msg', createdAt),
   workflow: { role: 'list', runId: 'wfr_1', createdAt, startSeq: 0, dlqId: 'dlq_1' },
   expiresAt: createdAt + 1_000_000_000,
 };

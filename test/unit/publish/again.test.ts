@@ -35,14 +35,19 @@ async function delivered(body = 'work') {
 }
 
 describe('publishing a message again', () => {
-  it('makes one AWS call more than a publish, for the message as it was', async () => {
+  it('makes two AWS calls more than a publish: it reads the message as it was, and names the new one in it', async () => {
     const { messageId } = await delivered();
     await fixture.send('https://example.com/');
     const calls = fixture.calls();
     fixture.reset();
-    await again(messageId);
+    const retriedAs = await again(messageId);
     expect(fixture.operations()['QueryCommand']).toBe(1);
-    expect(fixture.calls()).toBe(calls + 1);
+    expect(fixture.operations()['UpdateItemCommand']).toBe(1);
+    expect(fixture.calls()).toBe(calls + 2);
+    expect(await services.getMessageInAnyState(fixture.account, messageId)).toMatchObject({ retriedAs });
+    expect(await services.getMessageInAnyState(fixture.account, retriedAs)).toMatchObject({
+      retriedFrom: messageId,
+    });
     await fixture.drain();
   });
 
@@ -58,7 +63,10 @@ describe('publishing a message again', () => {
       expect(idsOf(inbox.deliveries)).toContain(repeated);
       expect([2, 3]).toContain(inbox.deliveries.length);
       expect(new Set(inbox.deliveries.map(({ body }) => body.toString()))).toEqual(new Set(['work']));
-      expect(await services.getMessageInAnyState(fixture.account, messageId)).toEqual(before);
+      expect(await services.getMessageInAnyState(fixture.account, messageId)).toEqual({
+        ...before,
+        retriedAs: repeated,
+      });
     },
   );
 

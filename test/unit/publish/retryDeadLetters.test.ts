@@ -115,15 +115,31 @@ describe('a retry whose process dies', () => {
     later();
     await retryAll(dlqIds);
     await fixture.doJobs();
-    expect(idsOf(inbox.deliveries).size).toBe(4);
+    const ids = [...idsOf(inbox.deliveries)].flatMap((id) => id ?? []);
+    expect(ids).toHaveLength(4);
     expect(await Promise.all(dlqIds.map(isThere))).toEqual([false, false]);
+    // Each message names the one that it was made from, and is named by it.
+    const messages = new Map(
+      await Promise.all(
+        ids.map(async (messageId) => {
+          const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
+          return [messageId, history?.message] as const;
+        }),
+      ),
+    );
+    const made = [...messages.values()].filter((message) => message?.retriedFrom !== undefined);
+    expect(made).toHaveLength(2);
+    for (const message of made) {
+      expect(messages.get(message?.retriedFrom ?? '')?.retriedAs).toBe(message?.messageId);
+    }
   });
 
   it('makes so many AWS calls', async () => {
     const { dlqIds } = await deadLetters(2);
     await retryAll(dlqIds);
-    // Two entries: read, claim, read the message, remove; and for both, write the rows, send the attempts and count.
-    expect(fixture.calls()).toBe(11);
+    // Two entries: read, claim, read the message, note the new one in it, remove; and for both, write the rows, send the
+    // attempts and count.
+    expect(fixture.calls()).toBe(13);
   });
 });
 

@@ -132,6 +132,7 @@ describe('the figures of an account', () => {
     };
     at('2026-11-20T23:58:00');
     const counts = {
+      steps: new Map(),
       hours: new Map(),
       days: new Map([
         ['2026-11-20', { delivered: 5, failed: 2, cancelled: 1 }],

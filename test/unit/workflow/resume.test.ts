@@ -402,10 +402,10 @@ describe('a process that dies while it resumes', () => {
   it('makes so many AWS calls', async () => {
     const { dlqIds } = await failedRuns();
     await resume(dlqIds[0]);
-    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(13);
+    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(14);
     const again = await failedRuns();
     await resumeMany(byIds(again.dlqIds));
-    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(22);
+    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(24);
   });
 
   it('is answered by a 503 where it lives on, and the dead letter stays', async () => {

@@ -22,6 +22,22 @@ interface ActsProps {
   readonly then: (sent: readonly string[]) => void;
 }
 
+/** The button that retries the dead letter of a message. */
+export function RetryOne({ dlqId, then }: { readonly dlqId: string; readonly then: ActsProps['then'] }) {
+  const sent = useRef<readonly string[]>([]);
+  return (
+    <Opens
+      name="Retry…"
+      kind="main"
+      then={() => {
+        then(sent.current);
+      }}
+    >
+      {(onClose) => <Retry ids={[dlqId]} query={new URLSearchParams()} sent={sent} onClose={onClose} />}
+    </Opens>
+  );
+}
+
 export function DeadLetterActs({ which, isHidden = false, then, ...acts }: ActsProps) {
   const sent = useRef<readonly string[]>([]);
   return (

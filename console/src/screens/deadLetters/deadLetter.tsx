@@ -9,6 +9,7 @@ import { Card, DetailList, Page, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers, RequestView } from '../../ui/body.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { Time } from '../../ui/time.tsx';
+import { Compare } from '../messages/compare.tsx';
 import { Happened } from '../messages/happened.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
 import { happeningsOf } from '../messages/timeline.ts';
@@ -47,6 +48,9 @@ export function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly 
   );
 }
 
+const linkTo = (messageId: string | undefined) =>
+  messageId && <a href={href(['messages', messageId])}>{messageId}</a>;
+
 function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
   return (
     <>
@@ -82,6 +86,8 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
         <DetailList
           of={[
             ['Message', <a href={href(['messages', letter.messageId])}>{letter.messageId}</a>],
+            ['Made from', linkTo(letter.retriedFrom)],
+            ['Sent again as', linkTo(letter.retriedAs)],
             ['Dead letter', letter.dlqId],
             ['Published', <Time at={letter.createdAt} isExact />],
             ['Published from', letter.callerIp],
@@ -104,7 +110,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
 function Attempts({ messageId }: { readonly messageId: string }) {
   const asked = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId } });
   return (
-    <Card title="What happened">
+    <Card title="What happened" actions={<Compare of={happeningsOf(asked.answer?.logs ?? [])} />}>
       <Loaded of={asked}>
         {({ logs }) =>
           logs.length === 0 ? (

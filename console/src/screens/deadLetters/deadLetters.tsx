@@ -11,23 +11,28 @@ import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Button, Card, count, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import {
+  bodyField,
+  destinationFields,
   FilterBar,
   filtersOf,
   isFiltered,
+  noMatch,
   type FilterField,
   originFields,
   periodFields,
+  valuesIn,
 } from '../../ui/filters.tsx';
-import { Listed, Table } from '../../ui/table.tsx';
+import { searchRows, Searched } from '../../ui/searched.tsx';
+import { CutMiddle, Id, Labels, Listed, Table } from '../../ui/table.tsx';
 import { exactTime, Time } from '../../ui/time.tsx';
 import { DeadLetterActs } from './bulk.tsx';
 import { DeadLetter, Status } from './deadLetter.tsx';
 
 const fields: readonly FilterField[] = [
-  { name: 'host', label: 'Host', placeholder: 'example.com', isMain: true },
+  ...destinationFields.filter(({ name }) => name === 'host'),
   { name: 'responseStatus', label: 'Status', placeholder: '500; 0 is no answer', isMain: true },
-  { name: 'label', label: 'Label', isMain: true },
-  { name: 'url', label: 'URL' },
+  ...destinationFields.filter(({ name }) => name !== 'host'),
+  { ...bodyField, isMain: true },
   { name: 'messageId', label: 'Message id', placeholder: 'msg_…' },
   ...originFields,
   ...periodFields,
@@ -47,11 +52,20 @@ const mostCountedOften = 1_000;
 
 function List({ place }: { readonly place: Place }) {
   const query = filtersOf(place, fields);
-  const list = usePages(deadLetterPage, { path: 'v2/dlq', query }, ({ messages }) => messages);
+  const isSearch = query.has('body');
+  // A search reads much: it is not repeated by itself.
+  const list = usePages(
+    deadLetterPage,
+    { path: 'v2/dlq', query },
+    (page) => searchRows(page, page.messages, isSearch),
+    isSearch ? 0 : undefined,
+  );
+  const letters = list.items?.flatMap(({ row }) => row ?? []);
   const [isLarge, setLarge] = useState(false);
   const counted = useAsked(
     deadLetterCount,
-    { path: 'v2/dlq/count', query },
+    // What a search finds is not counted: its rows are selected one by one.
+    isSearch ? undefined : { path: 'v2/dlq/count', query },
     isLarge ? undefined : countedEveryMs,
   );
   const mayWrite = useMayWrite();
@@ -59,7 +73,7 @@ function List({ place }: { readonly place: Place }) {
   const number = counted.answer?.count ?? 0;
   if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
   // Entries that a filter hides, or that are gone, are no longer selected.
-  const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
+  const ids = letters?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
   const all = counted.cursor === undefined ? `all ${count(number)}` : 'all';
   const which = isFiltered(place, fields) ? `${all} that match` : all;
 
@@ -84,7 +98,7 @@ function List({ place }: { readonly place: Place }) {
         )
       }
     >
-      <FilterBar place={place} fields={fields} />
+      <FilterBar place={place} fields={fields} values={valuesOf(letters, counted.answer?.groups)} />
       {counted.error !== undefined && list.error === undefined && (
         <Failure error={counted.error} again={counted.again} />
       )}
@@ -99,7 +113,7 @@ function List({ place }: { readonly place: Place }) {
         list={list}
         empty={
           isFiltered(place, fields) ? (
-            <Empty title="No dead letter matches these filters." />
+            <Empty title="No dead letter matches these filters.">{noMatch(place, fields)}</Empty>
           ) : (
             <Empty title="No dead letters.">
               Messages whose last retry has failed are kept here. Failed workflow runs are in{' '}
@@ -108,39 +122,55 @@ function List({ place }: { readonly place: Place }) {
           )
         }
       >
-        {(letters) => (
-          <Table
-            caption="Dead letters, the newest first"
-            rows={letters}
-            keyOf={({ dlqId }) => dlqId}
-            nameOf={({ url, dlqId }) => `${url} ${dlqId}`}
-            {...(mayWrite && { selection: { selected, onChange: setSelected } })}
-            columns={[
-              { head: 'Status', cell: ({ responseStatus }) => <Status of={responseStatus} /> },
-              {
-                head: 'Destination',
-                isWide: true,
-                cell: ({ dlqId, method, url, error, responseBody = '' }) => (
-                  <div>
-                    <a href={href(['dead-letters', dlqId], place.query)}>
-                      <Cut text={`${method} ${url}`} />
-                    </a>
-                    <span class="hint">
-                      <Cut text={error ?? responseBody} />
-                    </span>
-                  </div>
-                ),
-              },
-              { head: 'Retries', isNumber: true, cell: ({ retried }) => retried },
-              { head: 'Label', cell: ({ labels }) => labels?.join(', ') },
-              { head: 'Failed', cell: ({ failedAt }) => <Time at={failedAt} /> },
-            ]}
-          />
+        {(items) => (
+          <>
+            {isSearch && <Searched of={items} hasMore={list.more !== undefined} />}
+            {(letters ?? []).length > 0 && (
+              <Table
+                caption="Dead letters, the newest first"
+                rows={letters ?? []}
+                keyOf={({ dlqId }) => dlqId}
+                nameOf={({ url, dlqId }) => `${url} ${dlqId}`}
+                {...(mayWrite && { selection: { selected, onChange: setSelected } })}
+                columns={[
+                  { head: 'Status', cell: ({ responseStatus }) => <Status of={responseStatus} /> },
+                  {
+                    head: 'Destination',
+                    isWide: true,
+                    cell: ({ dlqId, method, url, error, responseBody = '' }) => (
+                      <div>
+                        <a href={href(['dead-letters', dlqId], place.query)}>
+                          <CutMiddle text={`${method} ${url}`} />
+                        </a>
+                        <span class="hint">
+                          <Cut text={error ?? responseBody} />
+                        </span>
+                      </div>
+                    ),
+                  },
+                  { head: 'Retries', isNumber: true, isExtra: true, cell: ({ retried }) => retried },
+                  { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
+                  { head: 'Message', cell: ({ messageId }) => <Id of={messageId} /> },
+                  { head: 'Failed', cell: ({ failedAt }) => <Time at={failedAt} /> },
+                ]}
+              />
+            )}
+          </>
         )}
       </Listed>
     </Page>
   );
 }
+
+/** The values that filters may have: those of the rows, and the hosts of all groups. */
+const valuesOf = (
+  letters: Answer<typeof deadLetterPage>['messages'] | undefined,
+  groups: readonly Answer<typeof deadLetterGroup>[] = [],
+) => {
+  const values = valuesIn(letters);
+  const hosts = new Set([...groups.map(({ host }) => host), ...(values['host'] ?? [])]);
+  return { ...values, host: [...hosts] };
+};
 
 /** Describes a filter in words. */
 const inWords = (query: URLSearchParams): string =>

@@ -12,19 +12,9 @@ import {
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
-import { oftenMs, useAction, useAsked, usePages } from '../../api/useAsked.ts';
+import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import {
-  Button,
-  ButtonLink,
-  Card,
-  Copy,
-  DetailList,
-  Failure,
-  Loading,
-  Page,
-  State,
-} from '../../ui/basics.tsx';
+import { ButtonLink, Card, Copy, DetailList, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
 import { change, Opens } from '../../ui/act.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -32,16 +22,21 @@ import { settingDetails } from '../../ui/settings.tsx';
 import { Listed } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { curlOf } from '../publish/curl.ts';
+import { RetryOne } from '../deadLetters/bulk.tsx';
+import { curlOf, directCurlOf } from '../publish/curl.ts';
 import { draftOf } from '../publish/draft.ts';
+import { Compare } from './compare.tsx';
 import { Happened } from './happened.tsx';
+import { hrefOfMessages } from './links.ts';
 import { MessageTable } from './messageTable.tsx';
 import { happeningsOf } from './timeline.ts';
 
 type Message = Readable<z.infer<typeof messageInAnyState>>;
+type Circuit = NonNullable<Message['heldBy']>;
 
 export function MessageDetail({ messageId }: { readonly messageId: string }) {
   const [isOver, setOver] = useState(false);
+  const [isHeld, setHeld] = useState(false);
   // The log of an ended message does not change.
   const log = usePages(
     logPage,
@@ -51,32 +46,41 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   );
   const newest = log.items?.[0];
   // The message, which may be large, is loaded after the log, and again when the log has new entries: so it never shows less.
+  // While its host is down, the next probe changes without an entry.
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
-    undefined,
+    isHeld ? oftenMs : undefined,
     newest && `${newest.time} ${newest.state}`,
   );
+  const dlqId = answer?.dlqId;
+  const letters = useAsked(
+    deadLetterPage,
+    dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
+  );
+  const isDead = letters.answer?.messages[0] !== undefined;
   const hasEnded = answer?.endedAt !== undefined;
   useEffect(() => {
     setOver(hasEnded);
-  }, [hasEnded]);
+    setHeld(answer?.heldBy !== undefined);
+  }, [hasEnded, answer?.heldBy === undefined]);
+  const happened = happeningsOf(log.items ?? []);
   return (
     <Page
       title={messageId}
       back={{ href: href(['messages']), name: 'Messages' }}
-      actions={answer && <Actions of={answer} again={log.again} />}
+      actions={answer && <Actions of={answer} isDead={isDead} again={log.again} />}
     >
       {error !== undefined && <Failure error={error} again={again} />}
       {answer === undefined && error === undefined && log.error === undefined && <Loading />}
       {answer && (
         <>
-          <Status of={answer} />
-          <Card title="What happened">
+          <Status of={answer} isDead={isDead} />
+          <Card title="What happened" actions={<Compare of={happened} />}>
             <Listed list={log} empty={<p class="hint">The log does not have it any more.</p>}>
-              {(entries) => (
+              {() => (
                 <ol class="timeline">
-                  {happeningsOf(entries).map((one, index) => (
+                  {happened.map((one, index) => (
                     <Happened key={`${one.last.state} ${one.at}`} one={one} isOpen={index === 0} />
                   ))}
                 </ol>
@@ -94,49 +98,84 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   );
 }
 
-function Actions({ of, again }: { readonly of: Message; readonly again: () => void }) {
+interface ActionsProps {
+  readonly of: Message;
+  /** Whether its dead letter is there. */
+  readonly isDead: boolean;
+  readonly again: () => void;
+}
+
+function Actions({ of, isDead, again }: ActionsProps) {
   const mayWrite = useMayWrite();
-  const action = useAction();
-  const { messageId, workflowRunId } = of;
-  const publishAgain = async (): Promise<undefined> => {
+  const { messageId, workflowRunId, dlqId } = of;
+  const cancel = async (): Promise<string> => {
+    await change({ method: 'DELETE', path: path`v2/messages/${messageId}` });
+    return 'The message is cancelled.';
+  };
+  // A message of a run is published and cancelled by its run.
+  const mayAct = mayWrite && workflowRunId === undefined;
+  return (
+    <>
+      {mayAct && isDead && dlqId !== undefined && (
+        <RetryOne
+          dlqId={dlqId}
+          then={(sent) => {
+            go(hrefOfMessages(sent));
+          }}
+        />
+      )}
+      {mayAct && of.endedAt === undefined && (
+        <Opens name="Cancel" then={again}>
+          {(onClose) => (
+            <Confirm
+              title="Cancel 1 message?"
+              yes="Cancel the message"
+              isDangerous
+              work={cancel}
+              onClose={onClose}
+            >
+              <p>It will not be delivered. An attempt that is in flight may still arrive.</p>
+            </Confirm>
+          )}
+        </Opens>
+      )}
+      {mayAct && (
+        <>
+          <Opens name="Publish again…" kind={isDead ? 'plain' : 'main'}>
+            {(onClose) => <PublishAgain of={of} isDead={isDead} onClose={onClose} />}
+          </Opens>
+          <ButtonLink href={href(['publish'], { message: messageId })}>Edit and publish</ButtonLink>
+        </>
+      )}
+      <Copy text={messageId}>Copy the id</Copy>
+      <Copy text={() => curlOf(draftOf(of, Date.now()), baseUrl)}>Copy as curl</Copy>
+      <Copy text={() => directCurlOf(draftOf(of, Date.now()))}>Copy as curl to the destination</Copy>
+    </>
+  );
+}
+
+interface PublishAgainProps extends Pick<ActionsProps, 'of' | 'isDead'> {
+  readonly onClose: (isDone: boolean) => void;
+}
+
+function PublishAgain({ of: { messageId, endedAt }, isDead, onClose }: PublishAgainProps) {
+  const work = async (): Promise<undefined> => {
     const made = await ask(messageIdAnswer, { method: 'POST', path: path`v2/messages/${messageId}/publish` });
     const place = href(['messages', made.messageId]);
     showToast('Published again.', 'done', place);
     go(place);
   };
-  const cancel = async (): Promise<string> => {
-    await change({ method: 'DELETE', path: path`v2/messages/${messageId}` });
-    return 'The message is cancelled.';
-  };
   return (
-    <>
-      <Copy text={messageId}>Copy the id</Copy>
-      <Copy text={() => curlOf(draftOf(of, Date.now()), baseUrl)}>Copy as curl</Copy>
-      {/* A message of a run is published and cancelled by its run. */}
-      {mayWrite && workflowRunId === undefined && (
-        <>
-          {of.endedAt === undefined && (
-            <Opens name="Cancel" then={again}>
-              {(onClose) => (
-                <Confirm
-                  title="Cancel 1 message?"
-                  yes="Cancel the message"
-                  isDangerous
-                  work={cancel}
-                  onClose={onClose}
-                >
-                  <p>It will not be delivered. An attempt that is in flight may still arrive.</p>
-                </Confirm>
-              )}
-            </Opens>
-          )}
-          <ButtonLink href={href(['publish'], { message: messageId })}>Edit and publish</ButtonLink>
-          <Button kind="main" isBusy={action.isRunning} onClick={() => void action.run(publishAgain)}>
-            Publish again
-          </Button>
-        </>
-      )}
-    </>
+    <Confirm title="Publish the message again?" yes="Publish again" work={work} onClose={onClose}>
+      <p>
+        A new message is sent at once, with the destination, the body and the settings of this one.{' '}
+        {isDead
+          ? 'The dead letter stays: “Retry” sends it again and takes it out.'
+          : endedAt === undefined
+            ? 'This one still waits, and is delivered as well.'
+            : 'This one stays as it is.'}
+      </p>
+    </Confirm>
   );
 }
 
@@ -144,12 +183,10 @@ function Actions({ of, again }: { readonly of: Message; readonly again: () => vo
 const named = (screen: string, name: string | undefined): ComponentChildren | undefined =>
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
-function Status({ of }: { readonly of: Message }) {
-  const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName } = of;
-  const deadLetter = useAsked(
-    deadLetterPage,
-    dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
-  );
+const linkTo = (messageId: string | undefined): ComponentChildren | undefined => named('messages', messageId);
+
+function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
+  const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, heldBy } = of;
   return (
     <Card>
       <p class="happened">
@@ -161,14 +198,21 @@ function Status({ of }: { readonly of: Message }) {
       <DetailList
         of={[
           ['Published', <Time at={of.createdAt} isExact />],
-          ['Next delivery', nextDeliveryTime && <Time at={nextDeliveryTime} />],
+          [
+            'Next delivery',
+            heldBy === undefined ? nextDeliveryTime && <Time at={nextDeliveryTime} /> : undefined,
+          ],
           ['Ended', endedAt && <Time at={endedAt} isExact />],
+          ['Held', heldBy && <Held by={heldBy} />],
           [
             'Dead letter',
-            deadLetter.answer?.messages[0] && (
-              <a href={href(['dead-letters', dlqId ?? ''])}>Look at it, or send it again</a>
-            ),
+            isDead && dlqId !== undefined ? (
+              <a href={href(['dead-letters', dlqId])}>Retry or inspect the dead letter</a>
+            ) : undefined,
           ],
+          ['Made from', linkTo(of.retriedFrom)],
+          ['Sent again as', linkTo(of.retriedAs)],
+          ['Callback of', linkTo(of.callbackOf)],
           ['Attempts', `${of.retried} of at most ${of.maxRetries + 1}`],
           [
             'URL group',
@@ -188,6 +232,20 @@ function Status({ of }: { readonly of: Message }) {
     </Card>
   );
 }
+
+/** The circuit that holds a message back. */
+const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly by: Circuit }) => (
+  <>
+    <a href={href(['flow-control'])}>{host}</a>{' '}
+    {nextProbeAt === undefined ? (
+      'answers again; those that wait go one by one'
+    ) : (
+      <>
+        is down ({lastError ?? lastStatus}); next probe <Time at={nextProbeAt} />
+      </>
+    )}
+  </>
+);
 
 /** The callback messages about this message. */
 function Callbacks({ ids }: { readonly ids: readonly string[] }) {

@@ -41,6 +41,11 @@ export function Happened({
           </span>
         )}
       </div>
+      {state === 'DELIVERED' && (
+        <p class="hint">
+          Of the answer to a delivery its status is known; headers and body are kept where an attempt fails.
+        </p>
+      )}
       {failure?.error !== undefined && <p class="wrong">{failure.error}</p>}
       {failure !== undefined && failure.error === undefined && (
         <details open={isOpen}>

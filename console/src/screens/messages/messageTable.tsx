@@ -2,8 +2,8 @@ import type * as z from 'zod/mini';
 import type { listedMessage } from '../../../../lambdas/wire/answers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { href } from '../../place.ts';
-import { Cut, State } from '../../ui/basics.tsx';
-import { Table } from '../../ui/table.tsx';
+import { State } from '../../ui/basics.tsx';
+import { CutMiddle, Id, Labels, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 
 type ListedMessage = Readable<z.infer<typeof listedMessage>>;
@@ -29,14 +29,15 @@ export function MessageTable({
           isWide: true,
           cell: ({ messageId, method, url }) => (
             <a href={href(['messages', messageId])}>
-              <Cut text={`${method} ${url}`} />
+              <CutMiddle text={`${method} ${url}`} />
             </a>
           ),
         },
-        { head: 'Label', cell: ({ labels }) => labels?.join(', ') },
+        { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
+        { head: 'Id', cell: ({ messageId }) => <Id of={messageId} /> },
         { head: 'Status', isNumber: true, cell: statusOf },
-        { head: 'Attempts', isNumber: true, cell: ({ retried }) => retried },
-        { head: 'Published', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { head: 'Attempts', isNumber: true, isExtra: true, cell: ({ retried }) => retried },
+        { head: 'Published', isExtra: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           head: 'Due or ended',
           cell: ({ nextDeliveryTime, endedAt }) => <Time at={endedAt ?? nextDeliveryTime ?? NaN} />,

@@ -8,16 +8,21 @@ import { Opens } from '../../ui/act.tsx';
 import { ButtonLink, Empty, Page } from '../../ui/basics.tsx';
 import { Bulk } from '../../ui/bulk.tsx';
 import {
+  bodyField,
+  destinationFields,
   FilterBar,
   filtersOf,
   isFiltered,
+  noMatch,
   type FilterField,
   originFields,
   periodFields,
+  valuesIn,
 } from '../../ui/filters.tsx';
 import { Listed } from '../../ui/table.tsx';
 import { MessageDetail } from './detail.tsx';
 import { MessageTable } from './messageTable.tsx';
+import { FoundMessages } from './search.tsx';
 
 /** The states of messages that can be cancelled. */
 const waiting = 'CREATED,RETRY';
@@ -35,10 +40,20 @@ const fields: readonly FilterField[] = [
       ['CANCELED', 'Cancelled'],
     ],
   },
+  {
+    name: 'kind',
+    label: 'Kind',
+    isMain: true,
+    options: [
+      ['', 'All'],
+      ['published', 'Without runs and callbacks'],
+      ['callback', 'Callbacks'],
+      ['run', 'Of runs'],
+    ],
+  },
   { name: 'messageIds', label: 'Message id', placeholder: 'msg_…', isMain: true },
-  { name: 'label', label: 'Label', isMain: true },
-  { name: 'host', label: 'Host', placeholder: 'example.com', isMain: true },
-  { name: 'url', label: 'URL' },
+  ...destinationFields,
+  { ...bodyField, isMain: true },
   ...originFields,
   ...periodFields,
 ];
@@ -54,7 +69,8 @@ function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly 
   const selected = new URLSearchParams(query);
   selected.delete('state');
   const state = query.get('state') ?? '';
-  if ((state !== 'ALL' && state !== waiting) || query.has('messageIds')) return null;
+  const isOfList = ['messageIds', 'kind', 'body'].some((name) => query.has(name));
+  if ((state !== 'ALL' && state !== waiting) || isOfList) return null;
   return (
     <Opens name="Cancel all that wait" then={then}>
       {(onClose) => (
@@ -85,8 +101,13 @@ function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly 
 function List({ place }: { readonly place: Place }) {
   const mayWrite = useMayWrite();
   const query = filtersOf(place, fields);
+  const isSearch = query.has('body');
   if (!query.has('state')) query.set('state', 'ALL');
-  const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
+  const list = usePages(
+    messagePage,
+    isSearch ? undefined : { path: 'v2/messages', query },
+    ({ messages }) => messages,
+  );
   const publish = mayWrite && (
     <ButtonLink kind="main" href={href(['publish'])}>
       Publish a message
@@ -105,21 +126,25 @@ function List({ place }: { readonly place: Place }) {
         )
       }
     >
-      <FilterBar place={place} fields={fields} />
-      <Listed
-        list={list}
-        empty={
-          isFiltered(place, fields) ? (
-            <Empty title="No message matches these filters." />
-          ) : (
-            <Empty title="No messages yet.">
-              {publish || 'They are shown here as soon as one is published.'}
-            </Empty>
-          )
-        }
-      >
-        {(messages) => <MessageTable caption="Messages, the newest first" of={messages} />}
-      </Listed>
+      <FilterBar place={place} fields={fields} values={valuesIn(list.items)} />
+      {isSearch ? (
+        <FoundMessages key={query.toString()} query={query} />
+      ) : (
+        <Listed
+          list={list}
+          empty={
+            isFiltered(place, fields) ? (
+              <Empty title="No message matches these filters.">{noMatch(place, fields)}</Empty>
+            ) : (
+              <Empty title="No messages yet.">
+                {publish || 'They are shown here as soon as one is published.'}
+              </Empty>
+            )
+          }
+        >
+          {(messages) => <MessageTable caption="Messages, the newest first" of={messages} />}
+        </Listed>
+      )}
     </Page>
   );
 }

@@ -7,7 +7,14 @@ import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { isRedacted } from '../../../../lambdas/options/redaction.ts';
 import { textOf } from '../../ui/base64.ts';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
-import { fieldOfSetting, sentAs, settingHeaders, textsOf, type SettingTexts } from '../../ui/settingTexts.ts';
+import {
+  callbacks,
+  fieldOfSetting,
+  sentAs,
+  settingHeaders,
+  textsOf,
+  type SettingTexts,
+} from '../../ui/settingTexts.ts';
 
 /** Typed texts; empty for no value. */
 export interface Draft {
@@ -92,13 +99,35 @@ export function problemsOf(draft: Draft): Problems {
   if (problem !== undefined) problems['headers'] = problem;
   else if (hidden !== undefined) problems['headers'] = `The value of ${hidden[0]} ${replace}`;
   if (isRedacted(draft.body)) problems['body'] = `The body ${replace}`;
+  else if (/\bjson\b/i.test(draft.contentType) && draft.body !== '') {
+    const wrong = jsonProblem(draft.body);
+    if (wrong !== undefined) {
+      problems['body'] =
+        `The content type is ${draft.contentType}, but the body is not JSON: ${wrong}. Mend it, or change the content type.`;
+    }
+  }
   return problems;
 }
 
-/** Finds the field that a sentence of the API is about; undefined for other sentences. */
-export function fieldOf(sentence: string): string | undefined {
+/** Describes why a text is not JSON; undefined where it is. */
+function jsonProblem(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  }
+}
+
+/** Finds the field that a sentence of the API is about; undefined for other sentences. @param texts those of the settings */
+export function fieldOf(sentence: string, texts: SettingTexts = {}): string | undefined {
   const [setting] = /svc-[\w-]+/i.exec(sentence) ?? [];
-  if (setting !== undefined) return fieldOfSetting(setting, sentence) ?? 'headers';
+  if (setting !== undefined) {
+    const field = fieldOfSetting(setting, sentence) ?? 'headers';
+    // The settings of a callback may also stand among the headers.
+    const isOfCallback = callbacks.some((callback) => field.startsWith(`${callback}-`));
+    return isOfCallback && !texts[field] ? 'headers' : field;
+  }
   if (/^The destination|URL group/.test(sentence)) return 'destination';
   if (/^The (name of the )?queue/.test(sentence)) return 'queue';
   if (/^The (body|message)/.test(sentence)) return 'body';

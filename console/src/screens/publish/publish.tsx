@@ -1,4 +1,5 @@
 /** Publishes a message: an empty form, or one that is filled in with a published message. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
 import type { Place as FieldPlace } from '../../../../lambdas/options/option.ts';
@@ -12,6 +13,7 @@ import { Loaded } from '../../ui/act.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
 import { SettingFields } from '../../ui/settings.tsx';
+import { callbacks, inLabels, type CallbackName } from '../../ui/settingTexts.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
@@ -59,10 +61,10 @@ function Form({ initial }: { readonly initial: Draft }) {
     setDraft({ ...draft, ...changed });
     forget(changed);
   };
-  const settings = (place: FieldPlace) => (
+  const settings = (of: { readonly place: FieldPlace } | { readonly callback: CallbackName }) => (
     <SettingFields
       form="publish"
-      place={place}
+      {...of}
       texts={draft.settings}
       onChange={(changed) => {
         setDraft({ ...draft, settings: { ...draft.settings, ...changed } });
@@ -79,8 +81,8 @@ function Form({ initial }: { readonly initial: Draft }) {
     try {
       tell(await send(draft));
     } catch (error) {
-      const field = error instanceof Error ? fieldOf(error.message) : undefined;
-      if (error instanceof Error && field !== undefined) setProblems({ [field]: error.message });
+      const field = error instanceof Error ? fieldOf(error.message, draft.settings) : undefined;
+      if (error instanceof Error && field !== undefined) setProblems({ [field]: inLabels(error.message) });
       throw error;
     }
   };
@@ -114,7 +116,7 @@ function Form({ initial }: { readonly initial: Draft }) {
     >
       <Card title="Message">
         <div class="destination">
-          {settings('destination')}
+          {settings({ place: 'destination' })}
           {text('destination', 'Destination', {
             required: true,
             placeholder: 'https://example.com/orders',
@@ -141,7 +143,7 @@ function Form({ initial }: { readonly initial: Draft }) {
         )}
         <div class="fields">
           {text('contentType', 'Content type', { hint: 'Sent with a body.' })}
-          {settings('message')}
+          {settings({ place: 'message' })}
         </div>
         {text('headers', 'Headers', {
           rows: 3,
@@ -156,16 +158,25 @@ function Form({ initial }: { readonly initial: Draft }) {
         })}
       </Card>
       <Card title="Delivery">
-        <div class="fields">{settings('delivery')}</div>
+        <div class="fields">{settings({ place: 'delivery' })}</div>
       </Card>
       <Card title="Queue and flow control">
         <div class="fields">
           {text('queue', 'Queue', { placeholder: 'orders' })}
-          {settings('lane')}
+          {settings({ place: 'lane' })}
         </div>
       </Card>
       <Card title="Callbacks and duplicates">
-        <div class="fields">{settings('after')}</div>
+        <div class="fields">{settings({ place: 'after' })}</div>
+        {callbacks.map((callback) => (
+          <CallbackSettings
+            key={callback}
+            of={callback}
+            isWrong={Object.keys(problems).some((name) => name.startsWith(`${callback}-`))}
+          >
+            {() => <div class="fields">{settings({ callback })}</div>}
+          </CallbackSettings>
+        ))}
       </Card>
       <div class="aside">
         <Button type="submit" kind="main" isBusy={action.isRunning}>
@@ -180,6 +191,37 @@ function Form({ initial }: { readonly initial: Draft }) {
   );
 }
 
+/** The settings of a callback's own delivery, once they are wanted. */
+function CallbackSettings({
+  of,
+  isWrong,
+  children,
+}: {
+  readonly of: CallbackName;
+  /** Whether one of them is wrong: then they are shown. */
+  readonly isWrong: boolean;
+  readonly children: () => ComponentChildren;
+}) {
+  const [isWanted, setWanted] = useState(false);
+  const isOpen = isWanted || isWrong;
+  return (
+    <>
+      <p>
+        <Button
+          kind="quiet"
+          aria-expanded={isOpen}
+          onClick={() => {
+            setWanted(!isOpen);
+          }}
+        >
+          {`Delivery of the ${of.replace('-', ' ')}`}
+        </Button>
+      </p>
+      {isOpen && children()}
+    </>
+  );
+}
+
 /** The forms of code for a request. */
 const writers = [
   ['curl', curlOf],
@@ -190,6 +232,8 @@ const writers = [
 function Code({ draft }: { readonly draft: Draft }) {
   const [shown, setShown] = useState(0);
   const [name, write] = writers[shown] ?? writers[0];
+  const destination = draft.destination.trim();
+  const isEncoded = write === curlOf && !requestOf(draft).path.endsWith(`/${destination}`);
   return (
     <Card
       title="As code"
@@ -208,7 +252,13 @@ function Code({ draft }: { readonly draft: Draft }) {
     >
       <Body text={write(draft, baseUrl)} label={name} />
       <p class="hint">
-        The token is the variable <code>SVC_TOKEN</code>.
+        The token is the variable <code>SVC_TOKEN</code>.{' '}
+        {isEncoded && (
+          <>
+            The destination stands encoded in the command, so that no gateway changes it; it is{' '}
+            <code>{destination}</code>
+          </>
+        )}
       </p>
     </Card>
   );

@@ -5,31 +5,44 @@ interface Failed {
   readonly responseBody?: string | undefined;
 }
 
+/** What a function threw. */
+interface Thrown {
+  /** Its name and its message. */
+  readonly sentence: string;
+  readonly stack: string | undefined;
+}
+
 /** The first line of the error: what the function threw, or else what was answered, or why there was no answer. */
 export function firstLineOf({ error, responseBody = '' }: Failed): string {
-  const message = fieldOf(responseBody, 'message');
-  const thrown = [fieldOf(responseBody, 'error'), message].filter(Boolean).join(': ');
-  const text = message === undefined ? (error ?? responseBody) : thrown;
+  const text = thrownIn(responseBody)?.sentence ?? error ?? responseBody;
   return text.trim().split(/\r?\n/, 1)[0] ?? '';
 }
 
+/** Reads what a function threw from the answer of its endpoint; undefined for another answer. */
+export function thrownIn(body: string): Thrown | undefined {
+  const message = fieldOf(body, 'message');
+  if (message === undefined) return undefined;
+  const sentence = [fieldOf(body, 'error'), message].filter(Boolean).join(': ');
+  return { sentence, stack: fieldOf(body, 'stack') };
+}
+
 /**
- * Reads a text from the JSON that endpoints answer when a function throws: both clients of workflows send `error` and `message`
- * first. Lists have the beginning of an answer only, so it need not be complete.
+ * Reads a text from the JSON that endpoints answer when a function throws: both clients of workflows send `error`, `message` and
+ * `stack`. Only the beginning of an answer is kept, so it need not be complete.
  */
-function fieldOf(body: string, name: 'error' | 'message'): string | undefined {
+function fieldOf(body: string, name: 'error' | 'message' | 'stack'): string | undefined {
   const [, literal] =
-    new RegExp(String.raw`^\s*\{.*?"${name}"\s*:\s*("(?:[^"\\]|\\.)*")`, 's').exec(body) ?? [];
+    new RegExp(String.raw`^\s*\{.*?"${name}"\s*:\s*("(?:[^"\\]|\\.)*)`, 's').exec(body) ?? [];
   if (literal === undefined) return undefined;
   try {
-    return String(JSON.parse(literal));
+    return String(JSON.parse(`${literal}"`));
   } catch {
     return undefined;
   }
 }
 
 /** The status with which an endpoint says that its run is not to be retried. */
-const notRetried = 489;
+export const notRetried = 489;
 
 export const statusOfRun = (status: number): string =>
   status === 0 ? 'no answer' : status === notRetried ? 'not to be retried' : String(status);

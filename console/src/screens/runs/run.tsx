@@ -12,7 +12,7 @@ import { Body, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { hrefOf, RerunOne } from './rerun.tsx';
-import { Errors, Timeline } from './steps.tsx';
+import { Errors, RunState, Timeline } from './steps.tsx';
 import type { Run, Step } from './timeline.ts';
 
 export function OneRun({ place, id }: { readonly place: Place; readonly id: string }) {
@@ -166,6 +166,9 @@ function Notify({ run, onClose }: DialogProps) {
   );
 }
 
+const linkTo = (of: Run['resumedFrom']) =>
+  of && <a href={hrefOf(of.workflowRunId, of.workflowRunCreatedAt)}>{of.workflowRunId}</a>;
+
 function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
   const { workflowRunCreatedAt: from, workflowRunCompletedAt: until, invoker, failureFunction } = run;
   const [initial] = stepsOf(run);
@@ -179,7 +182,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
     <>
       <Card>
         <p class="actions">
-          <State state={run.workflowState} /> <code>{run.workflowUrl}</code>
+          <RunState of={run} /> <code>{run.workflowUrl}</code>
         </p>
         <DetailList
           of={[
@@ -201,6 +204,8 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
                 </a>
               ),
             ],
+            ['Made from', linkTo(run.resumedFrom)],
+            ['Went on as', linkTo(run.resumedAs)],
           ]}
         />
       </Card>

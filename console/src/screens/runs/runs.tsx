@@ -8,11 +8,12 @@ import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { count, countOf, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from '../../ui/filters.tsx';
-import { Listed, Table } from '../../ui/table.tsx';
+import { Labels, Listed, Table } from '../../ui/table.tsx';
 import { duration, exactTime, Time } from '../../ui/time.tsx';
 import { CancelAll, ChangeFailed, hrefOf } from './rerun.tsx';
 import { firstLineOf, statusOfRun } from './failure.ts';
 import { OneRun } from './run.tsx';
+import { RunState } from './steps.tsx';
 
 const state: FilterField = {
   name: 'state',
@@ -140,7 +141,7 @@ function AllRuns({ place }: { readonly place: Place }) {
             rows={runs}
             keyOf={({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`}
             columns={[
-              { head: 'State', cell: ({ workflowState }) => <State state={workflowState} /> },
+              { head: 'State', cell: (run) => <RunState of={run} /> },
               {
                 head: 'Workflow',
                 isWide: true,
@@ -151,7 +152,7 @@ function AllRuns({ place }: { readonly place: Place }) {
                 ),
               },
               { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
-              { head: 'Label', cell: ({ label }) => label && <Cut text={label} /> },
+              { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
               { head: 'Started', cell: ({ workflowRunCreatedAt }) => <Time at={workflowRunCreatedAt} /> },
               {
                 head: 'Took',
@@ -248,7 +249,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
                 isNumber: true,
                 cell: ({ responseStatus }) => statusOfRun(responseStatus),
               },
-              { head: 'Label', cell: ({ label }) => label && <Cut text={label} /> },
+              { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
               {
                 head: 'Failure function',
                 cell: ({ failureFunctionState: told }) => (told === undefined ? '–' : <State state={told} />),

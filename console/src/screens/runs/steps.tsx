@@ -3,8 +3,9 @@ import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
+import { notRetried, thrownIn } from './failure.ts';
 import { hrefOf } from './rerun.tsx';
-import { timelineOf, type Bar, type Run, type Step } from './timeline.ts';
+import { doingOf, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';
 
 interface TimelineProps {
   readonly run: Run;
@@ -43,6 +44,12 @@ export function Timeline({ run, place }: TimelineProps) {
   );
 }
 
+/** The state of a run; of one that goes on, what it does. */
+export function RunState({ of }: { readonly of: Pick<Run, 'workflowState' | 'steps'> }) {
+  const doing = doingOf(of, Date.now());
+  return <State state={of.workflowState} {...(doing !== undefined && { name: doing })} />;
+}
+
 interface RowProps {
   readonly bar: Bar;
   /** Unix milliseconds of the line's left end, and the line's length in milliseconds. */
@@ -56,7 +63,8 @@ const width = 1_000;
 /** The least width, so that a step of a millisecond is visible. */
 const least = 6;
 
-function Row({ bar: { key, step, from, until }, begun, length, place }: RowProps) {
+function Row({ bar, begun, length, place }: RowProps) {
+  const { key, step, from, until } = bar;
   const isOpen = place.query.get('step') === key;
   const query = new URLSearchParams(place.query);
   if (isOpen) query.delete('step');
@@ -78,11 +86,28 @@ function Row({ bar: { key, step, from, until }, begun, length, place }: RowProps
             height="10"
             rx="2"
           />
+          {pausesOf(bar).map((pause) => (
+            <g key={pause.from}>
+              <rect
+                class="idle"
+                x={((pause.from - begun) / length) * width}
+                width={((pause.until - pause.from) / length) * width}
+                y="3"
+                height="4"
+              />
+              <rect
+                class="bad"
+                x={Math.min(width - least, ((pause.from - begun) / length) * width)}
+                width={least}
+                height="10"
+              />
+            </g>
+          ))}
         </svg>
         <span class="number">{duration(until - from)}</span>
         <State state={step.state} />
       </div>
-      {isOpen && <Details bar={{ key, step, from, until }} />}
+      {isOpen && <Details bar={bar} />}
     </li>
   );
 }
@@ -98,7 +123,8 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   const { invokedWorkflowRunId: invoked, invokedWorkflowCreatedAt: invokedAt = 0 } = step;
   const timeOf = (at: number | undefined) => at && <Time at={at} isExact />;
   const bodies: readonly (readonly [string, string | undefined])[] = [
-    ['Result', step.out],
+    // The result of a call is its answer, once more.
+    ['Result', step.callResponseBody === undefined ? step.out : undefined],
     ['Request', step.callBody ?? step.invokedWorkflowRunBody],
     ['Answer', step.callResponseBody],
   ];
@@ -106,6 +132,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
     <div class="step-details">
       <DetailList
         of={[
+          ['Message', <a href={href(['messages', step.messageId])}>{step.messageId}</a>],
           ['Began', timeOf(from)],
           ['Ended', timeOf(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
           ['Retries, at most', step.retries],
@@ -144,19 +171,35 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
 }
 
 /**
- * Failed attempts, the oldest first.
+ * Failed attempts, the oldest first: what was thrown, with its stack, or else what was answered.
  *
  * @param label distinguishes their answers from others of the page
  */
 export const Errors = ({ of = [], label }: { readonly of?: Step['errors']; readonly label: string }) => (
   <>
-    {of.map(({ time, error, body }, index) => (
-      <div key={index}>
-        <p class="wrong">
-          <Time at={time} isExact />: {error}
-        </p>
-        {body !== '' && <Body label={`${label} ${index + 1}`} text={body} />}
-      </div>
-    ))}
+    {of.map(({ time, error, body, status }, index) => {
+      const found = thrownIn(body);
+      const name = `${label} ${index + 1}`;
+      const why = status === notRetried ? 'not to be retried' : error;
+      return (
+        <div key={index} class="stack">
+          <p class="wrong">
+            {found === undefined ? (
+              why
+            ) : (
+              <>
+                <strong>{found.sentence}</strong> ({why})
+              </>
+            )}{' '}
+            <Time at={time} isExact />
+          </p>
+          {found?.stack !== undefined ? (
+            <Body label={name} text={found.stack} />
+          ) : (
+            body !== '' && <Body label={name} text={body} />
+          )}
+        </div>
+      );
+    })}
   </>
 );

@@ -44,3 +44,39 @@ function endOf(step: Step, type: Run['steps'][number]['type']): number | undefin
   if (state !== 'STEP_SUCCESS' || createdAt === undefined) return undefined;
   return type === 'parallel' ? createdAt : (sleepUntil ?? createdAt + (sleepFor ?? 0));
 }
+
+/** The part of a bar in which a step waits for its next attempt. */
+export interface Pause {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Finds the pauses of a step that is retried: from each failure on until the next attempt's, or until its end. */
+export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly Pause[] {
+  const failures = errors.map(({ time }) => time).filter((time) => time >= from && time < until);
+  return failures.map((time, index) => ({ from: time, until: failures[index + 1] ?? until }));
+}
+
+/** The words for a run that goes on, by what its steps do; undefined for one that has ended. @param now Unix milliseconds */
+export function doingOf(
+  { workflowState, steps }: Pick<Run, 'workflowState' | 'steps'>,
+  now: number,
+): string | undefined {
+  if (workflowState !== 'RUN_STARTED') return undefined;
+  const open = steps
+    .flatMap((group): readonly Step[] => group.steps)
+    .filter(({ stepType, state, nextDeliveryTime = 0 }) => {
+      // The delivery that ends a sleep is held back until then: the sleep tells it.
+      const isHeldBack = stepType === undefined && state === 'STEP_PROGRESS' && nextDeliveryTime > now;
+      return /PROGRESS|RETRY/.test(state) && !isHeldBack;
+    });
+  const [first] = open;
+  if (first === undefined) return 'running';
+  const doings: readonly string[] = open.map(({ stepType = '', state }) => {
+    if (state === 'STEP_RETRY') return 'retrying';
+    if (stepType.startsWith('Sleep')) return 'sleeping';
+    return stepType.startsWith('Wait') ? 'waiting for an event' : 'running';
+  });
+  // A branch that computes, or is retried, tells more than one that waits.
+  return ['retrying', 'running', 'waiting for an event', 'sleeping'].find((one) => doings.includes(one));
+}

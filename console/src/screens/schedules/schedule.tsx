@@ -39,7 +39,7 @@ interface ActionsProps {
 }
 
 function Actions({ of: { scheduleId, isPaused }, again }: ActionsProps) {
-  const action = useAction();
+  const action = useAction('toast');
   const run = async (): Promise<undefined> => {
     const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
     const ids = [made].flat().map(({ messageId }) => messageId);

@@ -32,7 +32,7 @@ export const dlq: Operations<'dlq'> = {
     description:
       'Newest first, without the messages’ bodies. Filters are ANDed, the values of one are ORed. With `source=workflow` it lists the runs of workflows that have failed, as `/v2/workflows/dlq` does, and with its filters.',
     variables: {},
-    filters: 'dlq',
+    filters: 'listedDlq',
     answers: {
       200: { description: 'A page of them.', schema: 'DeadLetterPage', example: deadLetterPage },
     },

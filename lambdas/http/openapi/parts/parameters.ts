@@ -1,5 +1,7 @@
 /** The parameters of operations: configuration, filters and paging, from the tables that their parsers use. */
 import { orders } from '../../../table/cursor.ts';
+import { mostSearched, searchBudgetMs } from '../../../shared/bounds.ts';
+import { secondMs } from '../../../shared/clock.ts';
 import { callbackScopes, type CallbackScope } from '../../../shared/config.ts';
 import { headerName } from '../../../shared/headers.ts';
 import { settings } from '../../../options/described.ts';
@@ -14,13 +16,14 @@ import {
   longestPage,
   mostAtOnce,
   orderedLists,
+  searchedLists,
   logStateFilters,
   messageStateFilters,
   mostIds,
   type Field,
   type List,
 } from '../../../wire/filters.ts';
-import { failureFunctionStates } from '../../../wire/states.ts';
+import { failureFunctionStates, messageKinds } from '../../../wire/states.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import type { PathVariable } from './variables.ts';
 
@@ -165,6 +168,12 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
     schema: { type: 'string', enum: Object.keys(logStateFilters) },
     example: 'DELIVERED',
   },
+  kind: {
+    description:
+      'What made it: `published` for a publish, a schedule or a retry; `callback`; `run` for the messages of workflow runs.',
+    schema: { type: 'string', enum: messageKinds },
+    example: 'published',
+  },
   workflowUrl: {
     description: 'The URL that the run was started with, exactly.',
     schema: textSchema,
@@ -208,11 +217,23 @@ function filterParameter(name: string, { description, schema, example }: FilterV
   };
 }
 
+/** The filter of lists that can be searched. */
+const bodyParameter: NamedParameters = {
+  'filter.body': {
+    name: 'body',
+    in: 'query',
+    description: `A text that the message’s body contains, exactly; any of them where it is repeated. Bodies are read one by one: at most ${mostSearched} rows that match the other filters, the newest first, for at most ${searchBudgetMs / secondMs} s. \`searched\` says how many were; where there is a cursor, it goes on from there. Redacted bodies never match.`,
+    schema: { type: 'array', items: textSchema },
+    example: ['"orderId":4711'],
+  },
+};
+
 /** The names of the parameter `count`: the lists of one name have the same limit. */
 const countNames: Readonly<Record<List, string>> = {
   messages: 'bulk.count',
   listedMessages: 'page.count',
   dlq: 'page.count',
+  listedDlq: 'page.count',
   deadRuns: 'bulk.dlqCount',
   logs: 'page.logCount',
 };
@@ -302,6 +323,7 @@ export function filterParameters(list: List): NamedParameters {
         },
       ]),
     ),
+    ...(searchedLists.has(list) && bodyParameter),
     ...pagingOf(list),
     [`filter.${ids}`]: {
       name: ids,

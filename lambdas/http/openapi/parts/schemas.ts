@@ -4,7 +4,7 @@ import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
-import { idBodies } from '../../../wire/filters.ts';
+import { idBodies } from '../../../wire/idBodies.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
   addedEndpoints,

@@ -1,0 +1,90 @@
+/** Messages by what their bodies contain: the log finds them, and the list has their states. */
+import { useEffect, useState } from 'preact/hooks';
+import { logPage, messagePage, type Answer, type listedMessage } from '../../../../lambdas/wire/answers.ts';
+import { ask, sentenceOf } from '../../api/client.ts';
+import { usePages } from '../../api/useAsked.ts';
+import { Empty, Failure } from '../../ui/basics.tsx';
+import { Listed } from '../../ui/table.tsx';
+import { searchRows, Searched } from '../../ui/searched.tsx';
+import { MessageTable } from './messageTable.tsx';
+
+type Message = Answer<typeof listedMessage>;
+
+/** The filters of the list that the log does not have. */
+const notInLog = ['kind', 'state'];
+
+/** Messages whose states are asked for at once: an address has no room for more ids. */
+const atOnce = 50;
+
+/**
+ * Asks for messages by their ids, some at a time.
+ *
+ * @returns those that have come, by id; null for one that is not kept any more
+ */
+function useMessages(ids: readonly string[]) {
+  const [messages, setMessages] = useState<ReadonlyMap<string, Message | null>>(new Map());
+  const [error, setError] = useState<string>();
+  const missing = ids
+    .filter((id) => !messages.has(id))
+    .slice(0, atOnce)
+    .join(',');
+  useEffect(() => {
+    if (missing === '') return undefined;
+    const ending = new AbortController();
+    const query = { messageIds: missing, state: 'ALL', count: atOnce };
+    ask(messagePage, { path: 'v2/messages', query, signal: ending.signal }).then(
+      ({ messages: found }) => {
+        const byId = new Map(found.map((one) => [one.messageId, one]));
+        setError(undefined);
+        setMessages(
+          (before) =>
+            new Map([...before, ...missing.split(',').map((id) => [id, byId.get(id) ?? null] as const)]),
+        );
+      },
+      (caught: unknown) => {
+        if (!ending.signal.aborted) setError(sentenceOf(caught));
+      },
+    );
+    return () => {
+      ending.abort();
+    };
+  }, [missing]);
+  return { messages, error };
+}
+
+/** @param query the filters of the list; each message has one entry of the state CREATED in the log */
+export function FoundMessages({ query }: { readonly query: URLSearchParams }) {
+  const asked = new URLSearchParams([...query].filter(([name]) => !notInLog.includes(name)));
+  asked.set('state', 'CREATED');
+  // Where `messageIds` are given, the log filters by nothing else.
+  const ids = asked.get('messageIds');
+  asked.delete('messageIds');
+  if (ids !== null) asked.set('messageId', ids);
+  // The search reads much: it is not repeated by itself.
+  const list = usePages(logPage, { path: 'v2/logs', query: asked }, (page) => searchRows(page, page.logs), 0);
+  const entries = (list.items ?? []).flatMap(({ row }) => row ?? []);
+  const { messages, error } = useMessages(entries.map(({ messageId }) => messageId));
+  const states = query.get('state')?.split(',') ?? [];
+  const isWanted = ({ state }: Message): boolean => states.includes('ALL') || states.includes(state);
+  return (
+    <>
+      {error !== undefined && <Failure error={error} />}
+      <Listed list={list} empty={null}>
+        {(items) => {
+          const found = entries.flatMap(({ messageId }) => messages.get(messageId) ?? []).filter(isWanted);
+          const isLoading = entries.some(({ messageId }) => !messages.has(messageId));
+          return (
+            <>
+              <Searched of={items} hasMore={list.more !== undefined} />
+              {found.length > 0 ? (
+                <MessageTable caption="Messages whose bodies contain the text, the newest first" of={found} />
+              ) : (
+                !isLoading && <Empty title="No message matches these filters." />
+              )}
+            </>
+          );
+        }}
+      </Listed>
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+/** Lists that were searched by what bodies contain: how far the search has looked. */
+import { count } from './basics.tsx';
+
+/** A row that was found, or the number of rows whose bodies a page has looked into. */
+export interface SearchRow<T> {
+  readonly row?: T;
+  readonly searched?: number;
+}
+
+/** Makes rows of a page. A page without a find has a row as well, so that it is not taken for one that is still empty. */
+export function searchRows<T>(
+  { searched = 0 }: { readonly searched?: number | undefined },
+  found: readonly T[],
+  isSearch = true,
+): readonly SearchRow<T>[] {
+  const rows: readonly SearchRow<T>[] = found.map((row) => ({ row }));
+  return isSearch ? [...rows, { searched }] : rows;
+}
+
+export function Searched({
+  of,
+  hasMore,
+}: {
+  readonly of: readonly SearchRow<unknown>[];
+  readonly hasMore: boolean;
+}) {
+  const searched = of.reduce((sum, one) => sum + (one.searched ?? 0), 0);
+  const found = of.filter(({ row }) => row !== undefined).length;
+  return (
+    <p class="hint" role="status">
+      {count(found)} found in the {count(searched)} newest {searched === 1 ? 'body' : 'bodies'} within the
+      other filters.{' '}
+      {hasMore ? 'There are older ones: load more to look into them.' : 'That is all there is.'} Redacted
+      bodies are not searched.
+    </p>
+  );
+}

@@ -1,0 +1,226 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { makeAccount, publishAs } from '../support/accounts.ts';
+import { api, deadLettered, logged, ok, publishDelayed, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { limitForHangsMs } from '../support/limits.ts';
+import { messageIdOf, publish, service } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+/** The rows of lists, whatever is in them, and the filters above. */
+
+const receiver = useReceiver();
+
+const rows = (page: Page) => page.getByRole('table').locator('tbody tr');
+
+/** Ten labels of 98 characters, which is as long as a comma lets them be. */
+const longLabels = (first: string): string =>
+  [first.padEnd(98, 'x'), ...Array.from({ length: 9 }, (_, index) => String(index).padEnd(98, 'y'))].join(
+    ',',
+  );
+
+describe('A row', () => {
+  it.each([400, 800, 1_440])('with long labels and a long address stays within %i px', async (width) => {
+    const label = unique('long');
+    const labels = longLabels(label);
+    const [first = ''] = labels.split(',');
+    const url = `https://example.com/${'folder/'.repeat(60)}the-end`;
+    const messageId = await publishDelayed(url, { 'Svc-Label': labels });
+    const page = await openConsole({
+      at: `#/messages?messageIds=${messageId}`,
+      viewport: { width, height: 800 },
+    });
+    await rows(page).getByText('+9').waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    const frame = await page.evaluate<number>(
+      '(() => { const of = document.querySelector(".table-frame"); return of.scrollWidth - of.clientWidth; })()',
+    );
+    expect(frame).toBe(0);
+    // The host and the end of the path stay in view.
+    const link = rows(page).getByRole('link', { name: `POST ${url}`, exact: true });
+    const cell = await link.boundingBox();
+    const end = await link.getByText('older/the-end', { exact: false }).last().boundingBox();
+    expect((end?.x ?? 0) + (end?.width ?? 0)).toBeLessThanOrEqual((cell?.x ?? 0) + (cell?.width ?? 0) + 1);
+    expect(await rows(page).locator('.labels').getAttribute('title')).toContain(first);
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('has its id, to be copied', async () => {
+    const messageId = await publishDelayed('https://example.com/it');
+    const page = await openConsole({
+      at: `#/messages?messageIds=${messageId}`,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.getByRole('button', { name: `Copy ${messageId}` }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(messageId);
+  });
+
+  it('opens in a new tab with the session of this one, which ends with the last', async () => {
+    const messageId = await publishDelayed('https://example.com/it');
+    const page = await openConsole({ at: `#/messages?messageIds=${messageId}` });
+    await rows(page).first().waitFor();
+    const opened = async (at: string): Promise<Page> => {
+      const [tab] = await Promise.all([
+        page.context().waitForEvent('page'),
+        // As a click on a link with the middle button: the new tab gets nothing of this one's storage.
+        page.evaluate(
+          `void window.open(${JSON.stringify(`${service.url}/console${at}`)}, '_blank', 'noopener')`,
+        ),
+      ]);
+      return tab;
+    };
+    const other = await opened(`#/messages/${messageId}`);
+    await other.getByRole('heading', { name: messageId, level: 1 }).waitFor();
+    // Whoever signs out does so in all of them, and stays so.
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    for (const one of [page, other]) await one.getByLabel('Token').waitFor();
+    await page.getByLabel('Token').fill(service.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await rows(page).first().waitFor();
+    await other.reload();
+    await other.getByLabel('Token').waitFor();
+    await page.goto('about:blank');
+    const last = await opened('');
+    await last.getByLabel('Token').waitFor();
+  });
+});
+
+describe('The filters', () => {
+  it('have periods to choose from, in the address, and show a moment whole', async () => {
+    const page = await openConsole({ at: '#/messages' });
+    await page.getByRole('button', { name: 'The last 24 h' }).click();
+    await page.waitForURL(/fromDate=\d+$/);
+    const [, from = ''] = /fromDate=(\d+)/.exec(page.url()) ?? [];
+    expect(Math.abs(Date.now() - 24 * 3_600_000 - Number(from))).toBeLessThan(limitForHangsMs);
+    const field = page.getByLabel('From', { exact: true });
+    await field.waitFor();
+    const isClipped = await page.evaluate<boolean>(
+      '(() => { const of = document.querySelector("[type=datetime-local]"); return of.scrollWidth > of.clientWidth; })()',
+    );
+    expect(isClipped).toBe(false);
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('leave out callbacks and what belongs to runs', async () => {
+    const told = receiver.inbox();
+    const label = unique('kind');
+    const headers = { 'Svc-Label': label, 'Svc-Callback': told.url, 'Svc-Callback-Label': label };
+    const messageId = messageIdOf(await publish(receiver.inbox().url, { headers }));
+    await told.received(1);
+    const page = await openConsole({ at: `#/messages?label=${label}` });
+    await rows(page).nth(1).waitFor();
+    await page.getByLabel('Kind').selectOption('Without runs and callbacks');
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
+    await rows(page).locator(`a[href="#/messages/${messageId}"]`).waitFor();
+    await page.getByLabel('Kind').selectOption('Callbacks');
+    await rows(page).locator(`a[href="#/messages/${messageId}"]`).waitFor({ state: 'detached' });
+    await rows(page).getByRole('link').first().click();
+    await page.getByText('Callback of').waitFor();
+    await page.getByRole('link', { name: messageId }).waitFor();
+  });
+
+  it('suggest what is there, and say that they match exactly', async () => {
+    const { token } = await makeAccount();
+    const headers = { 'Svc-Label': 'orders, mail', 'Svc-Delay': '1h' };
+    await publishAs({ token }, 'https://one.example.com/a/b', { headers });
+    const page = await openConsole({ at: '#/messages', token });
+    await rows(page).first().waitFor();
+    await page.getByRole('button', { name: 'More filters' }).click();
+    const suggested = async (label: string) => {
+      const id = await page.getByLabel(label, { exact: true }).getAttribute('list');
+      const options = await page.locator(`datalist[id="${id}"] option`).all();
+      return Promise.all(options.map((option) => option.getAttribute('value')));
+    };
+    expect(await suggested('Label')).toEqual(['orders', 'mail']);
+    expect(await suggested('Host')).toEqual(['one.example.com']);
+    expect(await suggested('Path')).toEqual(['/a/b']);
+    expect(await page.getByLabel('Host').getAttribute('placeholder')).toBe('exactly');
+    await page.getByLabel('Host').fill('example.com');
+    await page.getByText('Label, host, path and URL match exactly.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+  });
+});
+
+describe('A search in bodies', () => {
+  it('finds messages within the other filters, and says how far it has looked', async () => {
+    const label = unique('search');
+    const headers = { 'Svc-Label': label };
+    const found = messageIdOf(await publish(receiver.inbox().url, { body: '{"order":4711}', headers }));
+    messageIdOf(await publish(receiver.inbox().url, { body: '{"order":4712}', headers }));
+    messageIdOf(
+      await publish(receiver.inbox().url, {
+        body: '{"order":4711}',
+        headers: { ...headers, 'Svc-Redact-Fields': 'body' },
+      }),
+    );
+    await logged({ label, state: 'DELIVERED' }, 3);
+    const page = await openConsole({ at: `#/messages?label=${label}` });
+    await page.getByLabel('Body contains').fill('"order":4711');
+    await page.getByText('1 found in the 3 newest bodies within the other filters.').waitFor();
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
+    await rows(page).locator(`a[href="#/messages/${found}"]`).waitFor();
+    await rows(page).getByText('delivered').waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel all that wait' }).count()).toBe(0);
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByLabel('Body contains').fill('nowhere');
+    await page.getByText('0 found in the 3 newest bodies').waitFor();
+    await page.getByText('No message matches these filters.').waitFor();
+  });
+
+  it('finds dead letters, which are retried one by one', async () => {
+    const label = unique('search');
+    const headers = { 'Svc-Label': label, 'Svc-Retries': '0' };
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    for (const body of ['the needle', 'hay', 'more hay']) await publish(inbox.url, { body, headers });
+    await deadLettered({ label }, 3);
+    const page = await openConsole({ at: `#/dead-letters?label=${label}&body=needle` });
+    await page.getByText('1 found in the 3 newest bodies').waitFor();
+    expect(await rows(page).count()).toBe(1);
+    expect(await page.getByRole('button', { name: /^(Retry|Delete)/ }).count()).toBe(0);
+    await rows(page).getByRole('checkbox').click();
+    await page.getByRole('button', { name: 'Retry 1 selected…' }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+  });
+});
+
+it('A text that turns its direction, and what has no picture, is shown as what it is', async () => {
+  const body = 'evil\u202Egnp.exe\u202C \u0007\u200B';
+  const messageId = messageIdOf(
+    await publish('https://example.com/it', { body, headers: { 'Svc-Delay': '1h' } }),
+  );
+  const page = await openConsole({ at: `#/messages/${messageId}` });
+  const shown = page.getByRole('region', { name: 'the body of the request' });
+  await shown.waitFor();
+  expect(await shown.locator('.unseen').allTextContents()).toEqual(['U+202E', 'U+202C', 'U+0007', 'U+200B']);
+  expect(await barriersOf(page)).toEqual([]);
+});
+
+describe('A sentence about what was done', () => {
+  it('is dismissed, and leaves with its screen', async () => {
+    const queue = unique('queue');
+    await ok(api('POST', '/v2/queues', { body: { queueName: queue } }));
+    const page = await openConsole({ at: `#/queues/${queue}` });
+    const toast = page.locator('.toast');
+    await page.getByRole('button', { name: /^Pause/ }).click();
+    await toast.waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await toast.getByRole('button', { name: 'Dismiss' }).click();
+    expect(await toast.count()).toBe(0);
+    await page.getByRole('button', { name: /^Resume/ }).click();
+    await toast.waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    expect(await toast.count()).toBe(0);
+  });
+
+  it('tells one mistake once, where it was made', async () => {
+    const page = await openConsole({ at: '#/publish', refusals: [400] });
+    await page.getByLabel('Destination').fill('https://example.com/x');
+    await page.getByLabel('Retries').fill('many');
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.getByText('Retries is "many"').waitFor();
+    expect(await page.getByText('is "many"').count()).toBe(1);
+    expect(await page.locator('.toast').count()).toBe(0);
+  });
+});
