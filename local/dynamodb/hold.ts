@@ -15,7 +15,8 @@ export class Holdable {
   }
 
   readonly send: Send = async (call: Call) => {
-    await this.#isFree();
+    // Nothing may come between the last look and the call.
+    while (this.#held !== undefined) await this.#held;
     const answer = this.#send(call);
     this.#underWay.add(answer);
     try {
@@ -26,7 +27,7 @@ export class Holdable {
   };
 
   readonly hold: Hold = async () => {
-    await this.#isFree();
+    while (this.#held !== undefined) await this.#held;
     const { promise, resolve } = pending();
     this.#held = promise;
     await Promise.allSettled(this.#underWay);
@@ -35,8 +36,4 @@ export class Holdable {
       resolve();
     };
   };
-
-  async #isFree(): Promise<void> {
-    for (let held = this.#held; held !== undefined; held = this.#held) await held;
-  }
 }

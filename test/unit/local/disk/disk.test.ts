@@ -1,0 +1,67 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { Disk, diskSentence } from '../../../../local/disk/disk.ts';
+
+let folder = '';
+let disk: Disk | undefined;
+afterEach(async () => {
+  disk?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function watch(path?: string) {
+  folder = await mkdtemp(join(tmpdir(), 'svc-disk-'));
+  const said: string[] = [];
+  disk = new Disk({
+    folder: path ?? folder,
+    announce: (sentence) => void said.push(sentence),
+    report: (error) => void said.push(error instanceof Error ? error.message : String(error)),
+  });
+  return { disk, said };
+}
+
+const systemError = (code: string): Error => Object.assign(new Error('It failed.'), { code });
+
+test.each([
+  [systemError('ENOSPC'), /^The disk of \/data is full\. What was accepted is kept;/],
+  [new Error('commit failed (backend: database or disk is full)'), /^The disk of \/data is full\./],
+  [systemError('EROFS'), /^\/data cannot be written\./],
+  [new Error('attempt to write a readonly database'), /^\/data cannot be written\./],
+  [systemError('EIO'), /^The disk of \/data fails: make a backup,/],
+  [
+    'Internal error: database disk image is malformed',
+    /^The database in \/data is damaged\. Stop the service,/,
+  ],
+])('%s is said in a sentence', (error, sentence) => {
+  expect(diskSentence(error, '/data')).toMatch(sentence);
+});
+
+test('an error that is not the disk’s is passed on, each time', async () => {
+  const { disk: watched, said } = await watch();
+  watched.report(systemError('ECONNRESET'));
+  watched.report(systemError('ECONNRESET'));
+  expect(said).toEqual(['It failed.', 'It failed.']);
+  expect(await watched.trouble()).toBeUndefined();
+});
+
+test('trouble is said once however many calls fail, and again when it is of another kind', async () => {
+  const { disk: watched, said } = await watch();
+  for (let at = 0; at < 5; at += 1) watched.report(systemError('ENOSPC'));
+  watched.report(systemError('EROFS'));
+  expect(said.map((sentence) => sentence.replace(folder, '/data'))).toEqual([
+    'The disk of /data is full. What was accepted is kept; the service goes on when there is room.',
+    '/data cannot be written. What was accepted is kept; the service goes on when it can be.',
+  ]);
+});
+
+test('a damaged database stays in trouble, and a folder that is none is named', async () => {
+  const { disk: watched } = await watch();
+  expect(watched.failed('database disk image is malformed')).toBe(true);
+  expect(await watched.trouble()).toContain('is damaged');
+  const file = join(folder, 'file');
+  await writeFile(file, '');
+  const other = new Disk({ folder: file, announce: () => undefined, report: () => undefined });
+  expect(await other.trouble()).toMatch(/file cannot be used: ENOTDIR/);
+});
