@@ -6,7 +6,6 @@ import type { Attempt, Message } from '../message/message.ts';
 import { TransientError } from '../error/transientError.ts';
 import { log, urlForLog } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
-import type { MetricName } from '../aws/metricTable.ts';
 import { traceHeader } from '../aws/trace.ts';
 import { isEnded, type MessageHistory } from '../message/history.ts';
 import { recordAttempt } from '../message/messages.ts';
@@ -35,7 +34,7 @@ export interface AttemptResult {
 }
 
 /** The metric that counts a record. A message that was cancelled is counted at its cancellation. */
-const countedAs: Readonly<Record<Attempt['state'], MetricName<'count'> | undefined>> = {
+const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] | undefined>> = {
   DELIVERED: 'Delivered',
   RETRY: 'Retried',
   FAILED: 'Failed',

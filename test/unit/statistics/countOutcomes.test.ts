@@ -6,7 +6,7 @@ import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
 import type { AttemptState } from '../../../lambdas/message/message.ts';
 import type { OutcomeCounts } from '../../../lambdas/statistics/outcomes.ts';
 import { fateAt, itAtEachDeath } from '../../support/faults.ts';
-import { itemBytes } from '../../support/itemSize.ts';
+import { itemBytes } from '../../../bench/units.ts';
 import { sizeOf } from '../../support/sample.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { type Fixture } from '../../support/fixture.ts';
