@@ -54,7 +54,6 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
     createdAt: recordedAt,
     notBefore,
     callerIp: message.callerIp,
-    callbackOf: message.messageId,
     slotOf: slotKeptFor(made, callback),
     workflow: own?.workflow,
     callbackOf: message.messageId,
