@@ -124,8 +124,8 @@ describe('A message that has failed', () => {
     await deadLetterAttempt(inbox, 1, label);
     inbox.mend();
     const page = await openConsole({ at: `#/dead-letters?label=${label}`, refusals: [400] });
-    await page.getByRole('button', { name: 'Retry all 1 that match…' }).click();
-    await page.getByText(`They have: Label ${label}.`).waitFor();
+    await page.getByRole('button', { name: 'Retry the 1 match…' }).click();
+    await page.getByText(`Filter: label ${label}.`).waitFor();
     await page.getByText('Change settings').click();
     await page.getByLabel('Retries').fill('many');
     await page.getByLabel('Method').selectOption('PUT');
@@ -135,7 +135,7 @@ describe('A message that has failed', () => {
     expect((await listDlq({ label })).messages).toHaveLength(1);
     expect(inbox.deliveries).toHaveLength(1);
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Retry all 1 that match…' }).click();
+    await page.getByRole('button', { name: 'Retry the 1 match…' }).click();
     await page.getByText('Change settings').click();
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Labels').fill(`${label}, größer`);
@@ -175,7 +175,7 @@ describe('Many that have failed', () => {
       .getByRole('row', { name: /^500/ });
     await group.getByText('12', { exact: true }).waitFor();
     await group.getByRole('link', { name: host }).click();
-    await page.getByRole('button', { name: 'Retry all 12 that match…' }).waitFor();
+    await page.getByRole('button', { name: 'Retry the 12 matches…' }).waitFor();
     expect(new URL(page.url()).hash).toBe(
       `#/dead-letters?host=${encodeURIComponent(host)}&responseStatus=500`,
     );
@@ -183,9 +183,9 @@ describe('Many that have failed', () => {
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(12);
 
     mended.mend();
-    await page.getByRole('button', { name: 'Retry all 12 that match…' }).click();
+    await page.getByRole('button', { name: 'Retry the 12 matches…' }).click();
     await page.getByRole('dialog', { name: 'Retry 12 dead letters?' }).waitFor();
-    await page.getByText(`They have: Host ${host}, Status 500.`).waitFor();
+    await page.getByText(`Filter: host ${host}, status 500.`).waitFor();
     await page.getByRole('button', { name: 'Retry 12 dead letters' }).click();
     await mended.received(24);
     await page.getByText('12 dead letters sent again.').waitFor();
@@ -235,7 +235,7 @@ describe('Many that have failed', () => {
     const label = unique('stopped');
     await deadLetterAttempt(broken(), 201, label);
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
-    await page.getByRole('button', { name: 'Delete all 201 that match…' }).click();
+    await page.getByRole('button', { name: 'Delete the 201 matches…' }).click();
     // The second request waits, as one to a service far away does.
     let letGo = (): void => undefined;
     const held = new Promise<void>((done) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { firstLineOf, statusOfRun } from '../../../console/src/screens/runs/failure.ts';
+import { firstLineOf, statusOfRun, thrownIn } from '../../../console/src/screens/runs/failure.ts';
 
 it.each([
   ['{"error":"TypeError","message":"x is \\"odd\\"\\nand more","stack":"Err', 'TypeError: x is "odd"'],
@@ -16,4 +16,11 @@ it.each([
 it('Where there was no answer, the reason is told', () => {
   expect(firstLineOf({ error: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED');
   expect([0, 489, 500].map(statusOfRun)).toEqual(['no answer', 'not to be retried', '500']);
+});
+
+it('What a function threw has its stack, though the end of the answer is not kept', () => {
+  const body = JSON.stringify({ error: 'Error', message: 'away', stack: 'Error: away\n    at here' });
+  expect(thrownIn(body)).toEqual({ sentence: 'Error: away', stack: 'Error: away\n    at here' });
+  expect(thrownIn(body.slice(0, -5))).toEqual({ sentence: 'Error: away', stack: 'Error: away\n    at h' });
+  expect(thrownIn('{"other":1}')).toBeUndefined();
 });

@@ -84,7 +84,7 @@ const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): 
       );
 
 const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
-  words === '' ? null : <p>They have: {words}.</p>;
+  words === '' ? null : <p>Filter: {words}.</p>;
 
 function Retry({
   query,

@@ -9,7 +9,7 @@ import {
 import { useMayWrite } from '../../access.ts';
 import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Button, Card, count, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
+import { Button, Card, count, countOf, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import {
   bodyField,
   destinationFields,
@@ -74,8 +74,10 @@ function List({ place }: { readonly place: Place }) {
   if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
   // Entries that a filter hides, or that are gone, are no longer selected.
   const ids = letters?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
-  const all = counted.cursor === undefined ? `all ${count(number)}` : 'all';
-  const which = isFiltered(place, fields) ? `${all} that match` : all;
+  const isAll = counted.cursor === undefined;
+  const which = isFiltered(place, fields)
+    ? `the ${isAll ? '' : 'more than '}${countOf(number, 'match', 'matches')}`
+    : `all ${isAll ? count(number) : ''}`.trim();
 
   return (
     <Page
@@ -172,11 +174,15 @@ const valuesOf = (
   return { ...values, host: [...hosts] };
 };
 
+const wordOf = (name: string, label: string): string => (name === 'fromDate' ? 'since' : label.toLowerCase());
+
 /** Describes a filter in words. */
 const inWords = (query: URLSearchParams): string =>
   fields
     .flatMap(({ name, label, isTime }) =>
-      query.getAll(name).map((value) => `${label} ${isTime === true ? exactTime(Number(value)) : value}`),
+      query
+        .getAll(name)
+        .map((value) => `${wordOf(name, label)} ${isTime === true ? exactTime(Number(value)) : value}`),
     )
     .join(', ');
 

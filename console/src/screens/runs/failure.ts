@@ -31,8 +31,10 @@ export function thrownIn(body: string): Thrown | undefined {
  * `stack`. Only the beginning of an answer is kept, so it need not be complete.
  */
 function fieldOf(body: string, name: 'error' | 'message' | 'stack'): string | undefined {
+  // A stack is of use without its end, too.
+  const end = name === 'stack' ? '' : '"';
   const [, literal] =
-    new RegExp(String.raw`^\s*\{.*?"${name}"\s*:\s*("(?:[^"\\]|\\.)*)`, 's').exec(body) ?? [];
+    new RegExp(String.raw`^\s*\{.*?"${name}"\s*:\s*("(?:[^"\\]|\\.)*)${end}`, 's').exec(body) ?? [];
   if (literal === undefined) return undefined;
   try {
     return String(JSON.parse(`${literal}"`));
