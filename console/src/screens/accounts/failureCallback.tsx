@@ -13,8 +13,7 @@ export function TestCallback({ id }: { readonly id: string }) {
       method: 'POST',
       path: path`v2/svc/users/${id}/failure-callback/test`,
     });
-    if (error !== undefined) throw new Error(`The failure callback did not answer: ${error}`);
-    if (status < 200 || status > 299) throw new Error(`The failure callback answered ${status}.`);
+    if (error !== undefined) return `The failure callback did not answer: ${error}`;
     return `The failure callback answered ${status}.`;
   };
   return (
