@@ -1,6 +1,6 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { beginningOf } from '../shared/bytes.ts';
-import type { Outcome } from './outcome.ts';
+import { accountCallbackAfter, type Outcome } from './outcome.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Attempt, Message } from '../message/message.ts';
 import { TransientError } from '../error/transientError.ts';
@@ -10,7 +10,6 @@ import { traceHeader } from '../aws/trace.ts';
 import { isEnded, type MessageHistory } from '../message/history.ts';
 import { recordAttempt } from '../message/messages.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
-import { accountCallbackAfter } from './accountCallback.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
 
 /** A message with its account and its body, which its attempt needs. */

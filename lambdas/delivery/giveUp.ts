@@ -9,7 +9,7 @@ import { count } from '../aws/metrics.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory, recordOf } from '../message/history.ts';
 import { kindOf } from '../message/kinds.ts';
-import { accountCallbackOf } from './accountCallback.ts';
+import { accountCallbackOf } from './outcome.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';

@@ -11,6 +11,8 @@ import { badRequest, forbidden, type HttpError } from '../error/httpError.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { isFunction, parseFunction, refusingList, type AllowedFunctions } from './functions.ts';
 
+export { isFunction };
+
 /** The address of a message. */
 export type Destination =
   | { readonly kind: 'url'; readonly url: string }

@@ -1,3 +1,7 @@
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { HttpError } from '../error/httpError.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
 import { now } from '../shared/clock.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
@@ -9,7 +13,8 @@ import { ensureKeys } from '../lane/ensureKeys.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendEach, sendJob } from '../job/send.ts';
-import type { Draft } from './prepare.ts';
+import type { Deduplicated } from './deduplicate.ts';
+import type { Draft, Prepared } from './prepare.ts';
 
 /**
  * Accepts a message. When this returns true, its row and its first attempt are stored, and it will be delivered or end in
@@ -120,3 +125,31 @@ export async function takeBack(drafts: readonly Draft[]): Promise<void> {
     await endMessage(message, 'REJECTED', now());
   });
 }
+
+export interface PublishAnswer {
+  /** 200, or 202 where all messages were published before. */
+  readonly status: number;
+  /** A list where the destination is a URL group. */
+  readonly body: Answer<typeof answers.publishAnswer>;
+}
+
+/** The answer to a request whose messages are stored, or were before. */
+export function answerOf(
+  { drafts, isGroup }: Prepared,
+  deduplicated: readonly Deduplicated[],
+): PublishAnswer {
+  const published = deduplicated.map(({ messageId, isDuplicate }) => ({
+    messageId,
+    ...(isDuplicate && { deduplicated: true as const }),
+  }));
+  const [first] = published;
+  const status = deduplicated.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;
+  if (!isGroup && first !== undefined) return { status, body: first };
+  return {
+    status,
+    body: published.map((one, index) => ({ ...one, url: shownUrl(drafts[index]?.message.url ?? '') })),
+  };
+}
+
+export const notStored = (): HttpError =>
+  new HttpError(503, 'not_stored', 'The message could not be stored, and was not accepted; send it again.');

@@ -10,7 +10,7 @@ import { noteRetry } from '../message/messages.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { loadAccepted, loadKeptBody } from './messages.ts';
 import { urlOf, renewed } from './prepare.ts';
-import type { PublishAnswer } from './publications.ts';
+import type { PublishAnswer } from './accept.ts';
 import { publishOne } from './publish.ts';
 
 /** A request to publish a message again. Its configuration replaces that of the message. */

@@ -11,6 +11,8 @@ import { publishAll } from './publications.ts';
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 import { type BatchRequest, messagesIn, orThrow, readItems } from './batchItems.ts';
 
+export { publishAll };
+
 /**
  * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, in its place. Items of a
  * workflow client are published all or none: it reads the status of the answer, and no item's.

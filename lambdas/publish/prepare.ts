@@ -6,12 +6,12 @@ import { now } from '../shared/clock.ts';
 import { configOverDefaults } from '../shared/config.ts';
 import {
   badDestination,
+  isFunction,
   parseDestination,
   parseAddress,
   refuseDestination,
   type DestinationRules,
 } from '../destination/destination.ts';
-import { isFunction } from '../destination/functions.ts';
 import type { Header } from '../shared/headers.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';

@@ -2,25 +2,15 @@
  * Publishes requests, one or many, with few AWS calls. Each request is published whole or not at all, and one that is not
  * does not hold back the others.
  */
-import type * as answers from '../wire/answers.ts';
-import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
 import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
 import { ensureQueues } from '../lane/queues.ts';
 import { withCharges, type Charges } from '../usage/charge.ts';
-import { acceptEach, takeBack } from './accept.ts';
+import { acceptEach, answerOf, notStored, takeBack, type PublishAnswer } from './accept.ts';
 import type { Draft, Prepared } from './prepare.ts';
 import { confirmKey, deduplicator, giveUpKey, type Deduplicated } from './deduplicate.ts';
-
-export interface PublishAnswer {
-  /** 200, or 202 where all messages were published before. */
-  readonly status: number;
-  /** A list where the destination is a URL group. */
-  readonly body: Answer<typeof answers.publishAnswer>;
-}
 
 /**
  * The states of a request, in the order in which it passes them. It ends as `stored`, `refused` or `failed`; of one that
@@ -179,24 +169,3 @@ async function finish(
 
 const outcomeOf = ({ state, prepared, deduplicated }: Publication): PublishAnswer | HttpError =>
   'error' in state ? state.error : answerOf(prepared, deduplicated);
-
-/** The answer to a request whose messages are stored, or were before. */
-export function answerOf(
-  { drafts, isGroup }: Prepared,
-  deduplicated: readonly Deduplicated[],
-): PublishAnswer {
-  const published = deduplicated.map(({ messageId, isDuplicate }) => ({
-    messageId,
-    ...(isDuplicate && { deduplicated: true as const }),
-  }));
-  const [first] = published;
-  const status = deduplicated.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;
-  if (!isGroup && first !== undefined) return { status, body: first };
-  return {
-    status,
-    body: published.map((one, index) => ({ ...one, url: shownUrl(drafts[index]?.message.url ?? '') })),
-  };
-}
-
-export const notStored = (): HttpError =>
-  new HttpError(503, 'not_stored', 'The message could not be stored, and was not accepted; send it again.');

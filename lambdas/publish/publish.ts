@@ -2,10 +2,9 @@ import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { withCharges } from '../usage/charge.ts';
-import { accept } from './accept.ts';
+import { accept, answerOf, notStored, type PublishAnswer } from './accept.ts';
 import { type Draft, prepare, type Prepared, type PublishRequest } from './prepare.ts';
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
-import { answerOf, notStored, publishAll, type PublishAnswer } from './publications.ts';
 
 /**
  * Publishes to a URL, or to every endpoint of a URL group: to all of them or to none.
@@ -24,6 +23,8 @@ export async function publish(account: Account, request: PublishRequest): Promis
   if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {
     return publishOne(account, prepared, only);
   }
+  // Most requests make one message, and the code for several, and for duplicates, is loaded for the first that does not.
+  const { publishAll } = await import('./batch.ts');
   const [outcome = notStored()] = await publishAll(account, [prepared]);
   if (outcome instanceof HttpError) throw outcome;
   return outcome;

@@ -74,3 +74,6 @@ export function addMissingHeaders(
   const given = new Set(headers.map(([name]) => name));
   return [...headers, ...defaults.filter(([name]) => !given.has(name))];
 }
+
+/** Whether a header in lower case is one of a trace. */
+export const isTraceHeader = ([name]: Header): boolean => name === 'traceparent' || name === 'tracestate';

@@ -36,6 +36,3 @@ function traceOf(headers: readonly Header[]): readonly Header[] {
 /** Adds the trace of other headers to headers that name no trace themselves. */
 export const withTrace = (headers: readonly Header[], from: readonly Header[]): readonly Header[] =>
   valuesOf(headers, 'traceparent').length > 0 ? headers : addMissingHeaders(headers, traceOf(from));
-
-/** Whether a header in lower case is one of a trace. */
-export const isTraceHeader = ([name]: Header): boolean => name === 'traceparent' || name === 'tracestate';

@@ -4,7 +4,7 @@ import { now } from '../shared/clock.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { acceptEach, takeBack } from '../publish/accept.ts';
 import { prepare } from '../publish/prepare.ts';
-import { answerOf, notStored, type PublishAnswer } from '../publish/publications.ts';
+import { answerOf, notStored, type PublishAnswer } from '../publish/accept.ts';
 import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
 import { withCharges } from '../usage/charge.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';

@@ -7,7 +7,7 @@ import {
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Account } from '../../lambdas/account/account.ts';
-import type { PublishAnswer } from '../../lambdas/publish/publications.ts';
+import type { PublishAnswer } from '../../lambdas/publish/accept.ts';
 import { formatJob, type AttemptJob, type Job } from '../../lambdas/job/job.ts';
 import { Death, declareFault, makeUnder, type Fate } from './faults.ts';
 import { startInProcess, type InProcessOptions } from './inProcess.ts';

@@ -5,7 +5,6 @@ import { loadMessage } from '../../message/history.ts';
 import type { KeptResponse, Message } from '../../message/message.ts';
 import { messageRecord, responseRecord } from '../../message/records.ts';
 import { noRedaction, redacted } from '../../message/redaction.ts';
-import type { Redaction } from '../../options/redaction.ts';
 import { shownHeaders } from '../../shared/headers.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 import type { Answer } from '../../wire/answers.ts';
@@ -53,8 +52,9 @@ export async function loadDetails({
   return { started: record?.kind === 'start' ? record : undefined, told };
 }
 
-export const redactionOf = ({ message }: DeadLetterOfRun, { started }: RunDetails): Redaction =>
+export const redactionOf = ({ message }: DeadLetterOfRun, { started }: RunDetails) =>
   started?.start.settings.redaction ?? message.redaction ?? noRedaction;
+type Redaction = ReturnType<typeof redactionOf>;
 
 /** An answer may repeat what it was asked: where the body is redacted, it is shown as its hash. */
 function answerRecord(response: KeptResponse, redaction: Redaction, bodies: ShownAs) {
