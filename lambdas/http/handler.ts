@@ -8,7 +8,6 @@ import type { Caller } from '../account/authenticate.ts';
 import { settings } from '../aws/settings.ts';
 import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
-import type { Audited } from './auditing.ts';
 import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
 import type { ApiRequest, RequestHandler, Result } from './request.ts';
@@ -49,7 +48,6 @@ export type Endpoints<F extends ApiFunction> = {
 interface ApiContext extends Context {
   call?: Call;
   caller?: Caller;
-  audited?: Audited | undefined;
 }
 
 export type Middleware = MiddlewareObj<ApiRequest, Result, Error, ApiContext>;

@@ -6,6 +6,7 @@ import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
 import { limitCall } from '../usage/rateLimit.ts';
+import type { Audited } from './auditing.ts';
 import { handlerOf, type Call, type Endpoints, type Middleware } from './handler.ts';
 import { finder } from './findRoute.ts';
 import type { MessagingFunction, Route } from './route.ts';
@@ -60,20 +61,26 @@ const usage: Middleware = {
   },
 };
 
+/** The entries of the audit trail whose requests are not answered yet. */
+const begun = new WeakMap<object, Audited>();
+
 /** Writes the audit trail of what changes something that lasts. A publish is in the log, and is no such change. */
 const trail: Middleware = {
   before: async ({ context }) => {
     const { call, caller } = context;
     if (call?.route.access !== 'write' || call.route.publishes === true || caller === undefined) return;
     const { beginAudited } = await import('./auditing.ts');
-    context.audited = await beginAudited(call, caller);
+    const audited = await beginAudited(call, caller);
+    if (audited !== undefined) begun.set(context, audited);
   },
-  after: async ({ context: { audited }, response }) => {
+  after: async ({ context, response }) => {
+    const audited = begun.get(context);
     if (audited === undefined || response === null) return;
     const { finishAudited } = await import('./auditing.ts');
     await finishAudited(audited, response);
   },
-  onError: async ({ context: { audited }, error }) => {
+  onError: async ({ context, error }) => {
+    const audited = begun.get(context);
     if (audited === undefined) return;
     const { refuseAudited } = await import('./auditing.ts');
     await refuseAudited(audited, error);
