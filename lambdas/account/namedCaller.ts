@@ -2,7 +2,8 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, unlessRefused } from '../aws/dynamodb.ts';
-import { HttpError } from '../error/httpError.ts';
+import { onlyTo } from '../destination/onlyTo.ts';
+import { forbidden, HttpError } from '../error/httpError.ts';
 import { cached } from '../shared/cached.ts';
 import { dayMs, dayOf, now } from '../shared/clock.ts';
 import type { Account } from './account.ts';
@@ -10,8 +11,6 @@ import type { Caller } from './authenticate.ts';
 import { isPassword, secretsOf, type Access, type MasterSecret } from './credentials.ts';
 import { accessOf, namedPassword, type NamedToken } from './namedToken.ts';
 import { loadNamedToken, namedTokenKey } from './namedTokens.ts';
-
-export { onlyTo } from '../destination/onlyTo.ts';
 
 /** The id of the token that a password is of. */
 const tokenIdIn = (password: string): string => password.split('.', 1)[0] ?? '';
@@ -41,10 +40,16 @@ export async function callerWith(account: Account, password: string): Promise<Ca
   const named = await known(`${account.id}/${tokenIdIn(password)}`);
   const bearer = { 'www-authenticate': 'Bearer' };
   if (named === undefined) return new HttpError(401, 'token_invalid', 'The token was revoked.', bearer);
-  const { endsAt = Infinity, scope } = named;
-  if (now() < endsAt) return { account, access: accessOf[scope], named };
+  const { endsAt = Infinity, scope, destinations } = named;
+  if (now() < endsAt) {
+    return { account, access: accessOf[scope], named, refuse: destinations && onlyTo(destinations) };
+  }
   return new HttpError(401, 'token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`, bearer);
 }
+
+/** The refusal of all but publishes, of a token of the scope `publish`. */
+export const onlyPublishes = (): HttpError =>
+  forbidden('token_scope_exceeded', 'The token is for publishing; this operation takes another token.');
 
 /** The day of its last use that this process knows, by the token's id. */
 const lastUses = new Map<string, string>();

@@ -3,17 +3,21 @@ import { forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
 import type { Config } from '../shared/config.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
-import { parseDestination, parseUrl, targetOf } from './destination.ts';
+import { parseAddress, parseDestination, parseUrl, targetOf } from './destination.ts';
+import { isFunction, matchesArn } from './functions.ts';
 
 const name = new RegExp(nameForm);
 
+/** The ARN of a Lambda function, in which `*` stands for any characters. */
+const arn = /^arn:aws(-cn|-us-gov)?:lambda:[\w*:$-]+$/;
+
 /**
- * Reads a pattern: the name of a URL group or a queue, or what a URL begins with.
+ * Reads a pattern: the name of a URL group or a queue, the ARN of a function, or what a URL begins with.
  *
  * @returns the pattern as it is kept; undefined for a text that is none
  */
 export function parsePattern(text: string): string | undefined {
-  if (name.test(text)) return text;
+  if (name.test(text) || arn.test(text)) return text;
   try {
     const { origin, pathname, username, password, search, hash } = new URL(parseUrl('It', text));
     const isPlain = [username, password, search, hash].every((part) => part === '') && !/[?#]/.test(text);
@@ -32,9 +36,10 @@ function climbs(path: string): boolean {
   }
 }
 
-/** Whether a URL has the pattern's scheme, host and port, and its path begins with the pattern's: as it stands, and normalized. */
+/** Whether a function is as the pattern has it, or a URL has the pattern's scheme, host and port, and its path begins with the pattern's: as it stands, and normalized. */
 function begins(pattern: string, url: string): boolean {
-  if (name.test(pattern)) return false;
+  if (isFunction(url)) return isFunction(pattern) && matchesArn(pattern, url);
+  if (name.test(pattern) || isFunction(pattern)) return false;
   const [wanted, given] = [new URL(pattern), new URL(url)];
   const [path = ''] = targetOf(url).path.split('?', 1);
   return (
@@ -45,7 +50,7 @@ function begins(pattern: string, url: string): boolean {
 }
 
 /** What a request publishes to. */
-interface Publication {
+export interface Publication {
   readonly destination: string;
   readonly queueName?: string | undefined;
   readonly config: Config;
@@ -77,7 +82,7 @@ export function onlyTo(patterns: readonly string[]): (wanted: Publication) => vo
     for (const [field, values] of config) {
       if (!callbacks.test(field)) continue;
       for (const value of values) {
-        const url = parseUrl(field, value.trim());
+        const url = parseAddress(field, value.trim());
         if (!patterns.some((pattern) => begins(pattern, url))) throw refuse(field, quoteUrl(url));
       }
     }

@@ -7,15 +7,8 @@ import type { PublishRequest } from '../publish/prepare.ts';
 import { publish } from '../publish/publish.ts';
 import { plugInWorkflows } from '../publish/workflows.ts';
 
-/** The function that refuses messages to which the token may not publish; undefined where it may publish to all. */
-async function refusalOf({ caller: { named } }: AuthenticatedCall): Promise<BatchRequest['refuse']> {
-  if (named?.destinations === undefined) return undefined;
-  const { onlyTo } = await import('../account/namedCaller.ts');
-  return onlyTo(named.destinations);
-}
-
-async function requestTo(call: AuthenticatedCall, queueName?: string): Promise<PublishRequest> {
-  const { request, canonical } = call;
+function requestTo(call: AuthenticatedCall, queueName?: string): PublishRequest {
+  const { request, canonical, caller } = call;
   const asked = {
     ...canonical,
     destination: variable(call, 'destination'),
@@ -24,17 +17,17 @@ async function requestTo(call: AuthenticatedCall, queueName?: string): Promise<P
     callerIp: request.callerIp,
     host: request.host,
   };
-  (await refusalOf(call))?.(asked);
+  caller.refuse?.(asked);
   return asked;
 }
 
-const batchRequest = async (call: AuthenticatedCall): Promise<BatchRequest> => ({
-  body: call.request.body,
-  prefix: call.canonical.prefix,
-  otherHeaders: call.canonical.otherHeaders,
-  callerIp: call.request.callerIp,
-  host: call.request.host,
-  refuse: await refusalOf(call),
+const batchRequest = ({ request, canonical, caller }: AuthenticatedCall): BatchRequest => ({
+  body: request.body,
+  prefix: canonical.prefix,
+  otherHeaders: canonical.otherHeaders,
+  callerIp: request.callerIp,
+  host: request.host,
+  refuse: caller.refuse,
 });
 
 /** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */
@@ -42,23 +35,24 @@ const runs = () => import('../workflow/forPublish.ts');
 plugInWorkflows(runs);
 
 export const handler = apiWithUrl<'publish'>(publishRoutes, {
-  'POST /v2/publish/{destination+}': async (call) => publish(call.caller.account, await requestTo(call)),
+  'POST /v2/publish/{destination+}': async (call) => publish(call.caller.account, requestTo(call)),
   'POST /v2/enqueue/{queueName}/{destination+}': async (call) => {
     const queueName = nameIn(call, 'queueName', 'The name of the queue');
-    return publish(call.caller.account, await requestTo(call, queueName));
+    return publish(call.caller.account, requestTo(call, queueName));
   },
   'POST /v2/batch': async (call) => {
+    // It is loaded for the first batch of a process, so that the cold start of a publish does not wait for it.
     const { batch } = await import('../publish/batch.ts');
-    return ok(await batch(call.caller.account, await batchRequest(call)));
+    return ok(await batch(call.caller.account, batchRequest(call)));
   },
   'POST /v2/trigger/{destination+}': async (call) => {
     const { refuseWhenBusy, trigger } = await runs();
-    const request = await requestTo(call);
+    const request = requestTo(call);
     return ok(await refuseWhenBusy(() => trigger(call.caller.account, request)));
   },
   'POST /v2/batch/trigger': async (call) => {
     const { refuseWhenBusy, triggerBatch } = await runs();
-    const request = await batchRequest(call);
+    const request = batchRequest(call);
     return ok(await refuseWhenBusy(() => triggerBatch(call.caller.account, request)));
   },
 });

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { finder } from './findRoute.ts';
-import { throughFunctionUrl } from './functionUrl.ts';
+import type { throughFunctionUrl } from './functionUrl.ts';
 import { throughGateway } from './gateway.ts';
 import { answerOf, type Endpoints } from './handler.ts';
 import { publishingMiddlewares } from './messagingApi.ts';
@@ -18,7 +18,11 @@ export function apiWithUrl<F extends MessagingFunction>(
   const find = finder(own);
   const answer = answerOf(endpoints, find, publishingMiddlewares);
   const gateway = throughGateway(answer);
-  const functionUrl = throughFunctionUrl(answer, find);
-  return (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> =>
-    'rawPath' in event ? functionUrl(event, context) : gateway(event, context);
+  let functionUrl: ReturnType<typeof throughFunctionUrl> | undefined;
+  return async (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> => {
+    if (!('rawPath' in event)) return gateway(event, context);
+    // A deployment without the URL never loads its code.
+    functionUrl ??= (await import('./functionUrl.ts')).throughFunctionUrl(answer, find);
+    return functionUrl(event, context);
+  };
 }

@@ -26,10 +26,8 @@ const token: Middleware = {
     await refuseOwnDelivery(call.canonical, call.request.rawPath);
     await limitCall(caller.account, call.request.body.length);
     if (caller.access === 'publish' && call.route.publishes !== true) {
-      throw forbidden(
-        'token_scope_exceeded',
-        'The token is for publishing; this operation takes another token.',
-      );
+      const { onlyPublishes } = await import('../account/namedCaller.ts');
+      throw onlyPublishes();
     }
     if (call.route.access === 'write' && caller.access === 'read') {
       throw forbidden(

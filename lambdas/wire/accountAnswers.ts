@@ -140,7 +140,7 @@ export const namedToken = z.object({
       .array(z.string())
       .check(
         z.describe(
-          'What it may publish to: what URLs begin with, and names of URL groups and queues. Absent for everything.',
+          'What it may publish to: what URLs begin with, ARNs of Lambda functions, and names of URL groups and queues. Absent for everything.',
         ),
       ),
   ),

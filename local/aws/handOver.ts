@@ -39,6 +39,8 @@ const answeredBy = <Input extends object, Output extends object>({
   sdk,
 }: HandedOver): Pluggable<Input, Output> => ({
   applyToStack: (stack) => {
+    // It copies each input and output for a log that nobody keeps, which costs as much as all other steps.
+    stack.remove('loggerMiddleware');
     stack.add(
       (_next, { commandName = '' }) =>
         async ({ input }) => {

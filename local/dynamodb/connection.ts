@@ -31,6 +31,8 @@ function bytesInBase64(this: Readonly<Record<string, unknown>>, name: string, va
 export interface Answer {
   readonly status: number;
   readonly body: Uint8Array;
+  /** The same in the client's form, where the body need not be parsed for it. */
+  readonly output?: object;
 }
 
 export type Send = (call: Call) => Promise<Answer>;

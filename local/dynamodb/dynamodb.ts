@@ -14,6 +14,7 @@ import { groupCommit } from './groupCommit.ts';
 import { callOf, connect, type Send, type SendForClient } from './connection.ts';
 import { Holdable, type Hold } from './hold.ts';
 import { knownAccounts } from './knownAccounts.ts';
+import { knownMessages } from './knownMessages.ts';
 import { underWatch } from './underWatch.ts';
 
 export interface Dynamodb {
@@ -83,7 +84,7 @@ async function startDynoxide({ file, announce, onFailure, onExit }: DynamodbOpti
   child.stdin.on('error', () => undefined);
   return {
     url,
-    call: knownAccounts(groupCommit(held.send)),
+    call: knownAccounts(knownMessages(groupCommit(held.send), () => Date.now())),
     hold: held.hold,
     ...pidOf(child),
     stop: async () => {
@@ -108,8 +109,8 @@ const telling =
 export const handOverTo =
   (send: SendForClient): HandOver =>
   async (operation, input) => {
-    const { status, body } = await send(callOf(operation, input));
-    const output = outputIn(body);
+    const answer = await send(callOf(operation, input));
+    const { status, output = outputIn(answer.body) } = answer;
     if (status === 200) return output;
     const { __type = '', message = '', Message = message, ...members } = refusal.parse(output);
     throw new AwsError(__type.slice(__type.lastIndexOf('#') + 1), Message, status, members);

@@ -72,6 +72,7 @@ describe('a flow-control key', () => {
     expect(found).toEqual({
       flowControlKey: key,
       waitListSize: 1,
+      oldestAt: found.oldestAt,
       parallelismMax: 2,
       parallelismCount: 2,
       rateMax: 50,
@@ -83,6 +84,7 @@ describe('a flow-control key', () => {
       isPinnedParallelism: false,
       isPinnedRate: false,
     });
+    expect(found.oldestAt).toBeGreaterThanOrEqual(before * 1_000);
     expect(found.rateCount).toBeGreaterThanOrEqual(2);
     expect(found.ratePeriodStart).toBeGreaterThanOrEqual(before);
     expect(found.ratePeriodStart).toBeLessThanOrEqual(Date.now() / 1_000);

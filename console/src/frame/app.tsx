@@ -118,8 +118,8 @@ function Top({ whose, session, onFind }: TopProps) {
         <span>{product}</span>
       </a>
       <p class="whose">
-        {whose.map((part) => (
-          <span key={part} title={part}>
+        {whose.map((part, index) => (
+          <span key={index} title={part}>
             {part}
           </span>
         ))}

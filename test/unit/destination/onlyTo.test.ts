@@ -110,3 +110,15 @@ it('a token for a group publishes to that group, and for a queue through that qu
   expect(isAllowed(patterns, { destination: 'https://example.com/', queueName: 'mail' })).toBe(true);
   expect(isAllowed(patterns, { destination: 'https://example.com/', queueName: 'post' })).toBe(false);
 });
+
+it('a token for a function publishes to that function, and has its callbacks there', () => {
+  const arn = 'arn:aws:lambda:eu-central-1:111122223333:function:orders';
+  expect(isAllowed([arn], { destination: arn })).toBe(true);
+  expect(isAllowed([`${arn}*`], { destination: `${arn}:live` })).toBe(true);
+  expect(isAllowed([arn], { destination: `${arn}:live` })).toBe(false);
+  expect(isAllowed([arn], { destination: 'https://example.com/' })).toBe(false);
+  expect(isAllowed(['https://example.com/'], { destination: arn })).toBe(false);
+  const config = new Map([['callback', [arn]]]);
+  expect(isAllowed([arn], { destination: arn, config })).toBe(true);
+  expect(isAllowed(['https://example.com/'], { destination: 'https://example.com/', config })).toBe(false);
+});

@@ -230,7 +230,7 @@ export const accounts: Operations<'accounts'> = {
         ['field_invalid', `scope: Invalid input; allowed is ${allowedToken}.`],
         [
           'field_invalid',
-          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, or the name of a URL group or a queue.',
+          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, or the name of a URL group or a queue.',
         ],
         [
           'field_invalid',
