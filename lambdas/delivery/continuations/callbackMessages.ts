@@ -56,7 +56,6 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
     callerIp: message.callerIp,
     slotOf: slotKeptFor(made, callback),
     workflow: own?.workflow,
-    callbackOf: message.messageId,
     expiresAt: expiryOf({ ...settings, notBefore }, limits),
   };
   const details = { message, body: made.body, response: made.response, retried: number, dlqId };
