@@ -1,7 +1,7 @@
 import { plugInWorkflows } from '../publish/workflows.ts';
 import { badField } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { listAnswer } from '../http/lists.ts';
+import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
 import { nameIn, refuseBody, variable } from '../http/request.ts';
@@ -38,7 +38,8 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     return ok(scheduled);
   },
   'GET /v2/schedules': async (call) => {
-    const { search, cursor } = readQuery(call, ['search', 'cursor']);
+    const cursor = cursorOf(call);
+    const { search } = readQuery(call, ['search', 'cursor']);
     return listAnswer(call, await listSchedules(call.caller.account, search, cursor));
   },
   'GET /v2/schedules/{schedule}': async (call) =>

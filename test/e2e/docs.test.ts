@@ -69,7 +69,7 @@ async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
 
 it('examples have a language that is known', () => {
   expect(new Set(blocks.map(({ language }) => language))).toEqual(
-    new Set(['sh', 'json', 'ts', 'js', 'python']),
+    new Set(['sh', 'json', 'ts', 'js', 'python', 'yaml']),
   );
 });
 

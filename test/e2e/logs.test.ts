@@ -363,7 +363,7 @@ describe('a wrong request for the log', () => {
   it.each<[text: string, says: RegExp]>([
     [
       'labels=x',
-      /^"labels" is not a filter here; known are topicName, .*, messageId, state, fromDate, toDate, count, order, cursor, messageIds\.$/,
+      /^"labels" is not a filter here; known are topicName, .*, messageId, state, body, fromDate, toDate, count, order, cursor, messageIds\.$/,
     ],
     ['responseStatus=500', /^"responseStatus" is not a filter here/],
     ['state=DONE', /^state is "DONE"; allowed are CREATED, HELD, ACTIVE, RETRY, ERROR, .*IN_PROGRESS/],

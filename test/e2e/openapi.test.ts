@@ -177,6 +177,7 @@ describe('the API’s description', () => {
     for (const action of ['pause', 'resume']) {
       for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);
     }
+    await ask('GET', `/v2/schedules/${group}/fires`);
     await ask('DELETE', `/v2/schedules/${group}`);
 
     await ask('GET', '/v2/logs');
@@ -189,6 +190,8 @@ describe('the API’s description', () => {
 
     await ask('GET', '/v2/keys');
     await ask('GET', '/v2/stats');
+    await ask('GET', '/v2/stats/attention');
+    await ask('GET', '/v2/stats/hosts');
     await ask('GET', '/v2/metrics');
     await ask('GET', '/v2/audit?count=5');
 

@@ -54,6 +54,7 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
     createdAt: recordedAt,
     notBefore,
     callerIp: message.callerIp,
+    callbackOf: message.messageId,
     slotOf: slotKeptFor(made, callback),
     workflow: own?.workflow,
     expiresAt: expiryOf({ ...settings, notBefore }, limits),

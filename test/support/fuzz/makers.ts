@@ -1,7 +1,7 @@
 /** Makes the things that requests to an operation name: examples of a description cannot name ids that exist. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import { makeAccount, type AccountRecord } from '../accounts.ts';
+import { makeAccount, manage, type AccountRecord } from '../accounts.ts';
 import { api, ok, unique } from '../api.ts';
 import { eventually } from '../eventually.ts';
 import type { Answer } from '../publish.ts';
@@ -17,6 +17,7 @@ const later = { 'svc-delay': '10m' };
 const published = z.object({ messageId: z.string() });
 const startedRun = z.object({ workflowRunId: z.string() });
 const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
+const madeToken = z.object({ id: z.string() });
 const circuits = z.array(z.object({ host: z.string() }));
 
 /**
@@ -193,6 +194,19 @@ export function makersOf(
         step: { stepId: 1, stepName: 'paid', stepType: 'Wait', concurrent: 1 },
       },
     }),
+    'POST /v2/{brand}/users/{id}/failure-callback/test': async () => ({
+      path: { id: (await makeAccount({ failure_callback: endpoints.ok })).id },
+    }),
+    'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': async () => {
+      const { id } = await makeAccount();
+      const init = { body: { name: 'fuzz', scope: 'read' } };
+      return {
+        path: {
+          id,
+          tokenId: madeToken.parse(await ok(manage('POST', `/v2/svc/users/${id}/tokens`, init), 201)).id,
+        },
+      };
+    },
     'POST /v2/{brand}/users': () => ({
       body: { customer_id: 'fuzz@example.com', type: 'paid', region: service.region },
     }),

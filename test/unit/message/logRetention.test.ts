@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { dayMs } from '../../../lambdas/shared/clock.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
+import type * as messageModule from '../../../lambdas/message/message.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
 /** The days that an account's log is kept: what a message's rows, those of its attempts included, expire by. */
 
 let fixture: Fixture;
-let latestEndOf: typeof import('../../../lambdas/message/message.ts').latestEndOf;
+let latestEndOf: typeof messageModule.latestEndOf;
 useFixture(async (opened) => {
   fixture = opened;
   ({ latestEndOf } = await import('../../../lambdas/message/message.ts'));

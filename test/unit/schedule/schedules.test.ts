@@ -244,7 +244,8 @@ describe('a fire', () => {
       missed,
       ...Array.from({ length: 9 }, (_, index) => minute + (10 - index) * minuteMs),
     ]);
-    expect(fires[0]).toMatchObject({ messages: 0, error: expect.stringContaining('died') });
+    expect(fires[0]?.messages).toBe(0);
+    expect(fires[0]?.error).toContain('died');
     expect(fires[1]).toMatchObject({ messages: 1 });
     expect(Object.values(fires[1]?.states ?? {})).toEqual(['SUCCESS']);
     await lambdas.deleteSchedule(fixture.account, 'listed');
