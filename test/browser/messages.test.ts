@@ -324,7 +324,7 @@ describe('A message that is looked at', () => {
       at: `#/messages/${messageId}`,
       permissions: ['clipboard-read', 'clipboard-write'],
     });
-    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByRole('button', { name: 'Copy as curl', exact: true }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     expect(copied).toContain(`curl '${service.url}/v2/publish/https://example.com/it'`);
@@ -333,7 +333,7 @@ describe('A message that is looked at', () => {
     await page.getByRole('button', { name: 'Copy as curl to the destination' }).click();
     await page.getByRole('button', { name: 'Copied' }).nth(1).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
-      `curl 'https://example.com/it' \\\n  -X POST \\\n  -H 'X-Quote: it'\\''s'`,
+      `curl 'https://example.com/it' \\\n  -H 'Content-Type: text/plain;charset=UTF-8' \\\n  -H 'X-Quote: it'\\''s' \\\n  --data-raw 'later'`,
     );
   });
 
@@ -351,7 +351,7 @@ describe('A user who may only read', () => {
       at: `#/messages?messageIds=${messageId}`,
     });
     await rowOf(page, messageId).getByRole('link').click();
-    await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
+    await page.getByRole('button', { name: 'Copy as curl', exact: true }).waitFor();
     await page.getByText('What happened').waitFor();
     const changing = /publish|cancel/i;
     expect(await page.getByRole('main').getByRole('button', { name: changing }).count()).toBe(0);
@@ -391,7 +391,7 @@ describe.each([
     await untilState(messageId, 'FAILED');
     const page = await openConsole({ at: `#/messages/${messageId}`, ...view });
     await page.getByRole('table', { name: 'Callbacks of this message' }).waitFor();
-    await page.getByText('Look at it').waitFor();
+    await page.getByText('Retry or inspect the dead letter').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     expect(await isTooWide(page)).toBe(false);
   });

@@ -16,7 +16,7 @@ describe('An operator', () => {
     const page = await openConsole({ at: `#/accounts/${id}`, ...asOperator });
     await page.getByText('No named tokens.').waitFor();
     await page.getByRole('button', { name: 'New token' }).click();
-    await page.getByLabel('Name').fill('a dashboard');
+    await page.getByRole('textbox', { name: 'Name' }).fill('a dashboard');
     await page.getByLabel('It may do').selectOption('read');
     expect(await page.getByLabel('Destinations').count()).toBe(0);
     expect(await barriersOf(page)).toEqual([]);
@@ -50,7 +50,7 @@ describe('An operator', () => {
       viewport: { width: 400, height: 900 },
     });
     await page.getByRole('button', { name: 'New token' }).click();
-    await page.getByLabel('Name').fill('shop');
+    await page.getByRole('textbox', { name: 'Name' }).fill('shop');
     await page.getByLabel('Destinations').fill('ftp://example.com');
     await page.getByLabel('Ends').fill('2099-12-31T12:00');
     await page.getByRole('button', { name: 'Create' }).click();

@@ -236,7 +236,9 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
 /** The circuit that holds a message back. */
 const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly by: Circuit }) => (
   <>
-    <a href={href(['flow-control'])}>{host}</a>{' '}
+    <a class="in-text" href={href(['flow-control'])}>
+      {host}
+    </a>{' '}
     {nextProbeAt === undefined ? (
       'answers again; those that wait go one by one'
     ) : (
