@@ -1,11 +1,9 @@
 /** Figures of an account's lanes, for monitoring: of all of them at a bounded cost. */
 import { isOpen } from '../circuit/circuit.ts';
-import { timeOfId } from '../shared/ids.ts';
 import type { LaneKind } from '../job/job.ts';
 import { circuitIn } from './rules/circuits.ts';
-import { parseEntry } from './rules/entry.ts';
 import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
-import { laneNames, listLanes, loadLane, loadPage } from './store/lanes.ts';
+import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 
 /** Lanes that are read, of all kinds together: 20 calls of DynamoDB. */
 const mostRead = 2_000;
@@ -75,16 +73,4 @@ export async function readFigures(accountId: string): Promise<LaneFigures> {
     waitingForHosts: circuits.reduce((sum, lane) => sum + waitingIn(lane), 0),
     hostsDown: circuits.filter((lane) => isOpen(circuitIn(lane))).length,
   };
-}
-
-/**
- * Finds when the first message of a lane's line was published. Where a page of the line has it, that is read.
- *
- * @returns Unix milliseconds; undefined where nothing waits
- */
-export async function oldestIn(lane: Lane): Promise<number | undefined> {
-  const { front, firstPage, nextPage, back } = lane.line;
-  const hasPage = front.length === 0 && firstPage < nextPage;
-  const [first] = hasPage ? await loadPage(lane, firstPage) : [...front, ...back];
-  return first === undefined ? undefined : timeOfId(parseEntry(first).messageId);
 }

@@ -9,7 +9,7 @@ import { defaultPeriod, parseCount, parsePeriod } from '../value/flowControl.ts'
 import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
-import { oldestWaiting } from './line/oldest.ts';
+import { oldestWaiting } from './oldest.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';

@@ -10,7 +10,7 @@ import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
 import { queueSettings } from '../wire/requests.ts';
 import { show as showCircuit } from '../options/circuit.ts';
-import { oldestInQueue } from './line/oldest.ts';
+import { oldestInQueue } from './oldest.ts';
 import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';

@@ -1,7 +1,8 @@
 /** The figures of an account for Prometheus, and for all that reads its text format. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
-import { oldestIn, readFigures } from '../lane/figures.ts';
+import { readFigures } from '../lane/figures.ts';
+import { oldestWaiting } from '../lane/oldest.ts';
 import { slotsInUse, waitingIn, type Lane } from '../lane/lane.ts';
 import { eachOf } from '../shared/lists.ts';
 import { dayOf, now, secondMs } from '../shared/clock.ts';
@@ -161,7 +162,7 @@ async function oldestSeries(queues: readonly Lane[], time: number): Promise<read
     return pages <= mostPages;
   });
   await eachOf(wanted, pagesAtOnce, async (lane) => {
-    const oldestAt = await oldestIn(lane);
+    const oldestAt = await oldestWaiting(lane);
     const ageMs = oldestAt === undefined ? 0 : Math.max(0, time - oldestAt);
     series.set(lane.name, ageMs / secondMs);
   });

@@ -1,7 +1,7 @@
-import { timeOfId } from '../../shared/ids.ts';
-import { processPrefix, type Lane } from '../lane.ts';
-import { parseEntry } from '../rules/entry.ts';
-import { loadPage } from '../store/lanes.ts';
+import { timeOfId } from '../shared/ids.ts';
+import { processPrefix, type Lane } from './lane.ts';
+import { parseEntry } from './rules/entry.ts';
+import { loadPage } from './store/lanes.ts';
 
 const publishedAt = (entry: string): number => timeOfId(parseEntry(entry).messageId);
 
