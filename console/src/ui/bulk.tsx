@@ -121,3 +121,14 @@ function useCount(path: string, query: URLSearchParams, known: number | undefine
   }, []);
   return state;
 }
+
+/** The filters of a list in words, if it has any. */
+export const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
+  words === '' ? null : <p>Filter: {words}.</p>;
+
+/** The queries that name selected dead letters, so many in one request. */
+export const queriesOfIds = (ids: readonly string[], atOnce: number): readonly URLSearchParams[] =>
+  Array.from(
+    { length: Math.ceil(ids.length / atOnce) },
+    (_, index) => new URLSearchParams({ dlqIds: ids.slice(index * atOnce, (index + 1) * atOnce).join(',') }),
+  );

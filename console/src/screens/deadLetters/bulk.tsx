@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
 import { Opens } from '../../ui/act.tsx';
-import { Bulk } from '../../ui/bulk.tsx';
+import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
 import { SettingFields } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
 import { hrefOfMessages } from '../messages/links.ts';
@@ -77,14 +77,7 @@ const atOnce = 100;
 const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
   ids === undefined
     ? [new URLSearchParams([...query, ['count', String(atOnce)]])]
-    : Array.from(
-        { length: Math.ceil(ids.length / atOnce) },
-        (_, index) =>
-          new URLSearchParams({ dlqIds: ids.slice(index * atOnce, (index + 1) * atOnce).join(',') }),
-      );
-
-const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
-  words === '' ? null : <p>Filter: {words}.</p>;
+    : queriesOfIds(ids, atOnce);
 
 function Retry({
   query,

@@ -6,7 +6,7 @@ import { ask, pagesOf, path } from '../../api/client.ts';
 import { go, href } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
 import { TextField } from '../../ui/fields.tsx';
-import { Bulk } from '../../ui/bulk.tsx';
+import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { fromLines } from '../../ui/headerLines.ts';
 
@@ -107,16 +107,7 @@ const atOnce = 20;
 
 /** The queries of a bulk operation, each for one request or, with cursors, more. */
 const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
-  ids === undefined
-    ? [query]
-    : Array.from(
-        { length: Math.ceil(ids.length / atOnce) },
-        (_, index) =>
-          new URLSearchParams({ dlqIds: ids.slice(index * atOnce, (index + 1) * atOnce).join(',') }),
-      );
-
-const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
-  words === '' ? null : <p>Filter: {words}.</p>;
+  ids === undefined ? [query] : queriesOfIds(ids, atOnce);
 
 function DeleteAll({ query, words, onClose, ...props }: BulkProps) {
   // The dialogue keeps the selection of its opening, even if the list changes.
