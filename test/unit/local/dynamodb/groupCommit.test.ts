@@ -52,7 +52,7 @@ beforeAll(async () => {
   const existing = await waitForTables(client, database.url, new AbortController().signal);
   await createMissing(client, { messages: tables.messages }, existing);
   const handOver = handOverTo(groupCommit(send));
-  handingOver(new Map([['Dynamodb', { handOver, sdk }]]))('Dynamodb', client);
+  handingOver(new Map([['Dynamodb', { handOver, sdk: () => sdk }]]))('Dynamodb', client);
 });
 
 afterAll(async () => {
