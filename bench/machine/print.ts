@@ -21,7 +21,7 @@ export interface MachineOptions {
   readonly messagesADay: readonly number[];
 }
 
-const usual: MachineOptions = { waiting: 100_000, messagesADay: [1_000, 4_000] };
+const usual: MachineOptions = { waiting: 100_000, messagesADay: [1_000, 3_000] };
 
 const bundled = join(import.meta.dirname, '../../.cache/bench/stage');
 const command = ['--max-semi-space-size=64', join(bundled, 'svc-queue.js'), 'start'];

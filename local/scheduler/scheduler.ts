@@ -23,6 +23,8 @@ export interface Scheduler {
   readonly nextDue: () => number | undefined;
   /** Reads the clock again, after it has jumped. */
   readonly wake: () => void;
+  /** Drops schedules that are there already, until the returned function is called. */
+  readonly withoutDoubles: () => () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -82,6 +84,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     wake: () => {
       schedules.wake();
     },
+    withoutDoubles: () => schedules.withoutDoubles(),
     close: async () => {
       await schedules.close();
       await server.close();
