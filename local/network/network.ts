@@ -66,7 +66,7 @@ export function parseNetworks(items: readonly string[]): BlockList {
     const [address = '', bits] = item.split('/');
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
     if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
+    else list.addSubnet(address, bits === '' ? Number.NaN : Number(bits), family);
   }
   return list;
 }
