@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * The order in which files start. All projects share the workers, so that no core is idle while one project ends. Files of a project
  * follow each other, because a worker serves one project, and is warm for its next file.
  */
-const projects = ['infra', 'browser', 'e2e', 'unit'];
+const projects = ['infra', 'browser', 'e2e', 'e2e campaigns', 'unit campaigns', 'unit'];
 
 /** Files that take long, or wait for what takes long. They start first in their project: the last ones to end are short. */
 const long =
