@@ -8,7 +8,7 @@ const projects = ['infra', 'browser', 'e2e', 'e2e campaigns', 'unit campaigns', 
 
 /** Files that take long, or wait for what takes long. They start first in their project: the last ones to end are short. */
 const long =
-  /(Deaths|cfnLint|regions|rights|bundle|migrate|messages|accountStates|fuzz|runs|growth|stage|firedStarts|waitRaces|resume|capacity|outage|size|silence|nameResolver)\.test\.ts$/;
+  /(Deaths|cfnLint|regions|rights|bundle|migrate|messages|accountStates|fuzz|runs|growth|stage|firedStarts|waitRaces|resume|capacity|outage|size|silence|nameResolver)(\.campaign)?\.test\.ts$/;
 
 const placeOf = ({ project, moduleId }: TestSpecification): number =>
   2 * projects.indexOf(project.name) + (long.test(moduleId) ? 0 : 1);
