@@ -2,7 +2,7 @@
 import type { Queues } from '../sqs/queues.ts';
 import type { StandInOptions } from './standIns.ts';
 
-/** What follows from a record is done again when the record is not older, ms: no worker takes longer. */
+/** The work that follows from a record is done again if the record is not older, ms: no worker takes longer. */
 const followUpsMs = 3_600_000;
 
 /**

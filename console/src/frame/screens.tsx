@@ -19,7 +19,7 @@ export interface Screen {
   readonly changes?: boolean;
   /** The letter that leads there after `g`. */
   readonly key?: string;
-  /** How many things on the screen need attention: the navigation shows it. */
+  /** Counts the things on the screen that need attention: the navigation shows the number. */
   readonly badge?: (attention: Attention) => number;
 }
 
