@@ -4,6 +4,7 @@ import { useAttention, type Attention } from '../../api/attention.ts';
 import { href } from '../../place.ts';
 import { classes, count, countOf, Failure } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
+import { Visible } from '../../ui/visible.tsx';
 import { hrefOf } from '../schedules/links.ts';
 import { nearLimits, type Usage } from './limits.ts';
 
@@ -107,13 +108,18 @@ export function Verdict({ usage }: { readonly usage: Usage | undefined }) {
     );
   }
   const parts = partsOf(answer, usage);
-  const isCut = !answer.isWhole && <p class="hint">There is more than one look takes in.</p>;
+  const { isWhole } = answer;
+  const isCut = !isWhole && (
+    <p class="hint">
+      The service looks at a thousand of each kind, for a second, and has not seen all: there may be more.
+    </p>
+  );
   if (parts.length === 0) {
     return (
-      <Frame tone="good" title="All is well">
+      <Frame tone={isWhole ? 'good' : 'unknown'} title={isWhole ? 'All is well' : 'Nothing was found'}>
         <p class="hint">
           No host is down, nothing is paused, no schedule fails, no limit is near, and nothing has failed for
-          good within a day.
+          good within a day{!isWhole && ', as far as the service has looked'}.
         </p>
         {isCut}
       </Frame>
@@ -124,7 +130,9 @@ export function Verdict({ usage }: { readonly usage: Usage | undefined }) {
       <ul>
         {parts.map(({ key, address, text, since }) => (
           <li key={key}>
-            <a href={address}>{text}</a>
+            <a href={address}>
+              <Visible text={text} />
+            </a>
             {since !== undefined && (
               <span class="hint">
                 <Time at={since} />
