@@ -56,16 +56,18 @@ beforeAll(async () => {
   await call('POST', `/v2/queues/${queue}/pause`);
   await call('POST', `/v2/topics/${group}/endpoints`, {}, { endpoints: [{ url: long, name: endpoint }] });
   await call('POST', `/v2/enqueue/${queue}/${encodeURIComponent(long)}`, {}, 'it');
-  await call('POST', `/v2/publish/${broken.url}?${flow}`, { 'Svc-Delay': '1h' }, 'it');
+  await call('POST', `/v2/publish/${broken.url}?${String(flow)}`, { 'Svc-Delay': '1h' }, 'it');
   await call('POST', `/v2/flowControl/${encodeURIComponent(key)}/pause`);
-  await call('POST', `/v2/schedules/${encodeURIComponent(long)}?${inQuery}`, {
+  await call('POST', `/v2/schedules/${encodeURIComponent(long)}?${String(inQuery)}`, {
     'Svc-Cron': '0 0 29 2 *',
     'Svc-Schedule-Id': schedule,
   });
   const retried = { 'Svc-Retry-Delay': '3600000' };
   await publishAs(account, broken.url, { headers: retried });
   await call('POST', `/v2/trigger/${broken.url}`, { 'Upstash-Retries': '0' }, 'it');
-  const failed = messageIdOf(await publishAs(account, `${encodeURIComponent(long)}?${inQuery}`, { body }));
+  const failed = messageIdOf(
+    await publishAs(account, `${encodeURIComponent(long)}?${String(inQuery)}`, { body }),
+  );
   const { messages } = await eventually(
     async () => dlq.parse(await call('GET', '/v2/dlq')),
     (page) => page.messages.length > 0,
@@ -146,7 +148,7 @@ describe('Every screen and dialogue', () => {
 describe('Nothing moves when an answer comes late', () => {
   it.each([
     ['a message, with its dead letter', () => screens[2], '**/v2/dlq?dlqIds=**', 'Edit and publish'],
-    ['dead letters, with their groups', () => 'dead-letters', '**/v2/dlq/count?**', 'folder/end'],
+    ['dead letters, with their groups', () => 'dead-letters', '**/v2/dlq/count?**', 'at handle'],
     ['a form, with the words of its expression', () => 'schedules/new', '**/v2/cron?**', 'What it publishes'],
     ['a schedule, with its times', () => `schedules/${schedule}`, '**/v2/cron?**', 'What it publishes'],
   ])('to %s', async (_what, screenOf, late, text) => {
