@@ -1,5 +1,5 @@
 /** The last fires of a schedule, and what became of their messages. */
-import { schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
