@@ -4,7 +4,8 @@ import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.
 import { api, ok } from '../support/api.ts';
 import { barriersOf, openConsole, scrolledSideways } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { messageIdOf } from '../support/publish.ts';
+import { limitForHangsMs } from '../support/limits.ts';
+import { messageIdOf, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 import * as z from 'zod/mini';
 
@@ -129,9 +130,10 @@ describe('Every screen and dialogue', () => {
     });
     const found: Record<string, readonly string[]> = {};
     for (const screen of screens) {
-      await page.evaluate(`location.hash = ${JSON.stringify(`#/${screen}`)}`);
-      await page.locator('main .loading').waitFor({ state: 'detached' });
+      await page.goto('about:blank');
+      await page.goto(`${service.url}/console#/${screen}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
+      await expect.poll(() => page.locator('main .loading').count(), { timeout: limitForHangsMs }).toBe(0);
       found[screen] = await complaintsAbout(page);
       for (const name of dialogues[screen] ?? []) {
         await page.getByRole('main').getByRole('button', { name, exact: true }).click();
@@ -148,11 +150,14 @@ describe('Every screen and dialogue', () => {
 describe('Nothing moves when an answer comes late', () => {
   it.each([
     ['a message, with its dead letter', () => screens[2], '**/v2/dlq?dlqIds=**', 'Edit and publish'],
-    ['dead letters, with their groups', () => 'dead-letters', '**/v2/dlq/count?**', 'at handle'],
+    ['dead letters, with their groups', () => 'dead-letters', '**/v2/dlq/count**', 'at handle'],
     ['a form, with the words of its expression', () => 'schedules/new', '**/v2/cron?**', 'What it publishes'],
+    ['the overview, with its verdict', () => 'overview', '**/v2/stats/attention', 'How hosts answer'],
+    ['flow control, with hosts that are down', () => 'flow-control', '**/v2/circuits', '1 of 1 in 1 d'],
+    ['an account, with its tokens', () => `accounts/${account.id}`, '**/users/*/tokens', 'Of the plan'],
     ['a schedule, with its times', () => `schedules/${schedule}`, '**/v2/cron?**', 'What it publishes'],
   ])('to %s', async (_what, screenOf, late, text) => {
-    const page = await openConsole({ token: account.token, at: '#/keys' });
+    const page = await openConsole({ token: account.token, at: '#/keys', isOperator: true });
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {

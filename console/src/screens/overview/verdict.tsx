@@ -31,8 +31,7 @@ function some<T>(all: readonly T[], partOf: (one: T) => Part, more: Pick<Part, '
 const withMost = <T extends { readonly waiting: number }>(all: readonly T[]): readonly T[] =>
   all.toSorted((one, other) => other.waiting - one.waiting);
 
-/** @param usage undefined where it is not known yet */
-function partsOf(of: Attention, usage: Usage | undefined): readonly Part[] {
+function partsOf(of: Attention, usage: Usage): readonly Part[] {
   const lanes = href(['flow-control']);
   const { since: fromDate } = of;
   return [
@@ -92,17 +91,16 @@ function partsOf(of: Attention, usage: Usage | undefined): readonly Part[] {
             text: `${of.isWhole ? '' : 'At least '}${countOf(of.failedRuns, 'failed workflow run')} within a day`,
           },
         ]),
-    ...(usage === undefined
-      ? []
-      : nearLimits(usage).map(({ text, address }) => ({ key: text, address, text }))),
+    ...nearLimits(usage).map(({ text, address }) => ({ key: text, address, text })),
   ];
 }
 
-export function Verdict({ usage }: { readonly usage: Usage | undefined }) {
+/** Shown once it is known what needs attention, or why it is not. */
+export function Verdict({ usage }: { readonly usage: Usage }) {
   const { answer, error, again } = useAttention();
   if (answer === undefined) {
     return (
-      <Frame tone="unknown" title={error === undefined ? 'Looking…' : 'It is not known whether all is well.'}>
+      <Frame tone="unknown" title="It is not known whether all is well.">
         {error !== undefined && <Failure error={error} again={again} />}
       </Frame>
     );
