@@ -153,7 +153,7 @@ describe('Nothing moves when an answer comes late', () => {
     ['dead letters, with their groups', () => 'dead-letters', '**/v2/dlq/count**', 'at handle'],
     ['a form, with the words of its expression', () => 'schedules/new', '**/v2/cron?**', 'What it publishes'],
     ['the overview, with its verdict', () => 'overview', '**/v2/stats/attention', 'How hosts answer'],
-    ['flow control, with hosts that are down', () => 'flow-control', '**/v2/circuits', '1 of 1 in 1 d'],
+    ['flow control, with hosts that are down', () => 'flow-control', '**/v2/circuits', '0 of 1 in 1 d'],
     ['an account, with its tokens', () => `accounts/${account.id}`, '**/users/*/tokens', 'Of the plan'],
     ['a schedule, with its times', () => `schedules/${schedule}`, '**/v2/cron?**', 'What it publishes'],
   ])('to %s', async (_what, screenOf, late, text) => {
@@ -170,7 +170,8 @@ describe('Nothing moves when an answer comes late', () => {
     const requests: Request[] = [];
     page.on('request', (request) => requests.push(request));
     const asked = page.waitForRequest(late);
-    await page.evaluate(`location.hash = ${JSON.stringify(`#/${screenOf()}`)}`);
+    await page.goto('about:blank');
+    await page.goto(`${service.url}/console#/${screenOf()}`);
     const held = await asked;
     // All else is answered, and drawn.
     for (const request of requests) if (request !== held) await request.response();
