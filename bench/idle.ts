@@ -38,7 +38,7 @@ const acl = z.object({ Rules: z.array(z.unknown()) });
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** What each place has of a unit, by the templates of that place. */
+/** Counts what each place has of a unit, by the templates of that place. */
 const counters: readonly (readonly [
   what: string,
   unit: Unit,

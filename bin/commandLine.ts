@@ -12,7 +12,7 @@ export class Ending extends Error {
   }
 }
 
-/** How a command was called. Without the two dashes, npm would take flags for its own. */
+/** Names a command as it was called. Without the two dashes, npm would take flags for its own. */
 function calledAs(name: string): string {
   if (process.env['npm_lifecycle_event'] !== name) return `svc-queue ${name}`;
   return name === 'start' ? 'npm start --' : `npm run ${name} --`;

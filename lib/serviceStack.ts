@@ -36,7 +36,7 @@ export class ServiceStack extends Stack {
   readonly counting: Counting;
   /** The dashboard, the alarms and their topic; undefined where the settings have none. */
   readonly monitoring: Monitoring | undefined;
-  /** What functions of the region may use. */
+  /** The resources that functions of the region may use. */
   readonly resources: Resources;
   /** The variables of the functions behind the API. */
   readonly variables: FunctionEnvironment;

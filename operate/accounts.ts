@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { Ending, command, parse, region, textLike } from '../bin/commandLine.ts';
 import { callManagementApi, type Call, type ManagementApi } from './managementApi.ts';
 
-/** What is shown of an account. The record has more: `--json` shows all of it. */
+/** The fields of an account that are shown. The record has more: `--json` shows all of it. */
 const account = z.looseObject({
   id: z.string(),
   customer_id: z.string().optional(),
@@ -175,7 +175,7 @@ interface Action {
   readonly run: (api: ManagementApi, of: { readonly of: string; readonly fields: Fields }) => Promise<Shown>;
 }
 
-/** What can be done, with what it needs. */
+/** The actions, each with what it needs. */
 const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
   list: { needs: 'nothing', run: (api) => list(api) },
   show: { needs: 'id', run: (api, { of }) => show(api, { path: `users/${of}` }) },

@@ -18,7 +18,7 @@ export interface ManagementApi extends z.output<typeof credentials> {
   readonly url: string;
 }
 
-/** What the local stage prints, and writes to its folder. */
+/** The variables that the local stage prints, and writes to its folder. */
 const variables = z.object({
   SVC_MANAGEMENT_URL: z.url(),
   SVC_MANAGEMENT_USER: z.string().min(1),

@@ -3,9 +3,9 @@
 export interface Check<C> {
   /** The word by which `--only` picks it. */
   readonly name: string;
-  /** What is so when it is good. */
+  /** A sentence that is true when the check is good. */
   readonly shows: string;
-  /** What to do when it is not. */
+  /** A sentence that says what to do when the check is not good. */
   readonly remedy: string;
   /** Why an emulator of AWS cannot show it; absent where it can. */
   readonly notOnEmulator?: string;
@@ -16,7 +16,7 @@ export interface Check<C> {
   readonly run: (context: C) => Promise<string>;
 }
 
-/** What was seen is not what has to be. Its message is a sentence for the operator. */
+/** The check has seen something else than what has to be. Its message is a sentence for the operator. */
 export class Shortfall extends Error {}
 
 /** There is nothing to check. Its message is the reason. */
@@ -31,9 +31,9 @@ export interface Outcome {
   readonly check: string;
   readonly region: string;
   readonly result: 'good' | 'short' | 'skipped';
-  /** What was seen, or why it was skipped. */
+  /** A sentence that says what the check saw, or why it was skipped. */
   readonly seen: string;
-  /** What to do, where it falls short. */
+  /** A sentence that says what to do, where the check falls short. */
   readonly remedy?: string;
 }
 

@@ -1,4 +1,4 @@
-/** How the outcomes of checks are shown to people. */
+/** Shows the outcomes of checks to people. */
 import { isGood, type Outcome } from './check.ts';
 
 const marks = { good: 'good', short: 'SHORT', skipped: 'skipped' } as const;

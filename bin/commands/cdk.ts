@@ -129,7 +129,7 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
 
 const outputs = z.record(z.string(), z.record(z.string(), z.string()));
 
-/** What a person needs of the stacks' outputs, and the next commands. */
+/** Sums up the stacks' outputs for a person, with the next commands. */
 function* summaryOf(put: z.output<typeof outputs>): Generator<string> {
   yield '';
   for (const [stack, { Url, PublishUrl, ManagementUrl }] of Object.entries(put)) {

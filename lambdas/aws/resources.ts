@@ -111,7 +111,7 @@ export type ApiName = (typeof apiNames)[number];
  */
 export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${region}#${api}`;
 
-/** What the keys of the rows of named tokens begin with, in the accounts' table. */
+/** The keys of the rows of named tokens begin with this prefix, in the accounts' table. */
 export const tokenKeyPrefix = 'token#';
 export const tokenKey = (accountId: string, tokenId: string): string =>
   `${tokenKeyPrefix}${accountId}#${tokenId}`;

@@ -49,7 +49,7 @@ function begins(pattern: string, url: string): boolean {
   );
 }
 
-/** What a request publishes to. */
+/** The destination, the queue and the options of a message that a request publishes. */
 export interface Publication {
   readonly destination: string;
   readonly queueName?: string | undefined;

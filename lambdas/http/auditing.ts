@@ -86,7 +86,7 @@ const shownFilters = new Set([
 
 const named = z.object({ queueName: z.string().check(z.regex(namePattern)) });
 
-/** What each of these routes changes is not in its path. */
+/** Reads what a request changes, for routes whose path does not name it. */
 const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
   '/v2/queues': ({ request }) => {
     try {

@@ -35,7 +35,7 @@ function circuitRecord(lane: Lane, time: number): CircuitAnswer {
 }
 
 async function* circuitsBehind(accountId: string, behind?: string): AsyncGenerator<Lane> {
-  for await (const lane of listLanes(accountId, 'circuit', behind)) if (holdsBack(lane)) yield lane;
+  for await (const lane of listLanes(accountId, 'circuit', { behind })) if (holdsBack(lane)) yield lane;
 }
 
 /**

@@ -57,7 +57,7 @@ export function listFlowControl(
   return showByName(
     `${account.id}/flowControl/${search ?? ''}`,
     cursor,
-    (behind) => listLanes(account.id, 'key', behind, isWanted),
+    (behind) => listLanes(account.id, 'key', { behind, isWanted }),
     ({ name }) => name,
     (lane) => flowControlRecord(lane, time),
   );

@@ -5,9 +5,12 @@ import { circuitIn } from './rules/circuits.ts';
 import { inFlightIn, isThere, waitingIn } from './lane.ts';
 import { listLanes } from './store/lanes.ts';
 
+/** The console looks again within half a minute. */
+const mayBeOld = { mayBeOld: true };
+
 /** Reads the hosts that are down; undefined for a host that answers again. */
 export async function* downHosts({ id }: Account) {
-  for await (const lane of listLanes(id, 'circuit')) {
+  for await (const lane of listLanes(id, 'circuit', mayBeOld)) {
     const circuit = circuitIn(lane);
     yield isOpen(circuit)
       ? { host: lane.name, waiting: waitingIn(lane), openedAt: circuit.openedAt }
@@ -17,7 +20,7 @@ export async function* downHosts({ id }: Account) {
 
 /** Reads the queues that are paused; undefined for one that is not. */
 export async function* pausedQueues({ id }: Account) {
-  for await (const lane of listLanes(id, 'queue')) {
+  for await (const lane of listLanes(id, 'queue', mayBeOld)) {
     yield isThere(lane) && lane.isPaused
       ? { name: lane.name, waiting: waitingIn(lane) + inFlightIn(lane) }
       : undefined;
@@ -26,7 +29,7 @@ export async function* pausedQueues({ id }: Account) {
 
 /** Reads the flow-control keys that are paused; undefined for one that is not. */
 export async function* pausedKeys({ id }: Account) {
-  for await (const lane of listLanes(id, 'key')) {
+  for await (const lane of listLanes(id, 'key', mayBeOld)) {
     yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;
   }
 }

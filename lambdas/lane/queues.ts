@@ -44,7 +44,7 @@ async function loadQueue(accountId: string, name: string): Promise<Lane | undefi
 
 /** The queues of an account by name, from behind a name on, or all. */
 async function* queuesBehind(accountId: string, behind?: string): AsyncGenerator<Lane> {
-  for await (const queue of listLanes(accountId, 'queue', behind)) if (isThere(queue)) yield queue;
+  for await (const queue of listLanes(accountId, 'queue', { behind })) if (isThere(queue)) yield queue;
 }
 
 /** Lists the queues of an account by name. @throws HttpError 400 for a text that is no cursor of this list */

@@ -1,4 +1,4 @@
-/** What an app has in an account: its schedules and URL groups. */
+/** The schedules and URL groups that an app has in an account. */
 import type { SvcAccount } from './svcAccount.ts';
 
 interface InAccount {

@@ -25,7 +25,7 @@ type TableAction =
   | 'BatchWriteItem';
 type BodyAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
-/** What functions of a region may use. */
+/** The resources that functions of a region may use. */
 export interface Resources {
   readonly settings: Settings;
   readonly tables: Tables;

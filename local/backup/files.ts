@@ -1,9 +1,9 @@
 /** The files of a backup, by their names in the data directory. */
 
-/** What every data directory of a stage has. */
+/** The files that every data directory of a stage has. */
 export const needed = ['master-secret', 'management-password', 'dynamodb.db'] as const;
 
-/** What else a data directory may have: the database's last writes, and the journals. */
+/** The files that a data directory may have besides: the database's last writes, and the journals. */
 export const optional = ['dynamodb.db-wal', 'sqs.journal', 'scheduler.journal'] as const;
 
 export const bodiesFolder = 'bodies';

@@ -10,7 +10,7 @@ import type { Hold } from '../dynamodb/hold.ts';
 import { StageError } from '../stage/stageError.ts';
 import { bodiesFolder, needed, optional } from './files.ts';
 
-/** What keeps a data directory still; absent where no stage uses it. */
+/** Keeps a data directory still; absent where no stage uses it. */
 export interface Still {
   readonly hold: Hold;
   /** Deletes no body until the returned function is called. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 type Kind = 'full' | 'readOnly' | 'failing' | 'damaged';
 
-/** What the operating system and SQLite say. */
+/** The words of the operating system and of SQLite by which each kind of fault is known. */
 const signs: Readonly<Record<Kind, RegExp>> = {
   full: /\bENOSPC\b|\bEDQUOT\b|database or disk is full|no space left on device/i,
   readOnly: /\bEROFS\b|readonly database|read-only file system/i,

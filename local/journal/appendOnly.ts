@@ -44,7 +44,7 @@ export const nowhere: AppendOnly<unknown> = {
   close: () => undefined,
 };
 
-/** What a file had in it when it was opened. */
+/** The entries that a file had when it was opened. */
 export interface Read<Entry> {
   readonly entries: readonly Entry[];
   /** False when the file was missing or damaged: it may have had more than these. */

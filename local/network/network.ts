@@ -1,4 +1,4 @@
-/** How clients reach the stage: the address that it listens on, its certificate, and the proxies before it. */
+/** The network of the stage: the address that it listens on, its certificate, and the proxies before it. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';

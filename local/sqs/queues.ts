@@ -75,7 +75,7 @@ export class Queues {
   readonly #messages = new Map<string, { readonly queue: Queue; readonly message: Message }>();
   readonly #journal: AppendOnly<QueueEntry>;
   readonly #now: () => number;
-  /** What the queues had when doubles began to be dropped; undefined while none is. */
+  /** The ids that the queues had when doubles began to be dropped; undefined while no double is dropped. */
   #kept: ReadonlySet<string> | undefined;
 
   /** @param now the clock, in epoch milliseconds; call `wake` after it has jumped */

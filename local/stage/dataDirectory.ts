@@ -128,7 +128,7 @@ const holders = z.object({
   boot: z.optional(z.string()),
 });
 
-/** How the stage before ended. A killed one has left all that it wrote to the system, which has it on the disk in the end. */
+/** The end of the stage before. A killed stage has left all that it wrote to the system, which has it on the disk in the end. */
 export type Ending = 'orderly' | 'killed' | 'powerLost';
 
 async function lock(file: string, folder: string): Promise<Ending> {

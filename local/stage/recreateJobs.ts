@@ -1,7 +1,7 @@
 /** Makes again what the journals of the queues and schedules have lost. */
 import type { StandInOptions, StandIns } from './standIns.ts';
 
-/** What follows from a record is done again when the record is not older, ms: no worker takes longer. */
+/** The work that follows from a record is done again if the record is not older, ms: no worker takes longer. */
 const followUpsMs = 3_600_000;
 
 /**

@@ -36,6 +36,30 @@ it('The verdict is that all is well, where it is', async () => {
   expect(await barriersOf(page)).toEqual([]);
 });
 
+it('The verdict is no more than what was looked at', async () => {
+  const inbox = receiver.inbox();
+  const owner = await makeAccount();
+  await publishAs(owner, inbox.url);
+  await inbox.received(1);
+  const page = await openConsole({ at: '#/keys', token: owner.token });
+  let deadLetters = 0;
+  // More than a second of looking takes more than a test has.
+  await page.route('**/v2/stats/attention', async (route) => {
+    const response = await route.fetch();
+    const found = z.record(z.string(), z.unknown()).parse(await response.json());
+    await route.fulfill({ response, json: { ...found, deadLetters, isWhole: false } });
+  });
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Nothing was found' }).waitFor();
+  await page.getByText('there may be more').waitFor();
+  expect(await page.getByRole('heading', { name: 'All is well' }).count()).toBe(0);
+  expect(await barriersOf(page)).toEqual([]);
+  deadLetters = 7;
+  await page.getByRole('link', { name: 'Keys' }).click();
+  await page.getByRole('link', { name: /^Dead letters.*at least 7 need attention/ }).waitFor();
+  expect(await page.locator('.badge').innerText()).toContain('7+');
+});
+
 describe('The verdict names', () => {
   it('hosts that are down, paused queues and keys, failing schedules and dead letters, each with the way there', async () => {
     const { url, management } = stage;

@@ -62,7 +62,8 @@ describe('A message that has failed', () => {
     await rows(page).getByText('the database is away').waitFor();
     expect(await rows(page).getByText('503', { exact: true }).count()).toBe(1);
     await page.getByRole('link', { name: inbox.url }).click();
-    await page.getByRole('heading', { name: `POST ${inbox.url}`, level: 1 }).waitFor();
+    await page.getByRole('heading', { name: /^dlq_/, level: 1 }).waitFor();
+    await page.getByText(`POST ${inbox.url}`, { exact: true }).waitFor();
     const why = page.getByRole('region', { name: 'Why it failed' });
     await why.getByText('"the database is away"').waitFor();
     expect(await why.getByText('because').count()).toBe(1);

@@ -51,6 +51,16 @@ describe('The frame', () => {
     expect(await page.getByRole('main').getByRole('alert').count()).toBe(0);
   });
 
+  it('names the screen where the service is out of reach from the beginning', async () => {
+    const page = await openConsole({ at: '#/keys', isCutOff: true });
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await page.route('**/v2/**', (route) => route.abort());
+    await page.reload();
+    await page.getByRole('main').getByRole('alert').waitFor();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
   it('stops loading what is new, and begins again', async () => {
     const { token } = await makeAccount();
     const inbox = receiver.inbox();

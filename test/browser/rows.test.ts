@@ -42,6 +42,10 @@ describe('A row', () => {
     const end = await link.getByText('older/the-end', { exact: false }).last().boundingBox();
     expect((end?.x ?? 0) + (end?.width ?? 0)).toBeLessThanOrEqual((cell?.x ?? 0) + (cell?.width ?? 0) + 1);
     expect(await rows(page).locator('.labels').getAttribute('title')).toContain(first);
+    // So they do of an address that is short, but not short enough.
+    const shorter = await publishDelayed('https://example.com/orders/4711');
+    await page.goto(`${service.url}/console#/messages?messageIds=${shorter}`);
+    expect(await rows(page).locator('.cut-middle > :last-child').innerText()).toMatch(/orders.4711$/);
     expect(await barriersOf(page)).toEqual([]);
   });
 

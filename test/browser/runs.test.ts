@@ -1,3 +1,4 @@
+import { WorkflowNonRetryableError } from '@upstash/workflow';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
@@ -116,6 +117,9 @@ describe('A run', () => {
     await step('right');
     await page.getByRole('region', { name: 'answer of right' }).getByText('"tax": 7').waitFor();
     await page.getByText(`POST ${third}`).waitFor();
+    // A call shows its answer once, and leads to its message.
+    expect(await page.getByRole('region', { name: 'result of right' }).count()).toBe(0);
+    expect(await page.locator('.step-details a[href^="#/messages/msg_"]').count()).toBe(1);
     expect(await barriersOf(page)).toEqual([]);
     // The step stands in the address.
     await page.reload();
@@ -224,6 +228,45 @@ describe('A run', () => {
     await page.getByText('The run goes on with the event.').waitFor();
     await stateOf(page, 'succeeded').waitFor();
     expect((await app.logged(id)).workflowRunResponse).toBe('{"eventData":{"by":"me"},"timeout":false}');
+  });
+
+  it('that goes on says what it does, in lists and step by step, and shows its retries', async () => {
+    const label = unique('doing');
+    const asleep = app.serve((context) => context.sleep('night', 86_400));
+    const failing = app.serve((context) =>
+      context.run('try', () => {
+        throw new Error('not yet');
+      }),
+    );
+    await app.client.trigger({ url: asleep, label });
+    const retried = await app.client.trigger({ url: failing, label, retries: 2, retryDelay: '3600000' });
+    const event = await waiting(unique('event'), label);
+    const page = await openRuns(`#/runs?label=${label}`);
+    const rows = page.locator('tbody tr');
+    for (const doing of ['sleeping', 'retrying', 'waiting for an event']) {
+      await rows.getByText(doing, { exact: true }).waitFor();
+    }
+    await rows.filter({ hasText: retried.workflowRunId }).getByRole('link').click();
+    await page.locator('.step').getByText('retrying', { exact: true }).waitFor();
+    expect(await page.locator('.step svg g').count()).toBe(1);
+    await page.goto(`${service.url}/console#/runs/${event}`);
+    await page.locator('.step').getByText('waiting', { exact: true }).waitFor();
+  });
+
+  it('that is not to be retried says so in place of a status', async () => {
+    const url = app.serve((context) =>
+      context.run('give up', () => {
+        throw new WorkflowNonRetryableError('the order is void');
+      }),
+    );
+    const label = unique('void');
+    await fail(url, label);
+    const page = await openRuns(`#/runs?list=failed&label=${label}`);
+    await page.locator('tbody tr').getByText('not to be retried').waitFor();
+    await page.locator('tbody tr').getByRole('link').click();
+    const why = page.getByRole('region', { name: 'Why it failed' });
+    await why.getByText('the order is void').first().waitFor();
+    expect(await why.textContent()).not.toContain('489');
   });
 
   it('is cancelled', async () => {

@@ -129,6 +129,12 @@ export async function barriersOf(page: Page): Promise<readonly string[]> {
   );
 }
 
+/** Finds what scrolls sideways: the page, a table or a dialogue. */
+export const scrolledSideways = (page: Page): Promise<readonly string[]> =>
+  page.evaluate<string[]>(
+    `[...document.querySelectorAll('html, .table-frame, dialog')].flatMap((of) => of.scrollWidth > of.clientWidth + 1 ? of.tagName + ' ' + of.scrollWidth + ' > ' + of.clientWidth + ': ' + of.textContent.slice(0, 60) : [])`,
+  );
+
 /** Whether a page scrolls sideways. */
 export const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');

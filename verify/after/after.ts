@@ -108,7 +108,7 @@ async function verifyRegion(region: string, asked: Asked, found: Found): Promise
 
 type Place = Pick<After, 'region' | 'isEmulator'>;
 
-/** What to do when a step before or after the checks fails. */
+/** Sentences that say what to do when a step before or after the checks fails. */
 const remedies = {
   prepare:
     'The management API makes and lists the accounts of all regions: look at the log of its function Accounts. The receiver is the stack <name>-Verify: look at its events in CloudFormation.',

@@ -1,4 +1,4 @@
-/** What the APIs answer. */
+/** Checks what the APIs answer. */
 import { randomBytes } from 'node:crypto';
 import { type Check, expectThat, Skipped } from '../check.ts';
 import { type Answer, basic, bearer, published } from './api.ts';

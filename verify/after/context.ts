@@ -1,4 +1,4 @@
-/** What the checks of a deployment use in one region. */
+/** The checks of a deployment use these things in one region. */
 import type { StackResource } from '../../operate/stackResources.ts';
 import type { Settings } from '../../lib/settings.ts';
 import type { Clients } from '../clients.ts';

@@ -1,4 +1,4 @@
-/** What arrives, and when. */
+/** Checks what arrives, and when. */
 import { createHash, randomBytes } from 'node:crypto';
 import jws from 'jws';
 import * as z from 'zod';

@@ -1,4 +1,4 @@
-/** What a deployment's stacks say of themselves: URLs, and the login of the management API. */
+/** Reads from a deployment's stacks their URLs, and the login of the management API. */
 import { type CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';

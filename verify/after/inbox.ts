@@ -1,4 +1,4 @@
-/** What the receiver got, read from its log. */
+/** Reads from the receiver's log what it got. */
 import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
 import type { Received } from './receiver.ts';

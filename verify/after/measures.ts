@@ -1,4 +1,4 @@
-/** How long publishing and delivering take, and what the run consumed. */
+/** Measures how long publishing and delivering take, and what the run consumed. */
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import * as z from 'zod';
 import type { StackResource } from '../../operate/stackResources.ts';
@@ -49,7 +49,7 @@ async function measureLatency({ api: { client }, inbox }: After): Promise<string
   return `publishing from here: ${timesOf(publishing)}; delivering: ${timesOf(delivering)}`;
 }
 
-/** What is counted of each kind of resource. */
+/** The figures that are counted of each kind of resource. */
 const counted: readonly {
   readonly what: string;
   readonly type: string;

@@ -1,4 +1,4 @@
-/** What EventBridge Scheduler has, and when it fires. */
+/** Checks what EventBridge Scheduler has, and when it fires. */
 import { GetScheduleCommand, paginateListSchedules } from '@aws-sdk/client-scheduler';
 import { type Check, expectThat } from '../check.ts';
 import { scheduleGroupOf } from '../../lib/names.ts';

@@ -1,4 +1,4 @@
-/** What watches over a deployment: its metrics, and the comparison with its templates. */
+/** Checks what watches over a deployment: its metrics, and the comparison with its templates. */
 import {
   DescribeStackDriftDetectionStatusCommand,
   DetectStackDriftCommand,

@@ -1,4 +1,4 @@
-/** What the checks before a deployment read in one region of an AWS account. */
+/** The checks before a deployment read these things in one region of an AWS account. */
 import { GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import { DescribeStacksCommand, ValidateTemplateCommand } from '@aws-sdk/client-cloudformation';
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
@@ -25,7 +25,7 @@ export interface AwsAccount {
   readonly isTaken: (named: Named) => Promise<boolean>;
   /** Executions at once of all functions, and those that no function has reserved. */
   readonly concurrency: () => Promise<{ readonly limit: number; readonly unreserved: number }>;
-  /** What API Gateway gives the account; `logRole` is undefined where it has none. */
+  /** The account's settings in API Gateway; `logRole` is undefined where it has none. */
   readonly gateway: () => Promise<{
     readonly logRole: string | undefined;
     readonly rate: number;

@@ -29,7 +29,7 @@ const restConcurrency = 4;
 const stuck =
   /^(ROLLBACK_COMPLETE|ROLLBACK_FAILED|CREATE_FAILED|DELETE_FAILED|UPDATE_ROLLBACK_FAILED)$|_IN_PROGRESS$/;
 
-/** What an empty change set of `cdk deploy` leaves behind, which the next one uses. */
+/** Whether a stack is what an empty change set of `cdk deploy` left behind, which the next one uses. */
 const isWaiting = (status: string): boolean => status === 'REVIEW_IN_PROGRESS';
 
 const listOf = (items: readonly string[]): string => items.join('; ');

@@ -1,4 +1,4 @@
-/** What needs attention, asked for once for the whole page: the overview has it in words, the navigation in numbers. */
+/** Asks once for the whole page what needs attention: the overview has it in words, the navigation in numbers. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Answer } from '../../../lambdas/wire/answers.ts';

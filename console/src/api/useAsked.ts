@@ -95,6 +95,17 @@ export function useAsked<Shape extends z.ZodMiniType>(
   return { answer, cursor, error, again };
 }
 
+/** Whether a request has ended, in whichever way. */
+export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
+  answer !== undefined || error !== undefined;
+
+/** Whether a condition has held once. A screen that waits for several answers, so that nothing moves, then stays. */
+export function useEver(condition: boolean): boolean {
+  const ever = useRef(false);
+  ever.current ||= condition;
+  return ever.current;
+}
+
 const keyOf = ({ api, path, query, headers }: Request): string =>
   JSON.stringify([api, path, query instanceof URLSearchParams ? [...query] : query, headers]);
 

@@ -9,6 +9,7 @@ import { apis, signOut, useSession, type Api, type Session } from '../session.ts
 import { product, Whose } from '../title.ts';
 import { Button, ButtonLink, Empty, Failure, Loading, Page } from '../ui/basics.tsx';
 import { Toasts } from '../ui/toast.tsx';
+import { Visible } from '../ui/visible.tsx';
 import { Following } from './following.tsx';
 import { Mark } from './mark.tsx';
 import { Navigation } from './navigation.tsx';
@@ -90,10 +91,10 @@ function Frame({ session, current, place }: FrameProps) {
               <Access.Provider value={answer.access}>
                 <current.Screen place={place} />
               </Access.Provider>
-            ) : error !== undefined ? (
-              <Failure error={error} again={again} />
             ) : (
-              <Loading />
+              <Page title={current.name}>
+                {error === undefined ? <Loading /> : <Failure error={error} again={again} />}
+              </Page>
             )}
           </Main>
         </div>
@@ -120,7 +121,7 @@ function Top({ whose, session, onFind }: TopProps) {
       <p class="whose">
         {whose.map((part, index) => (
           <span key={index} title={part}>
-            {part}
+            <Visible text={part} />
           </span>
         ))}
       </p>

@@ -2,11 +2,12 @@
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Place } from '../place.ts';
-import { Failure, Loading } from '../ui/basics.tsx';
+import { Failure, Loading, Page } from '../ui/basics.tsx';
 
 type Screen = FunctionComponent<{ readonly place: Place }>;
 
-export function lazy(load: () => Promise<Screen>): Screen {
+/** @param title the heading until it is loaded */
+export function lazy(title: string, load: () => Promise<Screen>): Screen {
   let Loaded: Screen | undefined;
   return function Lazy(props) {
     const [isFailed, setFailed] = useState(false);
@@ -24,14 +25,19 @@ export function lazy(load: () => Promise<Screen>): Screen {
       );
     }, []);
     if (Loaded !== undefined) return <Loaded {...props} />;
-    if (!isFailed) return <Loading />;
     return (
-      <Failure
-        error="The screen cannot be loaded: the service is out of reach, or has a new version of this page."
-        again={() => {
-          location.reload();
-        }}
-      />
+      <Page title={title}>
+        {isFailed ? (
+          <Failure
+            error="The screen cannot be loaded: the service is out of reach, or has a new version of this page."
+            again={() => {
+              location.reload();
+            }}
+          />
+        ) : (
+          <Loading />
+        )}
+      </Page>
     );
   };
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { useAttention } from '../api/attention.ts';
 import { href } from '../place.ts';
-import { classes, count, countOf } from '../ui/basics.tsx';
+import { classes, countOf } from '../ui/basics.tsx';
 import type { Screen } from './screens.tsx';
 
 interface NavigationProps {
@@ -26,7 +26,7 @@ export function Navigation({ current, screens }: NavigationProps) {
           <li key={screen.path} class={classes(screen.api === 'management' && 'operator')}>
             <a href={href([screen.path])} aria-current={screen === current ? 'page' : undefined}>
               {screen.name}
-              <Badge of={(answer && screen.badge?.(answer)) ?? 0} />
+              {answer && <Badge of={screen.badge?.(answer) ?? 0} isWhole={answer.isWhole} />}
             </a>
           </li>
         ))}
@@ -38,12 +38,18 @@ export function Navigation({ current, screens }: NavigationProps) {
 /** More are not told apart at a glance. */
 const mostTold = 999;
 
-function Badge({ of }: { readonly of: number }) {
+/** @param isWhole whether all was looked at: there may be more otherwise */
+function Badge({ of, isWhole }: { readonly of: number; readonly isWhole: boolean }) {
   if (of === 0) return null;
   return (
     <span class="badge">
-      <span aria-hidden="true">{of > mostTold ? `${count(mostTold)}+` : of}</span>
-      <span class="visually-hidden">{`, ${countOf(of, 'needs', 'need')} attention`}</span>
+      <span aria-hidden="true">
+        {Math.min(of, mostTold)}
+        {(of > mostTold || !isWhole) && '+'}
+      </span>
+      <span class="visually-hidden">
+        {`, ${isWhole ? '' : 'at least '}${countOf(of, 'needs', 'need')} attention`}
+      </span>
     </span>
   );
 }

@@ -9,7 +9,7 @@ import type { Screen } from './screens.tsx';
 
 interface Found {
   readonly name: string;
-  /** What it is, beside its name. */
+  /** The kind of thing that was found, which is shown beside its name. */
   readonly kind: string;
   readonly address: () => string | Promise<string>;
 }

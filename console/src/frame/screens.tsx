@@ -19,20 +19,20 @@ export interface Screen {
   readonly changes?: boolean;
   /** The letter that leads there after `g`. */
   readonly key?: string;
-  /** How many things on the screen need attention: the navigation shows it. */
+  /** Counts the things on the screen that need attention: the navigation shows the number. */
   readonly badge?: (attention: Attention) => number;
 }
 
 const later = () => import('./later.ts');
-const publish = lazy(async () => (await later()).Publish);
-const schedules = lazy(async () => (await later()).Schedules);
-const urlGroups = lazy(async () => (await later()).UrlGroups);
-const queues = lazy(async () => (await later()).Queues);
-const flowControl = lazy(async () => (await later()).FlowControl);
-const runs = lazy(async () => (await later()).Runs);
-const keys = lazy(async () => (await later()).Keys);
-const audit = lazy(async () => (await later()).Audit);
-const accounts = lazy(async () => (await later()).Accounts);
+const publish = lazy('Publish', async () => (await later()).Publish);
+const schedules = lazy('Schedules', async () => (await later()).Schedules);
+const urlGroups = lazy('URL groups', async () => (await later()).UrlGroups);
+const queues = lazy('Queues', async () => (await later()).Queues);
+const flowControl = lazy('Flow control', async () => (await later()).FlowControl);
+const runs = lazy('Workflow runs', async () => (await later()).Runs);
+const keys = lazy('Keys', async () => (await later()).Keys);
+const audit = lazy('Audit', async () => (await later()).Audit);
+const accounts = lazy('Accounts', async () => (await later()).Accounts);
 
 export const screens: readonly Screen[] = [
   { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview, key: 'o' },

@@ -2,6 +2,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useState } from 'preact/hooks';
 import { titleOf, Whose } from '../title.ts';
+import { Visible } from './visible.tsx';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
   names.filter(Boolean).join(' ');
@@ -35,7 +36,9 @@ export function Page({ title, back, isSticky, children, ...props }: PageProps) {
               <span aria-hidden="true">←</span> {back.name}
             </a>
           )}
-          <h1>{title}</h1>
+          <h1>
+            <Visible text={title} />
+          </h1>
         </div>
         {hasActions && <div class="actions">{actions}</div>}
       </header>
@@ -140,6 +143,7 @@ export const toneOf = (state: string): string => tones.get(state) ?? 'idle';
 const stateNames: ReadonlyMap<string, string> = new Map([
   ['CREATED', 'waiting'],
   ['CANCELED', 'cancelled'],
+  ['RETRY', 'retrying'],
   ['STARTED', 'running'],
   ['PROGRESS', 'running'],
   ['INPROGRESS', 'running'],
@@ -217,7 +221,7 @@ export function DetailList({
 export function Cut({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
   return (
     <span class={classes('cut', isCode && 'code')} title={text}>
-      {text}
+      <Visible text={text} />
     </span>
   );
 }

@@ -2,6 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { bytes, Copy } from './basics.tsx';
+import { Visible } from './visible.tsx';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
 
 interface BodyProps {
@@ -66,29 +67,6 @@ export function laidOut(text: string): string {
     return text;
   }
 }
-
-/**
- * Characters that have no picture: those that turn the direction of a text, so that it reads as another than it is; those without
- * a width; and controls, save tabs and ends of lines.
- */
-const unseen =
-  // oxlint-disable-next-line no-control-regex -- Controls are what is looked for.
-  /([\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff])/;
-
-/** A text in which characters that nobody sees stand as their code: `U+202E`. */
-export const Visible = ({ text }: { readonly text: string }) => (
-  <>
-    {text.split(unseen).map((part, index) =>
-      index % 2 === 0 ? (
-        part
-      ) : (
-        <span key={index} class="unseen">
-          U+{(part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}
-        </span>
-      ),
-    )}
-  </>
-);
 
 /** A redacted value, with its hash. */
 export function Redacted({ text }: { readonly text: string }) {

@@ -6,6 +6,7 @@ import { pagesOf, sentenceOf } from '../api/client.ts';
 import { count as shown, countOf } from './basics.tsx';
 import { Confirm } from './dialog.tsx';
 import { showToast } from './toast.tsx';
+import { Visible } from './visible.tsx';
 
 interface BulkProps {
   /** The verb of the change: `Resume`. */
@@ -124,7 +125,11 @@ function useCount(path: string, query: URLSearchParams, known: number | undefine
 
 /** The filters of a list in words, if it has any. */
 export const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
-  words === '' ? null : <p>Filter: {words}.</p>;
+  words === '' ? null : (
+    <p>
+      Filter: <Visible text={words} />.
+    </p>
+  );
 
 /** The queries that name selected dead letters, so many in one request. */
 export const queriesOfIds = (ids: readonly string[], atOnce: number): readonly URLSearchParams[] =>

@@ -103,7 +103,7 @@ export function Meter({
   readonly show?: (value: number) => string;
   /** Whether the meter keeps its usual colour near and at its limit, because reaching it is no problem. */
   readonly isFullFine?: boolean;
-  /** What follows at the limit. */
+  /** A sentence that says what the service does at the limit. */
   readonly note?: string;
 }) {
   const isLimited = most !== undefined && most > 0;

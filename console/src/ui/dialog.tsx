@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type Action, useAction } from '../api/useAsked.ts';
 import { Button } from './basics.tsx';
+import { Visible } from './visible.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -33,7 +34,9 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
       }}
     >
       <header class="dialog-head">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id}>
+          <Visible text={title} />
+        </h2>
         <Button kind="quiet" aria-label="Close" onClick={onClose}>
           ✕
         </Button>

@@ -182,7 +182,8 @@ function Filter({ field, place, values }: FilterProps) {
       <SelectField
         label={label}
         value={value}
-        options={options}
+        // An address may have a value that is no choice here.
+        options={options.some(([one]) => one === value) ? options : [...options, [value, value]]}
         onInput={(chosen) => {
           setFilter(name, chosen);
         }}

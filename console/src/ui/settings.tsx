@@ -14,6 +14,7 @@ import {
   type SettingTexts,
 } from './settingTexts.ts';
 import { duration } from './time.tsx';
+import { Visible } from './visible.tsx';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry';
@@ -101,7 +102,9 @@ const LabelList = ({ of }: { readonly of: readonly string[] }) => (
   <ul>
     {of.map((label) => (
       <li key={label} class="cut" title={label}>
-        <bdi>{label}</bdi>
+        <bdi>
+          <Visible text={label} />
+        </bdi>
       </li>
     ))}
   </ul>
@@ -123,7 +126,13 @@ export function settingDetails(
     if (text === undefined || name === 'method') return [];
     if (name === 'label') return [[label, <LabelList of={text.split(',')} />] as const];
     const value =
-      name === 'flow-control-key' ? <a href={href(['flow-control', text])}>{text}</a> : inOneForm(text);
+      name === 'flow-control-key' ? (
+        <a href={href(['flow-control', text])}>
+          <Visible text={text} />
+        </a>
+      ) : (
+        inOneForm(text)
+      );
     return [[label, isCode ? <code>{value}</code> : value] as const];
   });
 }

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { Paged } from '../api/useAsked.ts';
 import { Button, classes, Copy, count, Cut, Failure, Loading } from './basics.tsx';
 import { Checkbox } from './fields.tsx';
+import { Visible } from './visible.tsx';
 
 export interface Column<T> {
   readonly head: string;
@@ -156,20 +157,24 @@ export function Labels({ of = [] }: { readonly of?: readonly string[] | undefine
   if (first === undefined) return null;
   return (
     <span class="labels" title={of.join(', ')}>
-      <bdi class="cut">{first}</bdi>
+      <bdi class="cut">
+        <Visible text={first} />
+      </bdi>
       {others.length > 0 && <span class="hint">+{others.length}</span>}
     </span>
   );
 }
 
-/** Shorter addresses are cut at their end only. */
-const shortest = 48;
-/** Characters of an address's end that stay. */
-const endLength = 18;
+/** Shorter addresses are not cut. */
+const shortest = 16;
+/** The part of an address that its end is, and the most characters of an end. */
+const endPart = 0.4;
+const mostOfEnd = 18;
 
 /** An address: cut in its middle when space is short, so that its host and the end of its path stay; whole in the tooltip. */
 export function CutMiddle({ text }: { readonly text: string }) {
   if (text.length < shortest) return <Cut text={text} />;
+  const endLength = Math.min(mostOfEnd, Math.floor(text.length * endPart));
   // A surrogate pair stays whole.
   const place = text.length - endLength - (/[\udc00-\udfff]/.test(text.at(-endLength) ?? '') ? 1 : 0);
   return (

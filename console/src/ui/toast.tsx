@@ -30,7 +30,7 @@ const set = (changed: readonly Toast[]): void => {
 
 const screenOf = (address: string): string => href(placeOf(address).path);
 
-/** What was done leads to another screen within this time, in milliseconds: the sentence goes with it. */
+/** A change that leads to another screen does so within this time, ms: its sentence goes with it. */
 const ledMs = 1_000;
 
 /** Shows a sentence for some seconds. Screen readers read it out. */

@@ -11,7 +11,7 @@ import { momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/sh
 /** Entries are kept, and shown, this long. */
 export const keptMs = 90 * dayMs;
 
-/** What was done, by whom. */
+/** An entry of the audit trail says who did what to which thing. */
 export interface AuditEntry {
   /** `token`, `readOnlyToken`, the id of a named token, or `operator`. */
   readonly actor: string;

@@ -1,4 +1,4 @@
-/** What a Lambda function returned, as the HTTP answer that its function URL would give. */
+/** Reads the value that a Lambda function returned as the HTTP answer that its function URL would give. */
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../destination/response.ts';
 import type { Header } from '../../shared/headers.ts';

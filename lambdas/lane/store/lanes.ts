@@ -290,26 +290,30 @@ function laneKeyOf(row: Row): LaneKey {
 /** Lanes that are read with one call. */
 const lanesTogether = 100;
 
-/**
- * Lists an account's lanes of a kind, by name, from behind a name on, or all. A lane appears a moment after it was made.
- *
- * @param isWanted tells by its name whether to read a lane
- */
+interface LaneListing {
+  /** The name behind which to begin; undefined for all. */
+  readonly behind?: string | undefined;
+  /** Tells by its name whether to read a lane. */
+  readonly isWanted?: (name: string) => boolean;
+  /** Whether a lane may be shown as it was a moment ago, which costs half. */
+  readonly mayBeOld?: boolean;
+}
+
+/** Lists an account's lanes of a kind, by name. A lane appears a moment after it was made. */
 export async function* listLanes(
   accountId: string,
   kind: LaneKind,
-  behind?: string,
-  isWanted: (name: string) => boolean = () => true,
+  { behind, isWanted = () => true, mayBeOld = false }: LaneListing = {},
 ): AsyncGenerator<Lane> {
   let names: string[] = [];
   for await (const name of laneNames(accountId, kind, behind)) {
     if (!isWanted(name)) continue;
     names.push(name);
     if (names.length < lanesTogether) continue;
-    yield* await loadLanes(accountId, kind, names);
+    yield* await loadLanes(accountId, kind, names, mayBeOld);
     names = [];
   }
-  if (names.length > 0) yield* await loadLanes(accountId, kind, names);
+  if (names.length > 0) yield* await loadLanes(accountId, kind, names, mayBeOld);
 }
 
 /** Reads those lanes that are there, in the order of their names. */
@@ -317,9 +321,10 @@ async function loadLanes(
   accountId: string,
   kind: LaneKind,
   names: readonly string[],
+  mayBeOld: boolean,
 ): Promise<readonly Lane[]> {
   const keys = names.map((name) => ({ accountId, kind, name }));
-  const rows = await getRows(settings.lanesTable, keys.map(keyOf), { ConsistentRead: true });
+  const rows = await getRows(settings.lanesTable, keys.map(keyOf), { ConsistentRead: !mayBeOld });
   const byId = new Map(rows.map((row) => [row['lane'], row]));
   return keys.flatMap((key) => {
     const row = byId.get(laneId(key));

@@ -1,4 +1,4 @@
-/** How long the hosts of destinations took to answer, by the attempts that were made. */
+/** The times that hosts of destinations took to answer, from the attempts that were made. */
 
 /** An attempt as the log has it. */
 export interface Timed {

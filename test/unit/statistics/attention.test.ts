@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
 import { hostTimesOf } from '../../../lambdas/statistics/rules/hostTimes.ts';
 import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
@@ -7,6 +8,8 @@ import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
 /** What needs attention, and how hosts answer: read from the stores, and bounded. */
+
+const used = z.object({ CapacityUnits: z.number() });
 
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -36,9 +39,22 @@ async function importLambdas() {
   };
 }
 
+/** Units of reading that DynamoDB has billed. */
+let unitsRead = 0;
+const billed = z.object({ ConsumedCapacity: z.union([used, z.array(used)]) });
+
 useFixture(async (opened) => {
   fixture = opened;
   lambdas = await importLambdas();
+  fixture.dynamodb.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: 'TOTAL' } });
+      const { data } = billed.safeParse(result.output);
+      for (const { CapacityUnits } of [data?.ConsumedCapacity ?? []].flat()) unitsRead += CapacityUnits;
+      return result;
+    },
+    { step: 'initialize', name: 'unitsRead' },
+  );
 });
 
 async function newOwner(): Promise<Account> {
@@ -86,6 +102,28 @@ describe('What needs attention', () => {
       failingSchedules: [{ scheduleId: 'missed', firedAt: time, error: 'No group.' }],
       isWhole: true,
     });
+  });
+
+  it('costs half a unit of reading for each of a thousand keys: under a cent for an hour of looking', async () => {
+    const account = await newOwner();
+    const now = Date.now();
+    const keys = Array.from({ length: 1_000 }, (_, index) => `key-${index}`);
+    await Promise.all(
+      keys.map((key) =>
+        lambdas.ensureKeys({
+          accountId: account.id,
+          createdAt: now,
+          notBefore: now,
+          flowControl: { key, rate: 1 },
+        }),
+      ),
+    );
+    fixture.reset();
+    unitsRead = 0;
+    expect(await lambdas.getAttention(account)).toMatchObject({ pausedKeys: [], isWhole: true });
+    expect(fixture.operations()).toEqual({ QueryCommand: account.shards + 4, BatchGetItemCommand: 10 });
+    expect(unitsRead).toBeGreaterThan(500);
+    expect(unitsRead).toBeLessThan(600);
   });
 
   it('says so where there is more than it shows', async () => {

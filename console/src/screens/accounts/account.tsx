@@ -4,10 +4,10 @@ import { account, accountStats } from '../../../../lambdas/wire/accountAnswers.t
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
 import { limitNames, limitTable, type LimitName } from '../../../../lambdas/value/limits.ts';
 import { ask, path, type Request } from '../../api/client.ts';
-import { useAsked } from '../../api/useAsked.ts';
+import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act, Opens, Loaded } from '../../ui/act.tsx';
-import { bytes, Card, count, countOf, Cut, DetailList, Page, State } from '../../ui/basics.tsx';
+import { bytes, Card, count, countOf, Cut, DetailList, Loading, Page, State } from '../../ui/basics.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -15,7 +15,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TestCallback } from './failureCallback.tsx';
 import { dollars, Tokens, type Account } from './parts.tsx';
-import { NamedTokens } from './tokens.tsx';
+import { NamedTokens, useNamedTokens } from './tokens.tsx';
 
 const management = (request: Request): Request => ({ api: 'management', ...request });
 
@@ -124,6 +124,9 @@ function Actions({ of, then, onTokens }: ActionsProps) {
 
 function Details({ of }: { readonly of: Account }) {
   const asked = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
+  const tokens = useNamedTokens(of);
+  const isKnown = isSettled(asked) && (of.state === 'deleted' || isSettled(tokens));
+  if (!useEver(isKnown)) return <Loading />;
   return (
     <>
       <Card>
@@ -174,7 +177,7 @@ function Details({ of }: { readonly of: Account }) {
           </Card>
         )}
       </Loaded>
-      {of.state !== 'deleted' && <NamedTokens accountId={of.id} />}
+      {of.state !== 'deleted' && <NamedTokens accountId={of.id} of={tokens} />}
       <Card title="Limits">
         <Table
           caption="Limits of the account"
@@ -183,7 +186,11 @@ function Details({ of }: { readonly of: Account }) {
           isMarked={(name) => isOwn(of, name)}
           columns={[
             { head: 'Limit', cell: (name) => <code>{name}</code> },
-            { head: 'Meaning', isWide: true, cell: (name) => <Cut text={limitMeanings[name]} /> },
+            {
+              head: 'Meaning',
+              isWide: true,
+              cell: (name) => <span class="wrapped">{limitMeanings[name]}</span>,
+            },
             { head: 'Value', isNumber: true, cell: (name) => count(of[name]) },
             { head: 'Of the plan', isNumber: true, cell: (name) => count(limitTable[name][of.type]) },
           ]}

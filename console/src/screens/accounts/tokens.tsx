@@ -3,13 +3,14 @@ import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { madeToken, namedToken, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
 import { ask, path } from '../../api/client.ts';
-import { useAsked } from '../../api/useAsked.ts';
+import { useAsked, type Asked } from '../../api/useAsked.ts';
 import { Loaded, Opens } from '../../ui/act.tsx';
 import { Button, Card, Copy, Cut, Empty } from '../../ui/basics.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import type { Account } from './parts.tsx';
 
 type Named = Answer<typeof namedToken>;
 type Made = Answer<typeof madeToken>;
@@ -22,8 +23,19 @@ const scopes = [
 
 const nameOf = (scope: Named['scope']): string => scopes.find(([one]) => one === scope)?.[1] ?? scope;
 
-export function NamedTokens({ accountId }: { readonly accountId: string }) {
-  const asked = useAsked(namedTokens, { api: 'management', path: path`v2/svc/users/${accountId}/tokens` });
+/** Asks for the named tokens of an account, which a deleted one has no more. */
+export const useNamedTokens = ({ id, state }: Account): Asked<readonly Named[]> =>
+  useAsked(
+    namedTokens,
+    state === 'deleted' ? undefined : { api: 'management', path: path`v2/svc/users/${id}/tokens` },
+  );
+
+interface NamedTokensProps {
+  readonly accountId: string;
+  readonly of: ReturnType<typeof useNamedTokens>;
+}
+
+export function NamedTokens({ accountId, of: asked }: NamedTokensProps) {
   const [made, setMade] = useState<Made>();
   const make = (
     <Opens name="New token" then={asked.again}>

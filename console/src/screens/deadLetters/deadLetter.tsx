@@ -27,7 +27,7 @@ export function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly 
   const { answer } = asked;
   return (
     <Page
-      title={answer === undefined ? 'Dead letter' : `${answer.method} ${answer.url}`}
+      title={dlqId}
       back={{ href: list, name: 'Dead letters' }}
       actions={
         mayWrite &&
@@ -55,6 +55,11 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
   return (
     <>
       <Card title="Why it failed">
+        <p class="happened">
+          <code>
+            {letter.method} {letter.url}
+          </code>
+        </p>
         <DetailList
           of={[
             ['Last answer', <Status of={letter.responseStatus} />],
@@ -88,7 +93,6 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
             ['Message', <a href={href(['messages', letter.messageId])}>{letter.messageId}</a>],
             ['Made from', linkTo(letter.retriedFrom)],
             ['Sent again as', linkTo(letter.retriedAs)],
-            ['Dead letter', letter.dlqId],
             ['Published', <Time at={letter.createdAt} isExact />],
             ['Published from', letter.callerIp],
             ['URL group', letter.topicName],

@@ -7,7 +7,7 @@ import {
   type deadLetterGroup,
 } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
-import { useAsked, usePages } from '../../api/useAsked.ts';
+import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Button, Card, count, countOf, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import {
@@ -30,7 +30,7 @@ import { DeadLetter, Status } from './deadLetter.tsx';
 
 const fields: readonly FilterField[] = [
   ...destinationFields.filter(({ name }) => name === 'host'),
-  { name: 'responseStatus', label: 'Status', placeholder: '500; 0 is no answer', isMain: true },
+  { name: 'responseStatus', label: 'Status', placeholder: '0: no answer', isMain: true },
   ...destinationFields.filter(({ name }) => name !== 'host'),
   { ...bodyField, isMain: true },
   { name: 'messageId', label: 'Message id', placeholder: 'msg_…' },
@@ -68,6 +68,9 @@ function List({ place }: { readonly place: Place }) {
     isSearch ? undefined : { path: 'v2/dlq/count', query },
     isLarge ? undefined : countedEveryMs,
   );
+  // The groups stand above the rows: rows that were there before them would jump.
+  const isCounting = !isSearch && !isSettled(counted);
+  const shown = isCounting ? { ...list, items: undefined, more: undefined } : list;
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const number = counted.answer?.count ?? 0;
@@ -112,7 +115,7 @@ function List({ place }: { readonly place: Place }) {
         />
       )}
       <Listed
-        list={list}
+        list={shown}
         empty={
           isFiltered(place, fields) ? (
             <Empty title="No dead letter matches these filters.">{noMatch(place, fields)}</Empty>

@@ -2,7 +2,7 @@
 import { circuits, type Answer, type circuit } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
-import { usePages } from '../../api/useAsked.ts';
+import { usePages, type Paged } from '../../api/useAsked.ts';
 import { Act } from '../../ui/act.tsx';
 import { Card, count, Cut, State } from '../../ui/basics.tsx';
 import { Listed, Table, type Column } from '../../ui/table.tsx';
@@ -10,10 +10,11 @@ import { Time } from '../../ui/time.tsx';
 
 type Circuit = Answer<typeof circuit>;
 
+export const useCircuits = (): Paged<Circuit> => usePages(circuits, { path: 'v2/circuits' }, (all) => all);
+
 /** Lists the open circuits; nothing when there are none. */
-export function Circuits() {
+export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
   const mayWrite = useMayWrite();
-  const page = usePages(circuits, { path: 'v2/circuits' }, (all) => all);
   if (page.error === undefined && (page.items ?? []).length === 0) return null;
   const actions: Column<Circuit> = {
     head: 'Actions',

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
-import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
+import { oftenMs, useAsked, useEver, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
 import { Card, count, Cut, Empty, Page, State } from '../../ui/basics.tsx';
@@ -13,7 +13,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { duration } from '../../ui/time.tsx';
-import { Circuits } from './circuits.tsx';
+import { Circuits, useCircuits } from './circuits.tsx';
 import { GlobalParallelism, LaneState, Oldest, Pause, WaitingCard, WaitingMessages } from './parts.tsx';
 
 type Key = Answer<typeof flowControl>;
@@ -46,6 +46,9 @@ function AllKeys({ place }: { readonly place: Place }) {
   const mayWrite = useMayWrite();
   const request = { path: 'v2/flowControl', query: filtersOf(place, fields) };
   const page = usePages(flowControls, request, (all) => all);
+  const down = useCircuits();
+  // The hosts stand above the keys, which would jump.
+  const isKnown = useEver(down.items !== undefined || down.error !== undefined);
   const actions: Column<Key> = {
     head: 'Actions',
     isNumber: true,
@@ -56,10 +59,10 @@ function AllKeys({ place }: { readonly place: Place }) {
   return (
     <Page title="Flow control">
       <GlobalParallelism />
-      <Circuits />
+      <Circuits of={down} />
       <FilterBar place={place} fields={fields} />
       <Listed
-        list={page}
+        list={isKnown ? page : { ...page, items: undefined, more: undefined }}
         empty={
           isFiltered(place, fields) ? (
             <Empty title="No key has this in it." />

@@ -12,7 +12,7 @@ import {
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
-import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
+import { isSettled, oftenMs, useAsked, useEver, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { ButtonLink, Card, Copy, DetailList, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
@@ -59,6 +59,10 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
   );
   const isDead = letters.answer?.messages[0] !== undefined;
+  // At first the message waits for its dead letter, whose button would push the others aside.
+  const shown = useEver(answer !== undefined && (dlqId === undefined || isSettled(letters)))
+    ? answer
+    : undefined;
   const hasEnded = answer?.endedAt !== undefined;
   useEffect(() => {
     setOver(hasEnded);
@@ -69,13 +73,13 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     <Page
       title={messageId}
       back={{ href: href(['messages']), name: 'Messages' }}
-      actions={answer && <Actions of={answer} isDead={isDead} again={log.again} />}
+      actions={shown && <Actions of={shown} isDead={isDead} again={log.again} />}
     >
       {error !== undefined && <Failure error={error} again={again} />}
-      {answer === undefined && error === undefined && log.error === undefined && <Loading />}
-      {answer && (
+      {shown === undefined && error === undefined && log.error === undefined && <Loading />}
+      {shown && (
         <>
-          <Status of={answer} isDead={isDead} />
+          <Status of={shown} isDead={isDead} />
           <Card title="What happened" actions={<Compare of={happened} />}>
             <Listed list={log} empty={<p class="hint">The log does not have it any more.</p>}>
               {() => (
@@ -87,9 +91,9 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
               )}
             </Listed>
           </Card>
-          {answer.callbackIds.length > 0 && <Callbacks ids={answer.callbackIds} />}
+          {shown.callbackIds.length > 0 && <Callbacks ids={shown.callbackIds} />}
           <Card title="Request">
-            <RequestView of={answer} />
+            <RequestView of={shown} />
           </Card>
         </>
       )}

@@ -11,7 +11,7 @@ export interface UsedLimit {
   readonly value: number;
   /** 0 is no limit. */
   readonly most: number;
-  /** What follows when it is reached. */
+  /** A sentence that says what the service does when the limit is reached. */
   readonly note: string;
   readonly show?: (value: number) => string;
   /** Where to see what uses it up. */

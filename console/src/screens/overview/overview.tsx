@@ -7,9 +7,21 @@ import { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { baseUrl } from '../../api/client.ts';
-import { useAsked } from '../../api/useAsked.ts';
+import { useAttention } from '../../api/attention.ts';
+import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Button, ButtonLink, bytes, Card, count, countOf, Cut, Empty, Page } from '../../ui/basics.tsx';
+import {
+  Button,
+  ButtonLink,
+  bytes,
+  Card,
+  count,
+  countOf,
+  Cut,
+  Empty,
+  Loading,
+  Page,
+} from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
@@ -31,15 +43,19 @@ const everyMs = 10_000;
 /** `?over=days` shows 30 days in place of 48 hours, `?over=hour` one hour. */
 export function Overview({ place }: { readonly place: Place }) {
   const stats = useAsked(ownStats, { path: 'v2/stats' }, everyMs);
+  // The verdict has as many lines as there are troubles: what stands below comes with it.
+  const isJudged = useEver(isSettled(useAttention()));
   return (
     <Page title="Overview">
-      {(stats.answer === undefined || !isUntouched(stats.answer)) && <Verdict usage={stats.answer} />}
       <Loaded of={stats}>
         {(of) =>
           isUntouched(of) ? (
             <Beginning />
+          ) : !isJudged ? (
+            <Loading />
           ) : (
             <>
+              <Verdict usage={of} />
               <Today of={of} />
               <Limits of={of} />
               <Traffic of={of} place={place} />

@@ -4,6 +4,7 @@ import { useAttention, type Attention } from '../../api/attention.ts';
 import { href } from '../../place.ts';
 import { classes, count, countOf, Failure } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
+import { Visible } from '../../ui/visible.tsx';
 import { hrefOf } from '../schedules/links.ts';
 import { nearLimits, type Usage } from './limits.ts';
 
@@ -30,8 +31,7 @@ function some<T>(all: readonly T[], partOf: (one: T) => Part, more: Pick<Part, '
 const withMost = <T extends { readonly waiting: number }>(all: readonly T[]): readonly T[] =>
   all.toSorted((one, other) => other.waiting - one.waiting);
 
-/** @param usage undefined where it is not known yet */
-function partsOf(of: Attention, usage: Usage | undefined): readonly Part[] {
+function partsOf(of: Attention, usage: Usage): readonly Part[] {
   const lanes = href(['flow-control']);
   const { since: fromDate } = of;
   return [
@@ -91,29 +91,33 @@ function partsOf(of: Attention, usage: Usage | undefined): readonly Part[] {
             text: `${of.isWhole ? '' : 'At least '}${countOf(of.failedRuns, 'failed workflow run')} within a day`,
           },
         ]),
-    ...(usage === undefined
-      ? []
-      : nearLimits(usage).map(({ text, address }) => ({ key: text, address, text }))),
+    ...nearLimits(usage).map(({ text, address }) => ({ key: text, address, text })),
   ];
 }
 
-export function Verdict({ usage }: { readonly usage: Usage | undefined }) {
+/** Shown once it is known what needs attention, or why it is not. */
+export function Verdict({ usage }: { readonly usage: Usage }) {
   const { answer, error, again } = useAttention();
   if (answer === undefined) {
     return (
-      <Frame tone="unknown" title={error === undefined ? 'Looking…' : 'It is not known whether all is well.'}>
+      <Frame tone="unknown" title="It is not known whether all is well.">
         {error !== undefined && <Failure error={error} again={again} />}
       </Frame>
     );
   }
   const parts = partsOf(answer, usage);
-  const isCut = !answer.isWhole && <p class="hint">There is more than one look takes in.</p>;
+  const { isWhole } = answer;
+  const isCut = !isWhole && (
+    <p class="hint">
+      The service looks at a thousand of each kind, for a second, and has not seen all: there may be more.
+    </p>
+  );
   if (parts.length === 0) {
     return (
-      <Frame tone="good" title="All is well">
+      <Frame tone={isWhole ? 'good' : 'unknown'} title={isWhole ? 'All is well' : 'Nothing was found'}>
         <p class="hint">
           No host is down, nothing is paused, no schedule fails, no limit is near, and nothing has failed for
-          good within a day.
+          good within a day{!isWhole && ', as far as the service has looked'}.
         </p>
         {isCut}
       </Frame>
@@ -124,7 +128,9 @@ export function Verdict({ usage }: { readonly usage: Usage | undefined }) {
       <ul>
         {parts.map(({ key, address, text, since }) => (
           <li key={key}>
-            <a href={address}>{text}</a>
+            <a href={address}>
+              <Visible text={text} />
+            </a>
             {since !== undefined && (
               <span class="hint">
                 <Time at={since} />

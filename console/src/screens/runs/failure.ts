@@ -5,7 +5,7 @@ interface Failed {
   readonly responseBody?: string | undefined;
 }
 
-/** What a function threw. */
+/** An error that a function threw. */
 interface Thrown {
   /** Its name and its message. */
   readonly sentence: string;

@@ -8,7 +8,7 @@ import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { count, countOf, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from '../../ui/filters.tsx';
-import { Labels, Listed, Table } from '../../ui/table.tsx';
+import { CutMiddle, Labels, Listed, Table } from '../../ui/table.tsx';
 import { duration, exactTime, Time } from '../../ui/time.tsx';
 import { CancelAll, ChangeFailed, hrefOf } from './rerun.tsx';
 import { firstLineOf, statusOfRun } from './failure.ts';
@@ -147,7 +147,7 @@ function AllRuns({ place }: { readonly place: Place }) {
                 isWide: true,
                 cell: ({ workflowUrl, workflowRunId, workflowRunCreatedAt }) => (
                   <a href={hrefOf(workflowRunId, workflowRunCreatedAt)}>
-                    <Cut text={workflowUrl} />
+                    <CutMiddle text={workflowUrl} />
                   </a>
                 ),
               },
@@ -235,7 +235,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
                 cell: (one) => (
                   <div>
                     <a href={hrefOf(one.workflowRunId, one.workflowCreatedAt)}>
-                      <Cut text={one.workflowUrl} />
+                      <CutMiddle text={one.workflowUrl} />
                     </a>
                     <span class="hint">
                       <Cut text={firstLineOf(one)} />

@@ -3,9 +3,10 @@ import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
+import { Visible } from '../../ui/visible.tsx';
 import { notRetried, thrownIn } from './failure.ts';
 import { hrefOf } from './rerun.tsx';
-import { doingOf, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';
+import { doingOf, doingOfStep, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';
 
 interface TimelineProps {
   readonly run: Run;
@@ -75,7 +76,7 @@ function Row({ bar, begun, length, place }: RowProps) {
     <li>
       <div class="step">
         <a class="cut" href={href(place.path, query)} aria-expanded={isOpen} title={name}>
-          {name}
+          <Visible text={name} />
         </a>
         <span class="hint">{wordsOf(step.stepType)}</span>
         <svg viewBox={`0 0 ${width} 10`} preserveAspectRatio="none" aria-hidden="true">
@@ -105,7 +106,10 @@ function Row({ bar, begun, length, place }: RowProps) {
           ))}
         </svg>
         <span class="number">{duration(until - from)}</span>
-        <State state={step.state} />
+        <State
+          state={step.state}
+          {...(step.state === 'STEP_PROGRESS' && { name: doingOfStep(step).replace(' for an event', '') })}
+        />
       </div>
       {isOpen && <Details bar={bar} />}
     </li>
@@ -140,7 +144,14 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
           ['Next attempt', timeOf(step.nextDeliveryTime)],
           ['Sleeps for', step.sleepFor && duration(step.sleepFor)],
           ['Sleeps until', timeOf(step.sleepUntil)],
-          ['Waits for the event', step.waitEventId && <code>{step.waitEventId}</code>],
+          [
+            'Waits for the event',
+            step.waitEventId && (
+              <code>
+                <Visible text={step.waitEventId} />
+              </code>
+            ),
+          ],
           ['For at most', step.waitTimeoutDuration],
           ['Goes on without it', timeOf(step.waitTimeoutDeadline)],
           [
@@ -188,7 +199,10 @@ export const Errors = ({ of = [], label }: { readonly of?: Step['errors']; reado
               why
             ) : (
               <>
-                <strong>{found.sentence}</strong> ({why})
+                <strong>
+                  <Visible text={found.sentence} />
+                </strong>{' '}
+                ({why})
               </>
             )}{' '}
             <Time at={time} isExact />

@@ -57,6 +57,13 @@ export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly 
   return failures.map((time, index) => ({ from: time, until: failures[index + 1] ?? until }));
 }
 
+/** The word for a step that goes on. */
+export function doingOfStep({ stepType: type, state }: Step): string {
+  if (state === 'STEP_RETRY') return 'retrying';
+  if (type?.startsWith('Sleep') === true) return 'sleeping';
+  return type?.startsWith('Wait') === true ? 'waiting for an event' : 'running';
+}
+
 /** The words for a run that goes on, by what its steps do; undefined for one that has ended. @param now Unix milliseconds */
 export function doingOf(
   { workflowState, steps }: Pick<Run, 'workflowState' | 'steps'>,
@@ -70,13 +77,8 @@ export function doingOf(
       const isHeldBack = stepType === undefined && state === 'STEP_PROGRESS' && nextDeliveryTime > now;
       return /PROGRESS|RETRY/.test(state) && !isHeldBack;
     });
-  const [first] = open;
-  if (first === undefined) return 'running';
-  const doings: readonly string[] = open.map(({ stepType = '', state }) => {
-    if (state === 'STEP_RETRY') return 'retrying';
-    if (stepType.startsWith('Sleep')) return 'sleeping';
-    return stepType.startsWith('Wait') ? 'waiting for an event' : 'running';
-  });
+  if (open.length === 0) return 'running';
+  const doings: readonly string[] = open.map(doingOfStep);
   // A branch that computes, or is retried, tells more than one that waits.
   return ['retrying', 'running', 'waiting for an event', 'sleeping'].find((one) => doings.includes(one));
 }

@@ -3,11 +3,11 @@ import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
-import { useAction, useAsked } from '../../api/useAsked.ts';
+import { isSettled, useAction, useAsked, useEver } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Loaded } from '../../ui/act.tsx';
 import { textOf } from '../../ui/base64.ts';
-import { Button, ButtonLink, Card, Page } from '../../ui/basics.tsx';
+import { Button, ButtonLink, Card, Loading, Page } from '../../ui/basics.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
 import { SettingFields } from '../../ui/settings.tsx';
@@ -209,6 +209,8 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const { destination, headers, body, cron: cronText, texts } = draft;
   const cron = useExplained(cronText);
   const isNew = yes === 'Create';
+  // The form comes with the meaning of its expression, which would push the fields down.
+  if (!useEver(isSettled(cron))) return <Loading />;
   return (
     <form
       class="stack"

@@ -1,7 +1,7 @@
 /** The last fires of a schedule, and what became of their messages. */
-import { scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { oftenMs, useAsked } from '../../api/useAsked.ts';
+import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Loaded } from '../../ui/act.tsx';
 import { ButtonLink, Card, countOf, State } from '../../ui/basics.tsx';
@@ -21,11 +21,26 @@ export function worstOf(of: Fire['states'] = {}): State | undefined {
   return states.find((one) => all.includes(one));
 }
 
-/** @param since Unix milliseconds of the last fire: a new one is loaded */
-export function LastFires({ scheduleId, since }: { readonly scheduleId: string; readonly since: number }) {
-  const request = { path: path`v2/schedules/${scheduleId}/fires` };
-  // Messages of the last fire may still be on their way.
-  const asked = useAsked(scheduleFires, request, 3 * oftenMs, String(since));
+/** Asks for the last fires of a schedule that has fired, and again after each fire. */
+export const useLastFires = ({
+  scheduleId,
+  lastScheduleTime: since,
+}: Answer<typeof schedule>): Asked<Answer<typeof scheduleFires>> =>
+  useAsked(
+    scheduleFires,
+    since === undefined ? undefined : { path: path`v2/schedules/${scheduleId}/fires` },
+    // Messages of the last fire may still be on their way.
+    3 * oftenMs,
+    String(since),
+  );
+
+export function LastFires({
+  scheduleId,
+  of: asked,
+}: {
+  readonly scheduleId: string;
+  readonly of: ReturnType<typeof useLastFires>;
+}) {
   return (
     <Card
       title="Last fires"

@@ -2,17 +2,17 @@
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
-import { oftenMs, useAction, useAsked } from '../../api/useAsked.ts';
+import { isSettled, oftenMs, useAction, useAsked, useEver } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
-import { Button, ButtonLink, Card, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
+import { Button, ButtonLink, Card, countOf, DetailList, Loading, Page, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
-import { LastFires } from './lastFires.tsx';
+import { LastFires, useLastFires } from './lastFires.tsx';
 import { NextFires, useExplained } from './fires.tsx';
 
 export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
@@ -88,7 +88,11 @@ function Actions({ of: { scheduleId, isPaused }, again }: ActionsProps) {
 }
 
 function Details({ of }: { readonly of: Answer<typeof schedule> }) {
-  const { answer: explained } = useExplained(of.cron);
+  const explained = useExplained(of.cron);
+  const fires = useLastFires(of);
+  const hasFired = of.lastScheduleTime !== undefined;
+  const isShown = useEver(isSettled(explained) && (!hasFired || isSettled(fires)));
+  if (!isShown) return <Loading />;
   return (
     <>
       <Card title="When">
@@ -96,19 +100,21 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
           of={[
             ['Expression', <code>{of.cron}</code>],
             ['State', <State state={of.isPaused ? 'paused' : 'active'} />],
-            ['Last fire', of.lastScheduleTime === undefined ? 'never' : undefined],
+            ['Last fire', hasFired ? undefined : 'never'],
           ]}
         />
         {of.isPaused && <p>It fires at none of these times while it is paused.</p>}
-        {explained && <NextFires of={explained} />}
+        {explained.answer && <NextFires of={explained.answer} />}
       </Card>
-      {of.lastScheduleTime !== undefined && (
-        <LastFires scheduleId={of.scheduleId} since={of.lastScheduleTime} />
-      )}
+      {hasFired && <LastFires scheduleId={of.scheduleId} of={fires} />}
       <Card title="What it publishes">
+        <p class="happened">
+          <code>
+            {of.method} {of.destination}
+          </code>
+        </p>
         <DetailList
           of={[
-            ['Destination', `${of.method} ${of.destination}`],
             ['Delay', of.delay && duration(of.delay * secondMs)],
             ['Queue', of.queueName],
             ...settingDetails({ ...of, maxRetries: of.retries }),

@@ -56,7 +56,7 @@ export function UrlGroup({ name }: { readonly name: string }) {
                 rows={group.endpoints}
                 keyOf={keyOf}
                 columns={[
-                  { head: 'Name', cell: (endpoint) => endpoint.name ?? '–' },
+                  { head: 'Name', isWide: true, cell: (endpoint) => <Cut text={endpoint.name ?? '–'} /> },
                   { head: 'URL', isWide: true, cell: ({ url }) => <Cut isCode text={url} /> },
                   ...(mayWrite ? [actionsOf(group, then)] : []),
                 ]}

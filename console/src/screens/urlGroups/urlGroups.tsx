@@ -6,7 +6,7 @@ import { path } from '../../api/client.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
 import { change, Opens } from '../../ui/act.tsx';
-import { Empty, Page } from '../../ui/basics.tsx';
+import { Cut, Empty, Page } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
@@ -44,7 +44,11 @@ function Groups() {
               {
                 head: 'Name',
                 isWide: true,
-                cell: ({ name }) => <a href={href(['url-groups', name])}>{name}</a>,
+                cell: ({ name }) => (
+                  <a href={href(['url-groups', name])}>
+                    <Cut text={name} />
+                  </a>
+                ),
               },
               { head: 'Endpoints', isNumber: true, cell: ({ endpoints }) => endpoints.length },
               {
