@@ -4,6 +4,31 @@ import { LongestFirst } from './test/support/longestFirst.ts';
 
 const bundledStage = './test/support/bundledStage.ts';
 const limits = { testTimeout: limitForTestsMs, hookTimeout: limitForTestsMs };
+/** The CDK's own validation takes most of a synthesis, and only warns. cfn-lint and cdk-nag judge the templates here. */
+const env = { CDK_VALIDATION: 'false' };
+
+const unit = {
+  ...limits,
+  // A thread starts sooner than a process, and one in which the SDK has become fast is good for many files.
+  pool: 'threads' as const,
+  isolate: false,
+  setupFiles: ['./test/support/startAfresh.ts'],
+  globalSetup: [bundledStage],
+  // `POWERTOOLS_LOG_LEVEL=DEBUG` shows what the service logs.
+  env: { ...env, POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'SILENT' },
+};
+
+const e2e = {
+  ...limits,
+  env,
+  globalSetup: [bundledStage, './test/support/sharedService.ts'],
+  // What a process has imported and warmed up serves the next file too; each has an account of its own all the same.
+  isolate: false,
+  setupFiles: ['./test/support/ownAccount.ts'],
+};
+
+/** Campaigns try one thing many times: a death at each call, a lost power at each length, days of growth. `npm test` leaves them out. */
+const campaigns = ['test/{unit,e2e}/**/*.campaign.test.ts'];
 
 export default defineConfig({
   test: {
@@ -12,42 +37,21 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     projects: [
-      {
-        test: {
-          ...limits,
-          name: 'unit',
-          // A thread starts sooner than a process, and one in which the SDK has become fast is good for many files.
-          pool: 'threads',
-          isolate: false,
-          setupFiles: ['./test/support/startAfresh.ts'],
-          include: ['test/unit/**/*.test.ts'],
-          globalSetup: [bundledStage],
-          // `POWERTOOLS_LOG_LEVEL=DEBUG` shows what the service logs.
-          env: { POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'SILENT' },
-        },
-      },
+      { test: { ...unit, name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: campaigns } },
+      { test: { ...e2e, name: 'e2e', include: ['test/{e2e,clients}/**/*.test.ts'], exclude: campaigns } },
+      { test: { ...unit, name: 'unit campaigns', include: ['test/unit/**/*.campaign.test.ts'] } },
+      { test: { ...e2e, name: 'e2e campaigns', include: ['test/e2e/**/*.campaign.test.ts'] } },
       {
         test: {
           ...limits,
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
-          // The CDK's own validation takes most of a synthesis, and only warns. cfn-lint and cdk-nag judge the templates here.
-          env: { CDK_VALIDATION: 'false' },
+          env,
           // The CDK takes seconds to import, and a template to synthesize: a process does both once, for all its files.
           isolate: false,
         },
       },
-      {
-        test: {
-          ...limits,
-          name: 'e2e',
-          include: ['test/e2e/**/*.test.ts', 'test/clients/**/*.test.ts'],
-          globalSetup: [bundledStage, './test/support/sharedService.ts'],
-          // What a process has imported and warmed up serves the next file too; each has an account of its own all the same.
-          isolate: false,
-          setupFiles: ['./test/support/ownAccount.ts'],
-        },
-      },
+      { test: { ...limits, name: 'package', include: ['test/package/**/*.test.ts'] } },
       {
         test: {
           ...limits,

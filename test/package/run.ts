@@ -18,8 +18,6 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-package-'));
 const home = join(folder, 'home');
 const begun = Date.now();
 
-/** The most that an installation of the archive takes, ms: a user waits for it. */
-const longestInstallMs = 10_000;
 const longestCommandMs = 600_000;
 
 /** What npm knows of this machine, in a home where no stage has ever been started. */
@@ -71,7 +69,6 @@ async function install(archive: string): Promise<void> {
   const took = Date.now() - start;
   const installed = readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'));
   if (installed.join() !== 'svc-queue') throw new Error(`The installation brought ${installed.join(', ')}.`);
-  if (took > longestInstallMs) throw new Error(`The installation took ${took.toString()} ms.`);
   say(`installed in ${took.toString()} ms`);
 }
 

@@ -51,7 +51,25 @@ const definitions = new Map(
 
 /** Makes a checker of values from a schema of a document. */
 export function checkerOf(schema: unknown, within: Document = document): z.core.$ZodType {
-  return fromJSONSchema({ ...localSchema(schema), $defs: definitions.get(within) });
+  const local = localSchema(schema);
+  return fromJSONSchema({ ...local, $defs: definitionsFor(local, definitions.get(within) ?? {}) });
+}
+
+type Schema = z.infer<typeof jsonSchema>;
+
+/** The definitions that a schema leads to: to read all of them takes many times as long. */
+function definitionsFor(schema: Schema, all: Readonly<Record<string, Schema>>): Record<string, Schema> {
+  const needed: Record<string, Schema> = {};
+  const open = [schema];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const [, name = ''] of JSON.stringify(one).matchAll(/"#\/\$defs\/([^"]+)"/g)) {
+      const found = all[name];
+      if (found === undefined || name in needed) continue;
+      needed[name] = found;
+      open.push(found);
+    }
+  }
+  return needed;
 }
 
 const example = z.object({ value: z.unknown() });

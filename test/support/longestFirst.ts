@@ -4,11 +4,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * The order in which files start. All projects share the workers, so that no core is idle while one project ends. Files of a project
  * follow each other, because a worker serves one project, and is warm for its next file.
  */
-const projects = ['infra', 'browser', 'e2e', 'unit'];
+const projects = ['infra', 'browser', 'e2e', 'e2e campaigns', 'unit campaigns', 'unit'];
 
 /** Files that take long, or wait for what takes long. They start first in their project: the last ones to end are short. */
 const long =
-  /(Deaths|cfnLint|regions|rights|bundle|migrate|messages|accountStates|fuzz|runs|growth|stage|firedStarts|waitRaces|resume|capacity|outage|size|silence|nameResolver)\.test\.ts$/;
+  /(Deaths|cfnLint|regions|rights|bundle|migrate|messages|accountStates|fuzz|runs|growth|stage|firedStarts|waitRaces|resume|capacity|outage|size|silence|nameResolver)(\.campaign)?\.test\.ts$/;
 
 const placeOf = ({ project, moduleId }: TestSpecification): number =>
   2 * projects.indexOf(project.name) + (long.test(moduleId) ? 0 : 1);

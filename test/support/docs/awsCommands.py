@@ -19,16 +19,22 @@ class Sent(Exception):
     """The command is about to be sent."""
 
 
+sent = []
+
+
+def stop(**_):
+    sent.append(True)
+    raise Sent
+
+
+# One for all commands: it keeps the services' models, which take long to read.
+driver = create_clidriver()
+driver.session.register("before-call", stop)
+
+
 def fault_of(args):
     """Returns what the CLI says of a command; None for one that it would send."""
-    sent = []
-
-    def stop(**_):
-        sent.append(True)
-        raise Sent
-
-    driver = create_clidriver()
-    driver.session.register("before-call", stop)
+    sent.clear()
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         try:

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
-import { itAtEachDeath, makeUnder, type Fate } from '../../support/faults.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
+import { watchedCalls } from '../../support/watchedCalls.ts';
 
 /** Named tokens: what a request with one costs, when it is refused, and how often its use is written. */
 
@@ -18,16 +19,8 @@ const importLambdas = async () => {
     import('../../../lambdas/account/namedTokens.ts'),
     import('../../../lambdas/aws/dynamodb.ts'),
   ]);
-  const calls: string[] = [];
-  let fate: Fate | undefined;
-  dynamodb.middlewareStack.add(
-    (next, { commandName = '' }) =>
-      (args) => {
-        calls.push(commandName.replace('Command', ''));
-        return makeUnder(fate, commandName, () => next(args));
-      },
-    { step: 'initialize', name: 'watch' },
-  );
+  const { watch, ...watched } = watchedCalls();
+  watch(dynamodb);
   return {
     ...accounts,
     ...tokens,
@@ -35,14 +28,7 @@ const importLambdas = async () => {
     ...caller,
     ...follow,
     ...store,
-    setFate: (next: Fate | undefined): void => {
-      fate = next;
-    },
-    callsOf: async (work: () => Promise<unknown>): Promise<readonly string[]> => {
-      calls.length = 0;
-      await work();
-      return [...calls];
-    },
+    ...watched,
   };
 };
 type Lambdas = Awaited<ReturnType<typeof importLambdas>>;

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
-import { itAtEachDeath, makeUnder, type Fate } from '../../support/faults.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
+import { watchedCalls } from '../../support/watchedCalls.ts';
 
 /** Kills a function of the API at each of its AWS calls: no change may be without its entry in the audit trail. */
 
@@ -23,16 +24,8 @@ async function importLambdas() {
     import('../../../lambdas/audit/store/entries.ts'),
     import('../../../lambdas/aws/dynamodb.ts'),
   ]);
-  const calls: string[] = [];
-  let fate: Fate | undefined;
-  dynamodb.middlewareStack.add(
-    (next, { commandName = '' }) =>
-      (args) => {
-        calls.push(commandName.replace('Command', ''));
-        return makeUnder(fate, commandName, () => next(args));
-      },
-    { step: 'initialize', name: 'mortal' },
-  );
+  const { watch, ...watched } = watchedCalls();
+  watch(dynamodb);
   const record = z.object({ id: z.string(), token: z.string() });
   const made = record.parse(await accounts.createAccount(Buffer.from('{}')));
   const account = await store.loadAccount(made.id, true);
@@ -41,14 +34,7 @@ async function importLambdas() {
     ...accounts,
     ...store,
     account,
-    setFate: (next: Fate | undefined): void => {
-      fate = next;
-    },
-    callsOf: async (work: () => Promise<unknown>): Promise<readonly string[]> => {
-      calls.length = 0;
-      await work();
-      return [...calls];
-    },
+    ...watched,
     isPaused: async (name: string): Promise<boolean> => (await queues.getQueue(account, name)).paused,
     save: (name: string) => queues.putQueue(account, Buffer.from(JSON.stringify({ queueName: name }))),
     pause: (name: string) =>

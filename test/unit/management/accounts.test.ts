@@ -1,8 +1,9 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it, vi } from 'vitest';
 import { takeNotices } from '../../support/accountNotices.ts';
-import { itAtEachDeath, makeUnder, type Fate } from '../../support/faults.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
+import { watchedCalls } from '../../support/watchedCalls.ts';
 
 /** Kills the function of the management API at each of its AWS calls. */
 
@@ -16,28 +17,10 @@ async function importLambdas() {
     import('../../../lambdas/aws/dynamodb.ts'),
     import('../../../lambdas/aws/sqs.ts'),
   ]);
-  let fate: Fate | undefined;
-  const options = { step: 'initialize', name: 'mortal' } as const;
-  dynamodb.middlewareStack.add(
-    (next, { commandName = '' }) =>
-      (args) =>
-        makeUnder(fate, commandName, () => next(args)),
-    options,
-  );
-  sqsIn('eu-central-1').middlewareStack.add(
-    (next, { commandName = '' }) =>
-      (args) =>
-        makeUnder(fate, commandName, () => next(args)),
-    options,
-  );
-  return {
-    ...accounts,
-    ...store,
-    /** Gives the process a fate, until the next. */
-    setFate: (next: Fate | undefined): void => {
-      fate = next;
-    },
-  };
+  const { watch, setFate } = watchedCalls();
+  watch(dynamodb);
+  watch(sqsIn('eu-central-1'));
+  return { ...accounts, ...store, setFate };
 }
 
 const notices = (): Promise<readonly string[]> => {

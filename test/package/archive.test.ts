@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { installPackages } from '../../bench/against/npm.ts';
 import { handlersDirectory } from '../../lib/bundle.ts';
 import { limitForInstallsMs } from '../support/limits.ts';
-import { root } from './app.ts';
+import { root } from '../infra/app.ts';
 
 const linters = { publint: '0.3.25', '@arethetypeswrong/cli': '0.18.5' };
 
