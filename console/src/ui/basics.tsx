@@ -152,7 +152,7 @@ const stateNames: ReadonlyMap<string, string> = new Map([
   ['passive', 'suspended'],
 ]);
 
-export function nameOfState(written: string): string {
+function nameOfState(written: string): string {
   const state = written.replace(/^(RUN|STEP|CALLBACK)_/, '');
   return stateNames.get(state) ?? state.replaceAll('_', ' ').toLowerCase();
 }

@@ -118,7 +118,7 @@ interface DialogEndProps {
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
 /** The end of a dialogue's form: the reason of a failure, and its two buttons. */
-export function DialogEnd({
+function DialogEnd({
   action,
   onClose,
   yes,
