@@ -10,7 +10,7 @@ export type Task =
   | { readonly kind: 'costs'; readonly parts: readonly Part[] }
   | { readonly kind: 'againstBullmq' }
   | { readonly kind: 'againstCommit'; readonly commit: string }
-  | { readonly kind: 'growth' };
+  | { readonly kind: 'growth' | 'machine' };
 
 const about = `Prints each figure with its goal. Exit status: 0 all counted goals are met; 1 one of them is missed, or an error; 2 wrong
 arguments. Goals of time are printed and left to the reader, since times depend on the machine.`;
@@ -32,19 +32,26 @@ export function parseOptions(args: readonly string[]): Task {
             'such as HEAD~1: the CPU of publish and deliver in turns with that of the commit',
         )
           .argParser(textLike(/\S/, 'bullmq, or a commit such as HEAD~1'))
-          .conflicts('growth'),
+          .conflicts(['growth', 'machine']),
       )
       .option(
         '--growth',
         'calls of AWS and CPU for a message with 100, 10,000 and 100,000 others that wait for their delivery, in the dead ' +
           'letter queue, and in a queue’s line',
+      )
+      .addOption(
+        new Option(
+          '--machine',
+          'how soon a stage on one machine is ready again with 100,000 messages that wait, and what it keeps from day to day',
+        ).conflicts('growth'),
       ),
     args,
   );
   const [part] = given.processedArgs;
-  const { against, growth } = given.opts();
-  if (part !== undefined && (against !== undefined || growth === true))
-    throw new Ending('A part, --against and --growth are measured one at a time.', 2);
+  const { against, growth, machine } = given.opts();
+  if (part !== undefined && (against !== undefined || growth === true || machine === true))
+    throw new Ending('A part, --against, --growth and --machine are measured one at a time.', 2);
+  if (machine === true) return { kind: 'machine' };
   if (growth === true) return { kind: 'growth' };
   if (against === undefined) return { kind: 'costs', parts: part === undefined ? parts : [part] };
   return against === 'bullmq' ? { kind: 'againstBullmq' } : { kind: 'againstCommit', commit: against };

@@ -5,6 +5,7 @@ import { compareWithCommit } from './against/commit/compare.ts';
 import { BenchError } from './benchError.ts';
 import { measureCosts } from './costs.ts';
 import { printGrowth } from './growth/print.ts';
+import { printMachine } from './machine/print.ts';
 import { parseOptions, type Task } from './options.ts';
 
 /** @returns the counted goals that are missed, as sentences */
@@ -20,6 +21,9 @@ async function measure(task: Task): Promise<readonly string[]> {
       return [];
     case 'growth':
       return printGrowth();
+    case 'machine':
+      await printMachine();
+      return [];
   }
 }
 

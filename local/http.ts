@@ -134,15 +134,24 @@ export async function close(server: Server): Promise<void> {
  *
  * @returns undefined when the body was too long
  */
-export async function readBody(request: IncomingMessage, limit = Infinity): Promise<Buffer | undefined> {
+export function readBody(request: IncomingMessage, limit = Infinity): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= limit) chunks.push(chunk);
-    else chunks.length = 0;
-  }
-  return size <= limit ? Buffer.concat(chunks) : undefined;
+  return new Promise((resolve, reject) => {
+    // Iterating over the stream would take more CPU.
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else chunks.length = 0;
+    });
+    request.once('end', () => {
+      resolve(size <= limit ? Buffer.concat(chunks) : undefined);
+    });
+    request.once('error', reject);
+    request.once('close', () => {
+      if (!request.complete) reject(new Error('The connection was closed within the request.'));
+    });
+  });
 }
 
 export function answerJson(

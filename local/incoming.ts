@@ -1,5 +1,5 @@
 /** A request as it reaches AWS. The gateway and the function URL make their events from it. */
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Origin } from './network/network.ts';
 
@@ -48,10 +48,10 @@ export function passedHeaders(
   ];
 }
 
-/** `Root=1-<epoch seconds>-<96 random bits>`, both in hexadecimal. */
+/** `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. Node.js keeps random bytes for UUIDs ready; others cost a system call. */
 function traceId(): string {
   const seconds = Math.floor(Date.now() / 1000);
-  return `Root=1-${seconds.toString(16)}-${randomBytes(12).toString('hex')}`;
+  return `Root=1-${seconds.toString(16)}-${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 }
 
 /** The decoded names of a query, each with its decoded values in their order. */

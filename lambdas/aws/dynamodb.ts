@@ -204,16 +204,23 @@ export async function* queryRows(...query: Parameters<typeof queryItems>): Async
   for await (const item of queryItems(...query)) yield unmarshall(item);
 }
 
-/** Reads all rows of a table that a scan finds, one page after the other; the rows of a partition follow each other. */
+/**
+ * Reads all rows of a table that a scan finds; the rows of a partition follow each other. The next page is read while the reader
+ * handles the current one.
+ */
 export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
-  let from: Key | undefined;
-  do {
-    const page: ScanCommandOutput = await dynamodb.send(
-      new ScanCommand({ ...input, ExclusiveStartKey: from }),
-    );
-    for (const item of page.Items ?? []) yield unmarshall(item);
-    from = page.LastEvaluatedKey;
-  } while (from !== undefined);
+  const read = (from: Key | undefined): Promise<ScanCommandOutput> => {
+    const page = dynamodb.send(new ScanCommand({ ...input, ExclusiveStartKey: from }));
+    // The reader of a page gets its error. The error of a page that nobody reads is not needed.
+    page.catch(() => undefined);
+    return page;
+  };
+  let next: Promise<ScanCommandOutput> | undefined = read(undefined);
+  while (next !== undefined) {
+    const { Items = [], LastEvaluatedKey: from }: ScanCommandOutput = await next;
+    next = from && read(from);
+    for (const item of Items) yield unmarshall(item);
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { laneKinds, deliveryQueues, type Job } from './job.ts';
 
 const name = z.string().check(z.minLength(1));
 
-const jobShape = z.union([
+const jobShape = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('pump'),
     accountId: name,

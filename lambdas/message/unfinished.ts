@@ -1,69 +1,99 @@
 /** Finds the messages of a region that need something: those that are not over, and those whose last attempt is new. */
-import { isOver, isFinal } from './message.ts';
+import * as z from 'zod/mini';
+import { isOver, type Message } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { scanRows, type Row } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
-import { historyOf, loadMessage, type MessageHistory } from './history.ts';
+import { loadMessage } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
+import type { AttemptOutline } from './status.ts';
+import type { Shape } from '../options/option.ts';
 
-/** The attributes that a scan reads of each row: enough to pass over messages that are over. */
-const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
+/** The part of a message that its jobs are made of. */
+interface JobSource {
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly notBefore: number;
+}
+const jobSource = {
+  url: z.string(),
+  timeoutMs: z.number(),
+  notBefore: z.number(),
+} satisfies Shape<JobSource>;
+const jobSourceRow = z.object(jobSource);
+
+/** A message with the part of its history that tells what is to be done. */
+export interface Unfinished {
+  readonly message: Pick<Message, keyof MessageKey | keyof JobSource>;
+  /** By number. */
+  readonly attempts: readonly AttemptOutline[];
+  /** The end that came from outside, if any. */
+  readonly end: unknown;
+}
+
+/** The attributes that a scan reads of each row. Bodies and answers are not among them: they are most of a table. */
+const scanned = [
+  ...['shard', 'id', ...Object.keys(jobSource)],
+  ...['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'],
+];
 
 /** A message as the scan sees it. */
-interface Sighted {
-  readonly key: MessageKey;
-  /** All of its rows, where the scan reads them whole. */
-  readonly rows: Row[];
-  isOver: boolean;
-  recordedAt: number;
+interface Sighted extends MessageKey {
+  /** Undefined until its own row is seen. */
+  source: JobSource | undefined;
+  readonly attempts: AttemptOutline[];
+  end: unknown;
 }
 
 /**
  * Reads the whole table once, and of each message that seems to need something its history, strongly consistent.
  *
  * @param recordedSince Unix milliseconds: a message that is over is found too if its last attempt was recorded since
- * @param isStill whether nothing changes the table meanwhile: histories are then made of what the scan reads
+ * @param isStill whether nothing changes the table meanwhile: what the scan reads is then enough
  */
 export async function* unfinishedMessages(
   recordedSince = Infinity,
   isStill = false,
-): AsyncGenerator<MessageHistory> {
+): AsyncGenerator<Unfinished> {
   let sighted: Sighted | undefined;
   const rows = scanRows({
     TableName: settings.messagesTable,
-    ...(isStill ? { ConsistentRead: true } : projectionOf(scanned)),
+    ConsistentRead: isStill,
+    ...projectionOf(scanned),
   });
   for await (const row of rows) {
-    // Other rows are bodies.
-    if (!isId('msg', messageIdOf(row)) || String(row['shard']).startsWith('body#')) continue;
-    if (sighted === undefined || sighted.key.messageId !== messageIdOf(row)) {
-      yield* loadIfNeeded(sighted, recordedSince);
-      sighted = { key: ownKeyOf(row), rows: [], isOver: false, recordedAt: -Infinity };
+    const messageId = messageIdOf(row);
+    if (sighted?.messageId !== messageId) {
+      // Other rows are bodies.
+      if (!isId('msg', messageId) || String(row['shard']).startsWith('body#')) continue;
+      if (sighted !== undefined && needs(sighted, recordedSince))
+        yield* found(sighted, recordedSince, isStill);
+      sighted = { ...ownKeyOf(row), source: undefined, attempts: [], end: undefined };
     }
-    if (isStill) sighted.rows.push(row);
     note(sighted, row);
   }
-  yield* loadIfNeeded(sighted, recordedSince);
+  if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince, isStill);
 }
 
 function note(sighted: Sighted, row: Row): void {
-  if (isEnd(row)) sighted.isOver = true;
-  if (!isAttempt(row)) return;
-  const attempt = outlineOf(row);
-  sighted.recordedAt = Math.max(sighted.recordedAt, attempt.recordedAt);
-  sighted.isOver ||= isFinal(attempt);
+  if (row['id'] === sighted.messageId) sighted.source = jobSourceRow.parse(row);
+  else if (isEnd(row)) sighted.end = row['end'];
+  else if (isAttempt(row)) sighted.attempts.push(outlineOf(row));
 }
 
-async function* loadIfNeeded(sighted: Sighted | undefined, since: number): AsyncGenerator<MessageHistory> {
-  if (sighted === undefined || (sighted.isOver && sighted.recordedAt < since)) return;
-  const history = await historyIn(sighted);
-  if (history === undefined) return;
-  const isNew = history.attempts.some(({ recordedAt }) => recordedAt >= since);
-  if (isNew || !isOver(history)) yield history;
-}
+/** Whether something follows from what is known of a message. */
+const needs = (history: Pick<Unfinished, 'attempts' | 'end'>, since: number): boolean =>
+  !isOver(history) || history.attempts.some(({ recordedAt }) => recordedAt >= since);
 
-function historyIn({ key, rows }: Sighted): Promise<MessageHistory | undefined> {
-  if (rows.length === 0) return loadMessage(key);
-  const own = rows.find((row) => row['id'] === key.messageId);
-  return Promise.resolve(own && historyOf({ own, following: rows.filter((row) => row !== own) }));
+async function* found(
+  { accountId, messageId, source, attempts, end }: Sighted,
+  since: number,
+  isStill: boolean,
+): AsyncGenerator<Unfinished> {
+  if (isStill) {
+    if (source !== undefined) yield { message: { accountId, messageId, ...source }, attempts, end };
+    return;
+  }
+  const history = await loadMessage({ accountId, messageId });
+  if (history !== undefined && needs(history, since)) yield history;
 }

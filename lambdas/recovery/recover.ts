@@ -7,9 +7,9 @@ import { now } from '../shared/clock.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendAll, type DueJob } from '../job/send.ts';
 import { laneJobsOf, nameOf, pumpsOf, readLanes, type LaneJobs } from '../lane/recover.ts';
-import { dueTimeOf, type MessageHistory } from '../message/history.ts';
+import { dueTimeOf } from '../message/history.ts';
 import { isOver } from '../message/message.ts';
-import { unfinishedMessages } from '../message/unfinished.ts';
+import { unfinishedMessages, type Unfinished } from '../message/unfinished.ts';
 import { parseCron } from '../schedule/cron.ts';
 import { startFiring } from '../schedule/firing.ts';
 import { allSchedules } from '../schedule/rows.ts';
@@ -74,7 +74,7 @@ export async function recover({ since, isDryRun, isStill = false }: RecoverOptio
 
 /** The jobs of one message: its next attempt, and the check of its last record where that is new. */
 function jobsOf(
-  history: MessageHistory,
+  history: Unfinished,
   since: number,
   { waiting, granted }: LaneJobs,
 ): { readonly jobs: readonly DueJob[]; readonly isInLine: boolean } {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 import { decodeTime, ulid } from 'ulid';
 import { letters, wideEnd } from './idPattern.ts';
 
@@ -13,13 +13,27 @@ export const shardCounts = { usual: 8, wide: letters.length } as const;
 /** Random letters of an id, each made from a byte; the library would ask the system for each byte alone. */
 const randomLetters = 16;
 
+/** Random bytes for the next ids. To ask the system costs more than the rest of an id. */
+const random = Buffer.alloc(64 * randomLetters);
+let used = random.length;
+
+/** @returns bytes that stay the same until the next call */
+function nextRandom(): Buffer {
+  if (used === random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  used += randomLetters;
+  return random.subarray(used - randomLetters, used);
+}
+
 /**
  * Makes a new id: the time (Unix milliseconds), by which ids are ordered, and at least 75 random bits.
  *
  * @param shards the partitions that the rows of its account are spread over
  */
 export function newId(kind: IdKind, time: number, shards: number = shardCounts.usual): string {
-  const bytes = randomBytes(randomLetters);
+  const bytes = nextRandom();
   // A usual id ends in 0 to 7: `charCode % 8` of all 32 letters would fill some of the eight partitions more than others.
   const end =
     shards > shardCounts.usual

@@ -15,10 +15,13 @@ import { AwsError } from './awsError.ts';
  */
 export type HandOver = (operation: string, input: object) => Promise<object>;
 
-/** A service whose calls are handed over, with the SDK's module of its client: it has the classes of the exceptions. */
+/** A service whose calls are handed over. */
 export interface HandedOver {
   readonly handOver: HandOver;
-  readonly sdk: object;
+  /** The operations that are; all of them when absent. */
+  readonly only?: readonly string[];
+  /** Loads the SDK's module of its client, which has the classes of the exceptions. */
+  readonly sdk: () => object | Promise<object>;
 }
 
 export type HandOvers = ReadonlyMap<AwsService, HandedOver>;
@@ -36,21 +39,23 @@ export const handingOver =
 /** Answers each call in the first of the client's steps; the others do not run. */
 const answeredBy = <Input extends object, Output extends object>({
   handOver,
+  only,
   sdk,
 }: HandedOver): Pluggable<Input, Output> => ({
   applyToStack: (stack) => {
     // It copies each input and output for a log that nobody keeps, which costs as much as all other steps.
     stack.remove('loggerMiddleware');
     stack.add(
-      (_next, { commandName = '' }) =>
-        async ({ input }) => {
+      (next, { commandName = '' }) =>
+        async (args) => {
           const operation = commandName.slice(0, -commandSuffix.length);
+          if (only?.includes(operation) === false) return next(args);
           try {
-            const output = { ...(await handOver(operation, input)), $metadata: metadata(200) };
+            const output = { ...(await handOver(operation, args.input)), $metadata: metadata(200) };
             // The stand-in's answers have the service's shapes, but not the SDK's types for them.
             return { output: output as MetadataBearer & Output, response: undefined };
           } catch (error) {
-            throw error instanceof AwsError ? toException(error, sdk) : error;
+            throw error instanceof AwsError ? toException(error, await sdk()) : error;
           }
         },
       { name: 'handOver', step: 'initialize', priority: 'low' },

@@ -91,18 +91,26 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
 
   // No client of this process hangs up.
   const { signal: never } = new AbortController();
-  const handOver: HandOver = async (name, input) => {
+  const handOver = handOverTo((name, input) => outputOf(name, input, never), options);
+
+  return { ...(await startAwsServer({ answer, refuse, failureCode, report })), handOver };
+}
+
+/** Takes calls of this process. */
+export const handOverTo =
+  (
+    outputOf: (operation: string, input: object) => unknown,
+    { failureCode, report }: Pick<AwsServerOptions, 'failureCode' | 'report'>,
+  ): HandOver =>
+  async (operation, input) => {
     try {
-      return anObject.parse(await outputOf(name, input, never));
+      return anObject.parse(await outputOf(operation, input));
     } catch (error) {
       if (error instanceof AwsError) throw error;
       report(error);
       throw failure(failureCode);
     }
   };
-
-  return { ...(await startAwsServer({ answer, refuse, failureCode, report })), handOver };
-}
 
 const anObject = z.custom<object>((value) => typeof value === 'object' && value !== null);
 

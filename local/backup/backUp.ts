@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openDataDirectory } from '../stage/dataDirectory.ts';
-import { StageError } from '../stage/stageError.ts';
+import { StageError, isSystemError } from '../stage/stageError.ts';
 import { readArchive, writeArchive, type Description } from './archive.ts';
 import { askForBackup } from './control.ts';
 import { bodiesFolder, isFileOfBackup, needed, optional, restoring } from './files.ts';
@@ -25,7 +25,7 @@ export async function backUp(folder: string, file: string): Promise<Description>
   const target = resolve(file);
   const part = join(dirname(target), `.${basename(target)}.part`);
   try {
-    const to = createWriteStream(part, { mode: 0o600 });
+    const to = (await open(part, 'w', 0o600)).createWriteStream();
     const running = await askForBackup(data);
     if (running !== undefined) await pipeline(running, to);
     else await backUpUnused(data, to);
@@ -38,9 +38,13 @@ export async function backUp(folder: string, file: string): Promise<Description>
     return written;
   } catch (error) {
     await rm(part, { force: true });
-    throw error;
+    if (!(error instanceof Error) || !unwritable.some((code) => isSystemError(error, code))) throw error;
+    throw new StageError(`The backup cannot be written to ${target}: ${error.message}`, { cause: error });
   }
 }
+
+/** The system's reasons for which a file cannot be made or written. */
+const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 
 /** Backs up a directory that no stage uses. The lock keeps one from starting meanwhile. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {

@@ -15,6 +15,7 @@ import { callOf, connect, type Send, type SendForClient } from './connection.ts'
 import { Holdable, type Hold } from './hold.ts';
 import { knownAccounts } from './knownAccounts.ts';
 import { knownMessages } from './knownMessages.ts';
+import { limitRows } from './rowLimit.ts';
 import { underWatch } from './underWatch.ts';
 
 export interface Dynamodb {
@@ -61,7 +62,7 @@ async function startDynoxide({ file, announce, onFailure, onExit }: DynamodbOpti
     windowsHide: true,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
-  const held = new Holdable(telling(connection.send, onFailure));
+  const held = new Holdable(telling(limitRows(connection.send), onFailure));
   let stopping = false;
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-1000)));

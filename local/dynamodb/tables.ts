@@ -12,6 +12,7 @@ import {
   type Projection,
 } from '@aws-sdk/client-dynamodb';
 import { processLeases, tables, type TableShape } from '../../lambdas/aws/resources.ts';
+import { rowsPerRead } from './rowLimit.ts';
 
 /** @param existing names of the tables that exist */
 export async function createMissing(
@@ -32,7 +33,7 @@ export async function endProcessLeases(client: DynamoDBClient, table: string): P
   const { partitionKey, sortKey } = tables.lanes;
   const names = { '#processes': processLeases };
   const pages = paginateScan(
-    { client },
+    { client, pageSize: rowsPerRead },
     {
       TableName: table,
       FilterExpression: 'attribute_exists(#processes)',

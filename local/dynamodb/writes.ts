@@ -1,6 +1,6 @@
 /** The writes of DynamoDB that can be made in one transaction with others: those whose answer has no content. */
 import * as z from 'zod/mini';
-import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
+import { tables, type TableName, type TableShape } from '../../lambdas/aws/resources.ts';
 import { toJson, type ClientCall } from './connection.ts';
 
 /** A write as a part of a transaction. */
@@ -11,9 +11,15 @@ export interface JoinableWrite {
   readonly items: readonly string[];
   /** The partitions of these items. */
   readonly partitions: readonly string[];
-  /** The body of the answer after success. */
-  readonly answer: string;
+  /** The body of the answer after success; or the input of the read that gives the row which is in the answer. */
+  readonly answer: string | { readonly get: string };
+  /** Whether it may wait for others, because nobody waits for it, or seldom. */
+  readonly isPatient?: boolean;
 }
+
+const operations = new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems']);
+
+export const isWrite = ({ operation }: ClientCall): boolean => operations.has(operation);
 
 /**
  * Attributes by their names, each as `{"S":"…"}`. The values are neither checked nor copied: every write and every read of a
@@ -22,7 +28,7 @@ export interface JoinableWrite {
 type Item = Readonly<Record<string, unknown>>;
 const item = z.custom<Item>((value) => typeof value === 'object' && value !== null);
 
-/** The parameters that an action of a transaction may have. A write that asks for more, such as the old row, is made alone. */
+/** The parameters that an action of a transaction may have. A write with more, such as one that asks for the old row, is made alone. */
 const common = [
   'TableName',
   'ConditionExpression',
@@ -38,8 +44,13 @@ const single = {
 
 const isSingle = (operation: string): operation is keyof typeof single => operation in single;
 
-/** The parameters that every write has. Others are read by their names where they are used. */
-const written = z.object({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
+/** The parameters that are read here. Others are known by their names. */
+const written = z.object({
+  TableName: z.string(),
+  Item: z.optional(item),
+  Key: z.optional(item),
+  ReturnValues: z.optional(z.string()),
+});
 const batch = z.strictObject({
   RequestItems: z.record(
     z.string(),
@@ -52,7 +63,7 @@ const batch = z.strictObject({
   ),
 });
 
-/** @returns undefined when the call is no write, or cannot be a part of a transaction */
+/** @returns undefined when the call cannot be a part of a transaction */
 export function joinableWrite(call: ClientCall): JoinableWrite | undefined {
   const { operation, input } = call;
   if (isSingle(operation)) return joinableAction(single[operation], call);
@@ -66,19 +77,37 @@ function joinableAction(
   { input, body }: ClientCall,
 ): JoinableWrite | undefined {
   const { data } = written.safeParse(input);
+  if (data === undefined) return undefined;
+  const { TableName, Item, Key, ReturnValues } = data;
+  const isAsked = ReturnValues === 'ALL_NEW' && Key !== undefined;
   const names = Object.entries(input).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-  if (data === undefined || !names.every((name) => may.has(name))) return undefined;
-  const place = placeOf(data.TableName, data.Item ?? data.Key ?? {});
+  if (!names.every((name) => may.has(name) || (isAsked && name === 'ReturnValues'))) return undefined;
+  const place = placeOf(TableName, Item ?? Key ?? {});
   return (
     place && {
-      // The operation's input is the input of the action.
-      actions: [`{"${kind}":${body}}`],
+      // The operation's input is the input of the action, which answers nothing.
+      actions: [`{"${kind}":${isAsked ? toJson({ ...input, ReturnValues: undefined }) : body}}`],
       items: [place.item],
       partitions: [place.partition],
-      answer: '{}',
+      answer: isAsked ? { get: toJson({ TableName, Key, ConsistentRead: true }) } : '{}',
+      isPatient: Item === undefined ? isCount(TableName, Key ?? {}) : isLastRecord(Item),
     }
   );
 }
+
+/** Attributes of a record that others wait for: the next message of a queue or of a flow-control key, and callbacks. */
+const awaited = ['queueName', 'flowControlKey', 'callbacksByOutcome'];
+const delivered = z.object({ state: z.object({ S: z.literal('DELIVERED') }) });
+
+/** Whether a row records the delivery of a message, and nothing waits for the record. */
+const isLastRecord = (row: Item): boolean =>
+  'attempt' in row && !awaited.some((name) => name in row) && delivered.safeParse(row).success;
+
+const dayOfUsage = z.object({ id: z.object({ S: z.string().check(z.startsWith('day#')) }) });
+
+/** Whether a row counts what an account uses on a day: one of many publishes adds to it, after its message is stored. */
+const isCount = (table: string, key: Item): boolean => table === usage && dayOfUsage.safeParse(key).success;
+const usage: TableName = 'usage';
 
 interface Place {
   readonly item: string;

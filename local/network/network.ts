@@ -66,7 +66,7 @@ export function parseNetworks(items: readonly string[]): BlockList {
     const [address = '', bits] = item.split('/');
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
     if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
+    else list.addSubnet(address, bits === '' ? Number.NaN : Number(bits), family);
   }
   return list;
 }
@@ -86,8 +86,9 @@ export type OriginOf = (request: IncomingMessage) => Origin;
 /** Makes a reader of origins. A header that a proxy sets counts only where a trusted proxy has sent the request. */
 export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf {
   const trusted = parseNetworks(trustedProxies);
+  // Even an empty list takes its time to look at an address.
   const isTrusted = (ip: string): boolean =>
-    isIP(ip) > 0 && trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+    trustedProxies.length > 0 && isIP(ip) > 0 && trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
 
   return (request) => {

@@ -5,7 +5,8 @@ import * as z from 'zod/mini';
 import { scheduleArn } from '../aws/arns.ts';
 import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
-import { startAwsServer } from '../aws/server.ts';
+import type { HandedOver } from '../aws/handOver.ts';
+import { handOverTo, startAwsServer } from '../aws/server.ts';
 import { answerJson, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { Sqs } from '../sqs/sqs.ts';
@@ -16,10 +17,14 @@ import { invokeTarget } from './target.ts';
 
 export interface Scheduler {
   readonly url: string;
+  /** Takes the call that this process makes for each message with a long delay. */
+  readonly handedOver: Pick<HandedOver, 'handOver' | 'only'>;
   /** The time at which a schedule fires next, in epoch milliseconds. */
   readonly nextDue: () => number | undefined;
   /** Reads the clock again, after it has jumped. */
   readonly wake: () => void;
+  /** Drops schedules that are there already, until the returned function is called. */
+  readonly withoutDoubles: () => () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -68,15 +73,18 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       const errorHeaders = { ...headers(), 'x-amzn-errortype': code };
       answerJson(response, status, 'application/json', { Message: message }, errorHeaders);
     },
-    failureCode: 'InternalServerException',
+    failureCode,
     report,
   });
+  const handOver = handOverTo((_, input) => create({ schedules, region }, input), { failureCode, report });
   return {
     url: server.url,
+    handedOver: { handOver, only: ['CreateSchedule'] },
     nextDue: () => schedules.nextDue,
     wake: () => {
       schedules.wake();
     },
+    withoutDoubles: () => schedules.withoutDoubles(),
     close: async () => {
       await schedules.close();
       await server.close();
@@ -84,6 +92,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   };
 }
 
+const failureCode = 'InternalServerException';
 const headers = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
 
 const jsonObject = z.record(z.string(), z.unknown());
@@ -109,16 +118,18 @@ const listInput = z.object({
   NextToken: z.optional(z.never('the local stage lists all schedules on one page')),
 });
 
+const create = operation(
+  createInput,
+  async ({ schedules, region }, { Name, GroupName, ClientToken, ...settings }) => {
+    const id = { group: GroupName, name: Name };
+    schedules.create(id, settings, ClientToken);
+    await schedules.flushed();
+    return { ScheduleArn: scheduleArn(region, id) };
+  },
+);
+
 const operations = new Map<string, Operation<SchedulerContext>>([
-  [
-    'POST /schedules/{Name}',
-    operation(createInput, async ({ schedules, region }, { Name, GroupName, ClientToken, ...settings }) => {
-      const id = { group: GroupName, name: Name };
-      schedules.create(id, settings, ClientToken);
-      await schedules.flushed();
-      return { ScheduleArn: scheduleArn(region, id) };
-    }),
-  ],
+  ['POST /schedules/{Name}', create],
   [
     'GET /schedules/{Name}',
     operation(namedSchedule, ({ schedules, region }, { Name, groupName }) => {

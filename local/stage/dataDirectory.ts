@@ -64,7 +64,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   }
   for (const name of [...needed, ...optional, 'dynamodb.db-shm', 'env']) {
     // A folder that was copied may let others read what is in it.
-    if (existsSync(inFolder(name))) chmodSync(inFolder(name), 0o600);
+    if (existsSync(inFolder(name))) protect(inFolder(name), inFolder(lockName));
   }
   return {
     folder,
@@ -95,6 +95,22 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
       rmSync(inFolder(lockName), { force: true });
     },
   };
+}
+
+/** Lets only its owner read a file. @throws StageError when the service's user is not its owner */
+function protect(path: string, lockFile: string): void {
+  try {
+    chmodSync(path, 0o600);
+  } catch (error) {
+    rmSync(lockFile, { force: true });
+    if (!isSystemError(error, 'EPERM')) throw error;
+    throw new StageError(
+      `${path} belongs to another user: give the data directory to the user that runs the service.`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 /** 256 random bits. */

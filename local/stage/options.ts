@@ -42,9 +42,15 @@ function price(text: string): number {
 
 function list(text: string): string[] {
   const items = text.split(',').map((item) => item.trim());
-  if (items.includes(''))
-    throw new InvalidArgumentError('Allowed are hosts and networks separated by commas, or none.');
-  return text.trim() === 'none' ? [] : items;
+  try {
+    parseNetworks(items.filter((item) => item.includes('/')));
+    if (!items.includes('')) return text.trim() === 'none' ? [] : items;
+  } catch {
+    // What is allowed stands below.
+  }
+  throw new InvalidArgumentError(
+    'Allowed are hosts and networks separated by commas, such as app.internal,10.0.0.0/8, or none.',
+  );
 }
 
 function address(text: string): string {

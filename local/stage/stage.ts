@@ -164,7 +164,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
   if (standIns.lacksJobs !== undefined) {
-    await recreateJobs(standIns.lacksJobs, standIns.sqs.queues, options.announce);
+    await recreateJobs(standIns.lacksJobs, standIns, options.announce);
   }
   loading.resolve();
   const own = ownCalls();

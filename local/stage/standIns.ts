@@ -142,7 +142,7 @@ export async function startStandIns(
   return {
     urls: await urlsOf(services, faults, report, endings),
     // With faults all calls go through the fault proxies.
-    handOvers: faults === undefined ? handOversOf(dynamodb, sqs) : new Map(),
+    handOvers: faults === undefined ? handOversOf(dynamodb, sqs, scheduler) : new Map(),
     sqs,
     scheduler,
     secretValues,
@@ -172,11 +172,15 @@ function reasonToLook(data: DataDirectory | undefined, areWhole: boolean): strin
 }
 
 /** Calls of the developer's own DynamoDB go over HTTP. */
-const handOversOf = ({ call }: Dynamodb, { handOver }: Sqs): HandOvers =>
-  new Map<AwsService, HandedOver>([
-    ['Sqs', { handOver, sdk: sqsSdk }],
-    ...(call === undefined ? [] : [['Dynamodb', { handOver: handOverTo(call), sdk: dynamodbSdk }] as const]),
+function handOversOf({ call }: Dynamodb, { handOver }: Sqs, { handedOver }: Scheduler): HandOvers {
+  const services = new Map<AwsService, HandedOver>([
+    ['Sqs', { handOver, sdk: () => sqsSdk }],
+    // As the service does, it loads the module when the first message with a long delay comes.
+    ['Scheduler', { ...handedOver, sdk: () => import('@aws-sdk/client-scheduler') }],
   ]);
+  if (call !== undefined) services.set('Dynamodb', { handOver: handOverTo(call), sdk: () => dynamodbSdk });
+  return services;
+}
 
 /** A stand-in from the view of its clients. */
 interface Called {

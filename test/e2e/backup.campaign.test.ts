@@ -142,6 +142,16 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     const again = await start({ dataDir: target });
     expect(again.token).toBe(stage.token);
 
+    const nowhere = await svcQueue([
+      'backup',
+      join(folder, 'nowhere', 'backup.tar.gz'),
+      '--data-dir',
+      stage.dataDir,
+    ]);
+    expect(nowhere.code).toBe(2);
+    expect(nowhere.output).toMatch(
+      /^The backup cannot be written to \S+\/nowhere\/backup\.tar\.gz: ENOENT: no such file or directory/,
+    );
     const none = await svcQueue(['backup', file, '--data-dir', join(folder, 'none')]);
     expect(none.output).toMatch(/none is no data directory of a stage: it has no master-secret\.\n$/);
     expect(readFileSync(file).equals(bytes)).toBe(true);

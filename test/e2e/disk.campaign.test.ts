@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
@@ -27,10 +27,64 @@ function unmount(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** A disk that its kernel makes read-only when it finds an error, as most are set up: an image of a real file system. */
+function failingDisk() {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-disk-'));
+  const image = `${folder}.img`;
+  const run = (program: string, ...args: readonly string[]): string =>
+    execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const remove = (): void => {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(image, { force: true });
+  };
+  let device = '';
+  const mount = (): void => {
+    run('mount', '-o', 'loop,errors=remount-ro', image, folder);
+    device = basename(run('findmnt', '--noheadings', '--output', 'SOURCE', folder));
+  };
+  try {
+    writeFileSync(image, Buffer.alloc(2 ** 25));
+    run('mkfs.ext4', '-q', image);
+    mount();
+  } catch {
+    remove();
+    return undefined;
+  }
+  const trigger = (): string => `/sys/fs/ext4/${device}/trigger_fs_error`;
+  const made = {
+    folder,
+    fail: () => {
+      writeFileSync(trigger(), 'an error of the disk');
+    },
+    repair: async () => {
+      // The database ends a moment after its stage.
+      await eventually(
+        () => Promise.resolve(spawnSync('umount', [folder]).status),
+        (status) => status === 0,
+      );
+      // It exits with 1 where it mended something.
+      spawnSync('e2fsck', ['-p', image]);
+      mount();
+    },
+    close: () => {
+      run('umount', '--lazy', folder);
+      remove();
+    },
+  };
+  if (existsSync(trigger())) return made;
+  made.close();
+  return undefined;
+}
+
 const probe = service.target === 'local' ? mounted('size=1m') : undefined;
 if (probe !== undefined) unmount(probe);
 else if (service.target === 'local')
   process.stderr.write('No disk can be mounted here: full and read-only disks are not tried.\n');
+
+const failing = service.target === 'local' ? failingDisk() : undefined;
+failing?.close();
+if (failing === undefined && service.target === 'local')
+  process.stderr.write('No disk can be made to fail here: one that becomes read-only is not tried.\n');
 
 const readiness = (url: string) => call('/v2/ready', {}, url);
 
@@ -115,6 +169,48 @@ describe.runIf(probe !== undefined)('a disk', () => {
     expect(ended.output()).toBe(
       `${disk} cannot be written. What was accepted is kept; the service goes on when it can be.\n`,
     );
+  });
+});
+
+describe.runIf(failing !== undefined)('a disk that becomes read-only while the stage runs', () => {
+  it('publishes are a 503, a sentence says why, and all is delivered when it has been repaired', async () => {
+    const disk = failingDisk();
+    if (disk === undefined) throw new Error('The second disk could not be made.');
+    const receiver = await startReceiver();
+    let stage = await startStage({ dataDir: join(disk.folder, 'data') });
+    try {
+      const { url, token, output } = stage;
+      const inbox = receiver.inbox();
+      const accepted: string[] = [];
+      const send = async (): Promise<number> => {
+        const answer = await publish(inbox.url, { url, token, headers: { 'Svc-Delay': '2s' } });
+        if (answer.status === 200) accepted.push(messageIdOf(answer));
+        return answer.status;
+      };
+      for (let at = 0; at < 20; at += 1) expect(await send()).toBe(200);
+      disk.fail();
+      await eventually(send, (status) => status === 503);
+      await eventually(
+        () => Promise.resolve(output()),
+        (text) => text.includes(`${stage.dataDir} cannot be written. What was accepted is kept;`),
+      );
+      const refused = await readiness(url);
+      expect(refused.status).toBe(503);
+      expect(refused.json).toMatchObject({ error: expect.stringMatching(/cannot be written/) as unknown });
+      expect((await call('/v2/health', {}, url)).status).toBe(200);
+
+      await stage.kill();
+      await disk.repair();
+      stage = await startStage({ dataDir: stage.dataDir });
+      await inbox.until((deliveries) => {
+        const ids = new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
+        return accepted.every((id) => ids.has(id));
+      });
+    } finally {
+      await stage.kill();
+      disk.close();
+      await receiver.close();
+    }
   });
 });
 

@@ -144,6 +144,31 @@ describe('after all work was lost', () => {
     await loseAll();
   });
 
+  it('a stage that stands still reads each page of its messages once, and none by itself', async () => {
+    const inbox = fixture.receiver.inbox();
+    const count = async () => {
+      fixture.reset();
+      const { attempts } = await lambdas.recover({
+        since: Date.now() - hourMs,
+        isDryRun: true,
+        isStill: true,
+      });
+      return { attempts, operations: fixture.operations() };
+    };
+    await fixture.doJobs();
+    const before = await count();
+    for (let sent = 0; sent < 12; sent += 1) await fixture.send(inbox.url);
+    await fixture.doJobs();
+    for (let sent = 0; sent < 25; sent += 1) await fixture.send(inbox.url);
+    const after = await count();
+    expect(after.attempts).toBe(before.attempts + 25);
+    expect(after.operations).toEqual(before.operations);
+    await loseAll();
+    await lambdas.recover({ since: Date.now(), isDryRun: false, isStill: true });
+    await fixture.doJobs();
+    await inbox.until((all) => idsOf(all).size === 12 + 25);
+  });
+
   it('doing it twice delivers no message twice where its destination answers', async () => {
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url);

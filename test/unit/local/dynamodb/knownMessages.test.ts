@@ -38,7 +38,7 @@ beforeAll(async () => {
     },
     () => now,
   );
-  addToClients(handingOver(new Map([['Dynamodb', { handOver: handOverTo(send), sdk }]])));
+  addToClients(handingOver(new Map([['Dynamodb', { handOver: handOverTo(send), sdk: () => sdk }]])));
   stores = await importStores();
 });
 

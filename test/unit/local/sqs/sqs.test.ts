@@ -417,7 +417,7 @@ describe('handed over in the same process', () => {
       maxAttempts: 1,
       useQueueUrlAsEndpoint: false,
     });
-    handingOver(new Map([['Sqs', { handOver: sqs.handOver, sdk }]]))('Sqs', client);
+    handingOver(new Map([['Sqs', { handOver: sqs.handOver, sdk: () => sdk }]]))('Sqs', client);
     return { client, sqs, reported };
   }
 

@@ -162,6 +162,11 @@ test.each([
     ['--in-memory', '--host', '::'],
     '--in-memory excludes --host and --public-url: a server keeps its tokens',
   ],
+  [['--trusted-proxy', '10.0.0.0/'], "argument '10.0.0.0/' is invalid. Allowed are addresses and networks"],
+  [
+    ['--allowed-destinations', 'a,10.0.0.0/77'],
+    "argument 'a,10.0.0.0/77' is invalid. Allowed are hosts and networks",
+  ],
   [['--allowed-destinations', 'a,,b'], "'--allowed-destinations <list>' argument 'a,,b' is invalid."],
 ])('%j is refused with one sentence', (flags, message) => {
   expect(() => parseOptions(flags, {})).toThrow(Ending);

@@ -1,0 +1,83 @@
+/** Prints how long a stage on one machine takes to be ready again, and what it keeps from day to day. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { commandBuild } from '../../pack/bundles.ts';
+import { loseTails } from '../../test/support/powerCut/journals.ts';
+import { startStage, type Stage } from '../../test/support/stage.ts';
+import { cpuMsOf } from '../against/bullmq/processCpu.ts';
+import { formatTable } from '../table.ts';
+import { passDays } from './days.ts';
+import { copyMessages, takeSamples, withDatabase } from './rows.ts';
+
+/** The rows of a message live for 14 days: its retries may take six, the log shows it for seven, and one more. */
+const days = 18;
+const shownDays = new Set([1, 7, 14, 15, 16, 17, 18]);
+
+export interface MachineOptions {
+  readonly waiting: number;
+  /** Two numbers, so that it is seen whether what is kept grows with them in proportion. */
+  readonly messagesADay: readonly number[];
+}
+
+const usual: MachineOptions = { waiting: 100_000, messagesADay: [1_000, 3_000] };
+
+const bundled = join(import.meta.dirname, '../../.cache/bench/stage');
+const command = ['--max-semi-space-size=64', join(bundled, 'svc-queue.js'), 'start'];
+
+export async function printMachine({ waiting, messagesADay }: MachineOptions = usual): Promise<void> {
+  await build({ ...commandBuild, outdir: bundled });
+  const starts: (readonly string[])[] = [];
+  const measure = async (dataDir: string, there: string): Promise<void> => {
+    let stage: Stage | undefined;
+    for (const [after, prepare] of endings) {
+      await stage?.kill();
+      if (stage !== undefined) prepare(dataDir);
+      const startedAt = performance.now();
+      stage = await startStage({ dataDir, command });
+      const seconds = (performance.now() - startedAt) / 1_000;
+      const cpuMs = cpuMsOf([stage.pid]) ?? Number.NaN;
+      starts.push([there, after, seconds.toFixed(1), (cpuMs / 1_000).toFixed(1)]);
+    }
+    await stage?.stop();
+  };
+  await inFolder(async (dataDir) => {
+    const { waiting: sample } = await takeSamples(await startStage({ dataDir, command }));
+    await withDatabase(dataDir, ({ call }) => copyMessages(call, sample, waiting, Date.now()));
+    await measure(dataDir, `${waiting} waiting`);
+  });
+  const kept: (readonly string[])[] = [];
+  for (const perDay of messagesADay) {
+    await inFolder(async (dataDir) => {
+      const samples = await takeSamples(await startStage({ dataDir, command }));
+      for (const one of await passDays(dataDir, samples, { days, messagesADay: perDay })) {
+        if (!shownDays.has(one.day)) continue;
+        const sizes = [one.databaseMb, one.journalMb, one.memoryMb].map((size) => size.toFixed(1));
+        kept.push([String(perDay), String(one.day), String(one.deletedRows), ...sizes]);
+      }
+      await measure(dataDir, `${14 * perDay} delivered`);
+    });
+  }
+  const startHead = ['messages', 'after', 's until ready', 'CPU s'];
+  const keptHead = ['messages a day', 'day', 'rows deleted', 'database MB', 'journal MB', 'its memory MB'];
+  console.log(`A stage on one machine is ready again\n\n${formatTable(startHead, starts, 2)}\n`);
+  console.log(`What it keeps\n\n${formatTable(keptHead, kept, 0)}`);
+}
+
+/** How the stage before ended, and what that does to its data. */
+const endings: readonly (readonly [string, (dataDir: string) => void])[] = [
+  ['an orderly end', () => undefined],
+  ['a kill', () => undefined],
+  ['a loss of power', (dataDir) => loseTails(dataDir, () => 1)],
+  ['a loss of power and of the journals', (dataDir) => loseTails(dataDir, () => 0)],
+];
+
+async function inFolder(work: (dataDir: string) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-machine-'));
+  try {
+    await work(dataDir);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
