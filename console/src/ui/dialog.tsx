@@ -2,8 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type Action, useAction } from '../api/useAsked.ts';
-import { Button } from './basics.tsx';
-import { Visible } from './visible.tsx';
+import { Button, Visible } from './basics.tsx';
 
 interface DialogProps {
   readonly title: string;
