@@ -186,6 +186,24 @@ describe('A flow-control key', () => {
 });
 
 describe('Lanes', () => {
+  it('that are many are loaded again less often, because each is read', async () => {
+    const { token } = await makeAccount({ max_queues: 200 });
+    const make = (queueName: string) => ok(api('POST', '/v2/queues', { token, body: { queueName } }));
+    await Promise.all(Array.from({ length: 200 }, (_, index) => make(`queue-${index}`)));
+    const page = await openConsole({ at: '#/keys', token });
+    const times: number[] = [];
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname.endsWith('/v2/queues')) times.push(Date.now());
+    });
+    await page.getByRole('link', { name: 'Queues' }).click();
+    const [first = 0, second = 0] = await eventually(
+      () => Promise.resolve(times),
+      ({ length }) => length > 1,
+    );
+    // Shorter lists wait for three seconds.
+    expect(second - first).toBeGreaterThan(5_000);
+  });
+
   it('show the account’s own, say how to make the first, and have room on a narrow screen', async () => {
     const { token } = await makeAccount({ max_global_parallelism: 42 });
     const page = await openConsole({ at: '#/queues', token, viewport: { width: 400, height: 800 } });

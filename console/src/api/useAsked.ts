@@ -29,12 +29,14 @@ const restFactor = 9;
  * @param request undefined to request nothing yet; requests are compared by their content
  * @param everyMs 0 or undefined for a single request
  * @param since a change of it repeats the request, and the answer stays meanwhile
+ * @param restOf the least pause, ms, after an answer
  */
 export function useAsked<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request | undefined,
   everyMs = 0,
   since?: string,
+  restOf: (answer: Readable<z.infer<Shape>>) => number = () => 0,
 ): Asked<Readable<z.infer<Shape>>> {
   type T = Readable<z.infer<Shape>>;
   const key = request && keyOf(request);
@@ -45,8 +47,8 @@ export function useAsked<Shape extends z.ZodMiniType>(
     error?: string;
   }>({});
   const [round, setRound] = useState(0);
-  const latest = useRef({ shape, request });
-  latest.current = { shape, request };
+  const latest = useRef({ shape, request, restOf });
+  latest.current = { shape, request, restOf };
 
   useEffect(() => {
     const { shape, request } = latest.current;
@@ -55,15 +57,17 @@ export function useAsked<Shape extends z.ZodMiniType>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
       const begun = performance.now();
+      let restMs = 0;
       try {
         const page = await askForPage(shape, { ...request, signal: ending.signal });
+        restMs = latest.current.restOf(page.answer);
         if (!ending.signal.aborted) setState({ key, ...page });
       } catch (error) {
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
       }
       if (everyMs > 0 && !ending.signal.aborted) {
-        const pauseMs = Math.max(everyMs, restFactor * (performance.now() - begun));
+        const pauseMs = Math.max(everyMs, restMs, restFactor * (performance.now() - begun));
         timer = setTimeout(whenSeen, pauseMs);
       }
     };
@@ -126,6 +130,9 @@ export interface Paged<T> {
 /** The most rows of a page; more make it slow. */
 const mostShown = 1_000;
 
+/** The pause, ms, for each row of a list: what has 1,000 rows, such as flow-control keys, is loaded every half minute. */
+const restForRowMs = 30;
+
 /** The most pages in a row without an entry that are loaded without the user; each takes about a second. */
 const mostSearched = 30;
 
@@ -151,7 +158,8 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
   const own = loaded?.key === key ? loaded : undefined;
-  const first = useAsked(shape, request, own === undefined ? everyMs : 0);
+  const restOf = (page: Readable<z.infer<Shape>>): number => restForRowMs * itemsOf(page).length;
+  const first = useAsked(shape, request, own === undefined ? everyMs : 0, undefined, restOf);
   const items = own?.items ?? (first.answer && itemsOf(first.answer));
   const cursor = own === undefined ? first.cursor : own.cursor;
 

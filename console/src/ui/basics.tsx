@@ -2,7 +2,6 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useState } from 'preact/hooks';
 import { titleOf, Whose } from '../title.ts';
-import { Visible } from './visible.tsx';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
   names.filter(Boolean).join(' ');
@@ -152,7 +151,7 @@ const stateNames: ReadonlyMap<string, string> = new Map([
   ['passive', 'suspended'],
 ]);
 
-export function nameOfState(written: string): string {
+function nameOfState(written: string): string {
   const state = written.replace(/^(RUN|STEP|CALLBACK)_/, '');
   return stateNames.get(state) ?? state.replaceAll('_', ' ').toLowerCase();
 }
@@ -216,6 +215,29 @@ export function DetailList({
     </dl>
   );
 }
+
+/**
+ * Characters that have no picture: those that turn the direction of a text, so that it reads as another than it is; those without
+ * a width, save the joiners of emoji; and controls, save tabs and ends of lines.
+ */
+const unseen =
+  // oxlint-disable-next-line no-control-regex -- Controls are what is looked for.
+  /([\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d)/u;
+
+/** A text in which characters that nobody sees stand as their code: `U+202E`. */
+export const Visible = ({ text }: { readonly text: string }) => (
+  <>
+    {text.split(unseen).map((part, index) =>
+      index % 2 === 0 ? (
+        part
+      ) : (
+        <span key={index} class="unseen">
+          U+{(part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}
+        </span>
+      ),
+    )}
+  </>
+);
 
 /** A long text such as an id or a URL: cut at its end when space is short, whole in the tooltip. */
 export function Cut({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {

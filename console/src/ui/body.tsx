@@ -1,8 +1,7 @@
 /** Bodies and headers of messages and of answers. */
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
-import { bytes, Copy } from './basics.tsx';
-import { Visible } from './visible.tsx';
+import { bytes, Copy, Visible } from './basics.tsx';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
 
 interface BodyProps {

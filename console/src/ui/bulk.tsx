@@ -3,10 +3,9 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../lambdas/wire/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
-import { count as shown, countOf } from './basics.tsx';
+import { count as shown, countOf, Visible } from './basics.tsx';
 import { Confirm } from './dialog.tsx';
 import { showToast } from './toast.tsx';
-import { Visible } from './visible.tsx';
 
 interface BulkProps {
   /** The verb of the change: `Resume`. */

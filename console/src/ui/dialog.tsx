@@ -2,8 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type Action, useAction } from '../api/useAsked.ts';
-import { Button } from './basics.tsx';
-import { Visible } from './visible.tsx';
+import { Button, Visible } from './basics.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -118,7 +117,7 @@ interface DialogEndProps {
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
 /** The end of a dialogue's form: the reason of a failure, and its two buttons. */
-export function DialogEnd({
+function DialogEnd({
   action,
   onClose,
   yes,

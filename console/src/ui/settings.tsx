@@ -14,7 +14,7 @@ import {
   type SettingTexts,
 } from './settingTexts.ts';
 import { duration } from './time.tsx';
-import { Visible } from './visible.tsx';
+import { Visible } from './basics.tsx';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry';

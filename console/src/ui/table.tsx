@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Paged } from '../api/useAsked.ts';
-import { Button, classes, Copy, count, Cut, Failure, Loading } from './basics.tsx';
+import { Button, classes, Copy, count, Cut, Failure, Loading, Visible } from './basics.tsx';
 import { Checkbox } from './fields.tsx';
-import { Visible } from './visible.tsx';
 
 export interface Column<T> {
   readonly head: string;

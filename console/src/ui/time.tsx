@@ -39,11 +39,11 @@ const toMillisecond = new Intl.DateTimeFormat(undefined, {
 });
 
 /** The moment to the millisecond, in UTC and in the viewer's zone: one line each. */
-export const inBothZones = (ms: number): string =>
+const inBothZones = (ms: number): string =>
   `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
 
 /** The moment without its year and its zone. */
-export const shortTime = (ms: number): string => short.format(ms);
+const shortTime = (ms: number): string => short.format(ms);
 
 /** The moment to the minute, without its year and its zone. */
 export const timeToMinute = (ms: number): string => toMinute.format(ms);

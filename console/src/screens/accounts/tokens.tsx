@@ -70,7 +70,11 @@ export function NamedTokens({ accountId, of: asked }: NamedTokensProps) {
                   cell: ({ expires_at: end }) => (end === undefined ? 'never' : <Time at={end * 1_000} />),
                 },
                 { head: 'Last used', cell: ({ last_used: day }) => day ?? 'never' },
-                { head: 'Made', cell: ({ created_at: seconds }) => <Time at={seconds * 1_000} /> },
+                {
+                  head: 'Made',
+                  isExtra: true,
+                  cell: ({ created_at: seconds }) => <Time at={seconds * 1_000} />,
+                },
                 {
                   head: 'Revoke',
                   cell: (token) => <Revoke accountId={accountId} of={token} then={asked.again} />,

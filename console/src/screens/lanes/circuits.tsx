@@ -43,9 +43,10 @@ export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
               { head: 'Host', isWide: true, cell: ({ host }) => <Cut text={host} /> },
               { head: 'Circuit', cell: ({ state }) => <State state={state} /> },
               { head: 'Waiting', isNumber: true, cell: ({ waiting }) => count(waiting) },
-              { head: 'Failures', isNumber: true, cell: ({ failures }) => count(failures) },
+              { head: 'Failures', isNumber: true, isExtra: true, cell: ({ failures }) => count(failures) },
               {
                 head: 'Last answer',
+                isWide: true,
                 cell: ({ lastStatus, lastError }) => <Cut text={lastError ?? String(lastStatus)} />,
               },
               {

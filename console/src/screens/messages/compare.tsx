@@ -1,12 +1,11 @@
 /** Two attempts' answers beside each other; what only one of them has is marked. */
 import { useState } from 'preact/hooks';
 import { textOf } from '../../ui/base64.ts';
-import { Button, classes, State } from '../../ui/basics.tsx';
+import { Button, classes, State, Visible } from '../../ui/basics.tsx';
 import { laidOut } from '../../ui/body.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/fields.tsx';
 import { duration, Time } from '../../ui/time.tsx';
-import { Visible } from '../../ui/visible.tsx';
 import { statusOf } from './messageTable.tsx';
 import type { Happening } from './timeline.ts';
 

@@ -2,9 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useAttention, type Attention } from '../../api/attention.ts';
 import { href } from '../../place.ts';
-import { classes, count, countOf, Failure } from '../../ui/basics.tsx';
+import { classes, count, countOf, Failure, Visible } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
-import { Visible } from '../../ui/visible.tsx';
 import { hrefOf } from '../schedules/links.ts';
 import { nearLimits, type Usage } from './limits.ts';
 

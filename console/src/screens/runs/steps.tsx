@@ -1,9 +1,8 @@
 /** The steps of a run on a time line: a row for each, the steps of a parallel group together. */
 import { href, type Place } from '../../place.ts';
-import { Card, Empty, DetailList, State, toneOf } from '../../ui/basics.tsx';
+import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
-import { Visible } from '../../ui/visible.tsx';
 import { notRetried, thrownIn } from './failure.ts';
 import { hrefOf } from './rerun.tsx';
 import { doingOf, doingOfStep, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';

@@ -11,7 +11,7 @@ import { TextField } from '../../ui/fields.tsx';
 import { Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
-import { Table, type Column } from '../../ui/table.tsx';
+import { CutMiddle, Table, type Column } from '../../ui/table.tsx';
 
 type Group = Answer<typeof urlGroup>;
 type Endpoint = Group['endpoints'][number];
@@ -57,7 +57,7 @@ export function UrlGroup({ name }: { readonly name: string }) {
                 keyOf={keyOf}
                 columns={[
                   { head: 'Name', isWide: true, cell: (endpoint) => <Cut text={endpoint.name ?? '–'} /> },
-                  { head: 'URL', isWide: true, cell: ({ url }) => <Cut isCode text={url} /> },
+                  { head: 'URL', isWide: true, cell: ({ url }) => <CutMiddle text={url} /> },
                   ...(mayWrite ? [actionsOf(group, then)] : []),
                 ]}
               />
