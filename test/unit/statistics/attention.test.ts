@@ -123,7 +123,7 @@ describe('What needs attention', () => {
     // A look ends after a second, which a busy machine may take for it.
     vi.spyOn(Date, 'now').mockReturnValue(now);
     expect(await lambdas.getAttention(account)).toMatchObject({ pausedKeys: [], isWhole: true });
-    expect(fixture.operations()).toEqual({ QueryCommand: account.shards + 4, BatchGetItemCommand: 10 });
+    expect(fixture.callsOf('BatchGetItemCommand')).toBe(10);
     expect(unitsRead).toBeGreaterThan(500);
     expect(unitsRead).toBeLessThan(600);
   });
