@@ -32,7 +32,7 @@ function operate(
   args: readonly string[],
 ): Promise<{ readonly status: number | null; readonly output: string }> {
   return new Promise((done, failed) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', `bin/${name}.ts`, ...args], {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'bin/svcQueue.ts', name, ...args], {
       cwd: root,
       env: { ...process.env, ...cdk.env, CLIENT_PATIENCE: '10' },
       timeout: 2 * limitForHangsMs,
