@@ -133,9 +133,9 @@ describe('Every screen and dialogue', () => {
       // A wide window has the same elements as a middling one.
       ...(width > 1_000 ? [] : await barriersOf(page)),
     ];
-    for (const screen of screens) {
-      await page.goto('about:blank');
-      await page.goto(`${service.url}/console#/${screen}`);
+    for (const [index, screen] of screens.entries()) {
+      // Another query makes another page of it.
+      await page.goto(`${service.url}/console?${index}#/${screen}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.locator('main .loading').count(), { timeout: limitForHangsMs }).toBe(0);
       found[screen] = await look();
@@ -174,8 +174,7 @@ describe('Nothing moves when an answer comes late', () => {
     const requests: Request[] = [];
     page.on('request', (request) => requests.push(request));
     const asked = page.waitForRequest(late);
-    await page.goto('about:blank');
-    await page.goto(`${service.url}/console#/${screenOf()}`);
+    await page.goto(`${service.url}/console?again#/${screenOf()}`);
     const held = await asked;
     // All else is answered, and drawn.
     for (const request of requests) if (request !== held) await request.response();
