@@ -133,6 +133,7 @@ describe('Keys', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('f');
     await heading('Flow control').waitFor();
+    await page.getByLabel('Key').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('gm?');
     expect(await page.getByLabel('Key').inputValue()).toBe('gm?');

@@ -260,7 +260,8 @@ describe('A message that is edited', () => {
 describe('A user who may only read', () => {
   it('finds no way to publish', async () => {
     const page = await openConsole({ token: service.readOnlyToken, at: '#/messages' });
-    await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
+    // The rights of the token are known with the screen.
+    await page.getByRole('search').waitFor();
     expect(await page.getByRole('link', { name: /publish/i }).count()).toBe(0);
     await page.goto(`${service.url}/console#/publish`);
     await page.getByText('This token may read, and change nothing.').waitFor();
