@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -423,6 +424,11 @@ describe('after the process was killed', () => {
 
     const after = await startAgain();
     expect(bodies(await after.take())).toEqual(['2027-01-15T08:16:00Z']);
+    // Until the fire is recorded it would come again.
+    await eventually(
+      () => readFile(join(folder, 'scheduler.journal'), 'utf8'),
+      (journal) => journal.includes('"op":"done"'),
+    );
 
     const last = await startAgain();
     last.pass(24 * 60 * minuteMs);
