@@ -19,7 +19,7 @@ const measure = z.object({
   outsideMb: z.number(),
   /** Those of connections to AWS not counted. */
   descriptors: z.number(),
-  /** Of all functions to AWS. Each has two descriptors: both of its ends are in this process. */
+  /** To AWS, of functions and of the stage itself. Each has two descriptors: both of its ends are in this process. */
   connections: z.number(),
   /** The most that one function has. */
   threadConnections: z.number(),

@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import { parseOptions } from '../../local/stage/options.ts';
 import { startStage } from '../../local/stage/stage.ts';
 import { Chance, streamsOf } from './chance.ts';
+import { connectionsToAws } from './connections.ts';
 import { faultPlan } from './faults.ts';
 import { FunctionThreads, ProcessDied } from './functionThreads.ts';
 import type { Measure, StageInit, ToParent } from './stageMessages.ts';
@@ -85,7 +86,7 @@ async function measure(): Promise<Measure> {
   globalThis.gc?.();
   const { heapUsed, heapTotal, rss } = process.memoryUsage();
   const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
-  const connections = sum(ofThreads.map((one) => one.connections));
+  const connections = connectionsToAws();
   return {
     heapMb: heapUsed / 2 ** 20,
     rssMb: rss / 2 ** 20,
