@@ -91,13 +91,13 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
 
   // No client of this process hangs up.
   const { signal: never } = new AbortController();
-  const handOver = handOverTo((name, input) => outputOf(name, input, never), options);
+  const handOver = handedOverBy((name, input) => outputOf(name, input, never), options);
 
   return { ...(await startAwsServer({ answer, refuse, failureCode, report })), handOver };
 }
 
 /** Takes calls of this process. */
-export const handOverTo =
+export const handedOverBy =
   (
     outputOf: (operation: string, input: object) => unknown,
     { failureCode, report }: Pick<AwsServerOptions, 'failureCode' | 'report'>,

@@ -6,7 +6,7 @@ import { scheduleArn } from '../aws/arns.ts';
 import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
 import type { HandedOver } from '../aws/handOver.ts';
-import { handOverTo, startAwsServer } from '../aws/server.ts';
+import { handedOverBy, startAwsServer } from '../aws/server.ts';
 import { answerJson, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { Sqs } from '../sqs/sqs.ts';
@@ -76,7 +76,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     failureCode,
     report,
   });
-  const handOver = handOverTo((_, input) => create({ schedules, region }, input), { failureCode, report });
+  const handOver = handedOverBy((_, input) => create({ schedules, region }, input), { failureCode, report });
   return {
     url: server.url,
     handedOver: { handOver, only: ['CreateSchedule'] },

@@ -1,6 +1,7 @@
 /** A bulk change: of all that match the filters of a list, or of the selected ones. It counts them first. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { chunksOf } from '../../../lambdas/shared/lists.ts';
 import { counted } from '../../../lambdas/wire/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
 import { count as shown, countOf, Visible } from './basics.tsx';
@@ -132,7 +133,4 @@ export const Filter = ({ words = '' }: { readonly words?: string | undefined }) 
 
 /** The queries that name selected dead letters, so many in one request. */
 export const queriesOfIds = (ids: readonly string[], atOnce: number): readonly URLSearchParams[] =>
-  Array.from(
-    { length: Math.ceil(ids.length / atOnce) },
-    (_, index) => new URLSearchParams({ dlqIds: ids.slice(index * atOnce, (index + 1) * atOnce).join(',') }),
-  );
+  chunksOf(ids, atOnce).map((some) => new URLSearchParams({ dlqIds: some.join(',') }));
