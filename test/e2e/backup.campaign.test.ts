@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { svcQueue } from '../support/command.ts';
+import { putQueue } from '../support/lanes.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
@@ -49,13 +50,7 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
       }
     };
     const queue = '/v2/enqueue/held/';
-    const queueMade = { queueName: 'held', parallelism: 1 };
-    await call(
-      '/v2/queues',
-      { method: 'POST', headers: { authorization }, body: JSON.stringify(queueMade) },
-      url,
-    );
-    await call('/v2/queues/held/pause', { method: 'POST', headers: { authorization } }, url);
+    await putQueue('held', { parallelism: 1, paused: true }, { token, url });
     const inOrder: string[] = [];
     for (let at = 0; at < 5; at += 1) {
       inOrder.push(

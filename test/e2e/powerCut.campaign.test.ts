@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { putQueue } from '../support/lanes.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
 import { loseTails } from '../support/powerCut/journals.ts';
 import { cutPower, startWatched } from '../support/powerCut/powerCut.ts';
@@ -172,13 +173,7 @@ describe.runIf(service.target === 'local')('a stage whose machine loses its powe
         url,
       );
       expect(schedule.status).toBe(200);
-      const queueMade = { queueName: 'held', parallelism: 1 };
-      await call(
-        '/v2/queues',
-        { method: 'POST', headers: { authorization }, body: JSON.stringify(queueMade) },
-        url,
-      );
-      await call('/v2/queues/held/pause', { method: 'POST', headers: { authorization } }, url);
+      await putQueue('held', { parallelism: 1, paused: true }, { token, url });
       const queued = await call(
         `/v2/enqueue/held/${arrived.url}`,
         { method: 'POST', headers: { authorization } },
