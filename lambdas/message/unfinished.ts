@@ -49,16 +49,16 @@ interface Sighted extends MessageKey {
  * Reads the whole table once, and of each message that seems to need something its history, strongly consistent.
  *
  * @param recordedSince Unix milliseconds: a message that is over is found too if its last attempt was recorded since
- * @param isStill whether nothing changes the table meanwhile: what the scan reads is then enough
+ * @param isReadOnce whether what the scan reads is enough: a message whose job is sent meanwhile may be found
  */
 export async function* unfinishedMessages(
   recordedSince = Infinity,
-  isStill = false,
+  isReadOnce = false,
 ): AsyncGenerator<Unfinished> {
   let sighted: Sighted | undefined;
   const rows = scanRows({
     TableName: settings.messagesTable,
-    ConsistentRead: isStill,
+    ConsistentRead: isReadOnce,
     ...projectionOf(scanned),
   });
   for await (const row of rows) {
@@ -67,12 +67,12 @@ export async function* unfinishedMessages(
       // Other rows are bodies.
       if (!isId('msg', messageId) || String(row['shard']).startsWith('body#')) continue;
       if (sighted !== undefined && needs(sighted, recordedSince))
-        yield* found(sighted, recordedSince, isStill);
+        yield* found(sighted, recordedSince, isReadOnce);
       sighted = { ...ownKeyOf(row), source: undefined, attempts: [], end: undefined };
     }
     note(sighted, row);
   }
-  if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince, isStill);
+  if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince, isReadOnce);
 }
 
 function note(sighted: Sighted, row: Row): void {
@@ -88,9 +88,9 @@ const needs = (history: Pick<Unfinished, 'attempts' | 'end'>, since: number): bo
 async function* found(
   { accountId, messageId, source, attempts, end }: Sighted,
   since: number,
-  isStill: boolean,
+  isReadOnce: boolean,
 ): AsyncGenerator<Unfinished> {
-  if (isStill) {
+  if (isReadOnce) {
     if (source !== undefined) yield { message: { accountId, messageId, ...source }, attempts, end };
     return;
   }

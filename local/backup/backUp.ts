@@ -48,7 +48,7 @@ const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', '
 
 /** Backs up a directory that no stage uses. The lock keeps one from starting meanwhile. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {
-  const { before, release } = await openDataDirectory(folder);
+  const { release } = await openDataDirectory(folder);
   try {
     const snapshot = await takeSnapshot(folder, undefined);
     try {
@@ -57,8 +57,7 @@ async function backUpUnused(folder: string, to: Writable): Promise<void> {
       await snapshot.remove();
     }
   } finally {
-    // The lock that was left behind tells the next stage how the last one ended.
-    if (before === 'orderly') release();
+    release();
   }
 }
 

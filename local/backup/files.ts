@@ -3,8 +3,11 @@
 /** The files that every data directory of a stage has. */
 export const needed = ['master-secret', 'management-password', 'dynamodb.db'] as const;
 
-/** The files that a data directory may have besides: the database's last writes, and the journals. */
-export const optional = ['dynamodb.db-wal', 'sqs.journal', 'scheduler.journal'] as const;
+/** Says that jobs may be missing in the journals. */
+export const uncheckedName = 'unchecked';
+
+/** The files that a data directory may have besides: the database's last writes, the journals, and what is known about them. */
+export const optional = ['dynamodb.db-wal', 'sqs.journal', 'scheduler.journal', uncheckedName] as const;
 
 export const bodiesFolder = 'bodies';
 /** A folder that a restore fills before it moves all into place. */

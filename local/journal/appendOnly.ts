@@ -44,27 +44,28 @@ export const nowhere: AppendOnly<unknown> = {
   close: () => undefined,
 };
 
-/** The entries that a file had when it was opened. */
-export interface Read<Entry> {
-  readonly entries: readonly Entry[];
-  /** False when the file was missing or damaged: it may have had more than these. */
-  readonly isWhole: boolean;
-}
-
 /**
  * Reads all entries, in their order. An incomplete last line is dropped: nobody was told that it was written. A file with
  * another line that is no entry is damaged; it is kept beside, with `.damaged` after its name.
+ *
+ * @param lacksEntries called where the file is missing or damaged: it may have had more than what is returned
  */
 export function readEntries<Schema extends z.ZodMiniType>(
   path: string,
   schema: Schema,
-): Read<z.infer<Schema>> {
-  if (!existsSync(path)) return { entries: [], isWhole: false };
+  lacksEntries: () => void,
+): readonly z.infer<Schema>[] {
+  if (!existsSync(path)) {
+    lacksEntries();
+    return [];
+  }
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   const entries = lines.flatMap((line) => schema.safeParse(jsonOrUndefined(line)).data ?? []);
-  const isWhole = entries.length === lines.length;
-  if (!isWhole) copyFileSync(path, `${path}.damaged`);
-  return { entries, isWhole };
+  if (entries.length < lines.length) {
+    copyFileSync(path, `${path}.damaged`);
+    lacksEntries();
+  }
+  return entries;
 }
 
 /** Opens the file, with these entries in place of its own. */

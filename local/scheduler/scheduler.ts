@@ -23,8 +23,8 @@ export interface Scheduler {
   readonly nextDue: () => number | undefined;
   /** Reads the clock again, after it has jumped. */
   readonly wake: () => void;
-  /** Drops schedules that are there already, until the returned function is called. */
-  readonly withoutDoubles: () => () => void;
+  /** What the schedules send to their targets. */
+  readonly inputs: () => ReadonlySet<string>;
   readonly close: () => Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     wake: () => {
       schedules.wake();
     },
-    withoutDoubles: () => schedules.withoutDoubles(),
+    inputs: () => new Set(schedules.list().flatMap(({ settings: { Target } }) => Target.Input ?? [])),
     close: async () => {
       await schedules.close();
       await server.close();

@@ -31,8 +31,6 @@ export interface SchedulerJournal {
   /** The schedules that were kept when the journal was opened, by their keys. */
   readonly kept: Map<string, StoredSchedule>;
   readonly file: AppendOnly<SchedulerEntry>;
-  /** False when schedules may be missing. */
-  readonly isWhole: boolean;
 }
 
 /** The key of a schedule; keys sort by group and then by name. */
@@ -42,15 +40,18 @@ export function keyOf({ group, name }: ScheduleId): string {
 
 /** A journal of a stage that keeps nothing. */
 export function noSchedulerJournal(): SchedulerJournal {
-  return { kept: new Map(), file: nowhere, isWhole: true };
+  return { kept: new Map(), file: nowhere };
 }
 
-/** Reads the journal, and rewrites it so that it has only the schedules that are kept. */
-export function openSchedulerJournal(path: string): SchedulerJournal {
+/**
+ * Reads the journal, and rewrites it so that it has only the schedules that are kept.
+ *
+ * @param lacksEntries called before it is rewritten, where schedules may be missing
+ */
+export function openSchedulerJournal(path: string, lacksEntries = (): void => undefined): SchedulerJournal {
   const kept = new Map<string, StoredSchedule>();
-  const { entries, isWhole } = readEntries(path, entry);
-  for (const change of entries) apply(kept, change);
-  return { kept, file: openAppendOnly(path, entriesOf(kept)), isWhole };
+  for (const change of readEntries(path, entry, lacksEntries)) apply(kept, change);
+  return { kept, file: openAppendOnly(path, entriesOf(kept)) };
 }
 
 /** The entries that make an empty journal one of these schedules. */

@@ -76,8 +76,6 @@ export class Schedules {
   /** One-time schedules that have fired, with the record of it, which waits until the fire is on the disk. */
   readonly #unrecorded = new Map<StoredSchedule, Promise<void>>();
   #alarm: NodeJS.Timeout | undefined;
-  /** Whether a schedule that is there already is made again without a refusal. */
-  #dropsDoubles = false;
 
   constructor({ groups, journal, now, invoke, invoked, report }: SchedulesOptions) {
     this.#groups = new Set(['default', ...groups]);
@@ -100,7 +98,7 @@ export class Schedules {
     this.#checkGroup(id.group);
     const existing = this.#kept.get(keyOf(id));
     if (existing !== undefined) {
-      if (this.#dropsDoubles || (clientToken !== undefined && existing.clientToken === clientToken)) return;
+      if (clientToken !== undefined && existing.clientToken === clientToken) return;
       throw new AwsError('ConflictException', `Schedule ${id.name} already exists.`, 409);
     }
     const createdAt = this.#now();
@@ -110,14 +108,6 @@ export class Schedules {
     this.#kept.set(keyOf(id), schedule);
     this.#plan(schedule, timing);
     this.#serve();
-  }
-
-  /** Lets all schedules be made again, until the returned function is called: those that are there stay as they are. */
-  withoutDoubles(): () => void {
-    this.#dropsDoubles = true;
-    return () => {
-      this.#dropsDoubles = false;
-    };
   }
 
   /** @throws AwsError */

@@ -33,20 +33,21 @@ export interface QueueJournal {
   /** The messages that were kept when the journal was opened. */
   readonly kept: Kept;
   readonly file: AppendOnly<QueueEntry>;
-  /** False when messages may be missing. */
-  readonly isWhole: boolean;
 }
 
 /** A journal of a stage that keeps nothing. */
-export const noQueueJournal: QueueJournal = { kept: new Map(), file: nowhere, isWhole: true };
+export const noQueueJournal: QueueJournal = { kept: new Map(), file: nowhere };
 
-/** Reads the journal, and rewrites it so that it has only the messages that are kept. */
-export function openQueueJournal(path: string): QueueJournal {
+/**
+ * Reads the journal, and rewrites it so that it has only the messages that are kept.
+ *
+ * @param lacksEntries called before it is rewritten, where messages may be missing
+ */
+export function openQueueJournal(path: string, lacksEntries = (): void => undefined): QueueJournal {
   const kept: Kept = new Map();
-  const { entries, isWhole } = readEntries(path, entry);
-  for (const change of entries) apply(kept, change);
+  for (const change of readEntries(path, entry, lacksEntries)) apply(kept, change);
   const live = [...kept.values()].map(({ queue, message }): QueueEntry => ({ op: 'keep', queue, message }));
-  return { kept, file: openAppendOnly(path, live), isWhole };
+  return { kept, file: openAppendOnly(path, live) };
 }
 
 /** Applies an entry again. An entry about a deleted message changes nothing. */

@@ -68,15 +68,13 @@ export interface Unsettled {
   readonly inFlight: boolean;
 }
 
-const textIn = (queue: string, body: string): string => `${queue} ${body}`;
-
 export class Queues {
   readonly #queues = new Map<string, Queue>();
   readonly #messages = new Map<string, { readonly queue: Queue; readonly message: Message }>();
   readonly #journal: AppendOnly<QueueEntry>;
   readonly #now: () => number;
-  /** The ids that the queues had when doubles began to be dropped; undefined while no double is dropped. */
-  #kept: ReadonlySet<string> | undefined;
+  /** The texts of all messages since {@link noteTexts}. */
+  #noted: Set<string> | undefined;
 
   /** @param now the clock, in epoch milliseconds; call `wake` after it has jumped */
   constructor(shapes: readonly QueueShape[], journal: QueueJournal, now: () => number) {
@@ -106,24 +104,26 @@ export class Queues {
       availableAt: sentAt + delayMs,
       receives: 0,
     }));
-    const added = messages.filter(({ body }) => this.#kept?.has(textIn(name, body)) !== true);
-    this.#journal.append(added.map((message) => ({ op: 'keep', queue: name, message })));
-    for (const message of added) this.#insert(queue, message);
+    this.#journal.append(messages.map((message) => ({ op: 'keep', queue: name, message })));
+    for (const message of messages) {
+      this.#insert(queue, message);
+      this.#noted?.add(message.body);
+    }
     this.#serve(queue);
     return messages.map((message) => message.id);
   }
 
   /**
-   * Drops messages that a queue has already, by their text, until the returned function is called: jobs are made again, and not
-   * those that were kept.
+   * The texts of the messages that no queue has given up; those that are sent from now on are added, until {@link forgetTexts}.
    */
-  withoutDoubles(): () => void {
-    this.#kept = new Set(
-      [...this.#messages.values()].map(({ queue, message }) => textIn(queue.shape.name, message.body)),
-    );
-    return () => {
-      this.#kept = undefined;
-    };
+  noteTexts(): ReadonlySet<string> {
+    const kept = [...this.#messages.values()].filter(({ message }) => message.deadLetterSource === undefined);
+    this.#noted = new Set(kept.map(({ message }) => message.body));
+    return this.#noted;
+  }
+
+  forgetTexts(): void {
+    this.#noted = undefined;
   }
 
   /** Waits until all that was sent is on the disk. */

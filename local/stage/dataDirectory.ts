@@ -8,7 +8,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, wr
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { bodiesFolder as bodiesName, needed, optional, restoring } from '../backup/files.ts';
+import { bodiesFolder as bodiesName, needed, optional, restoring, uncheckedName } from '../backup/files.ts';
 import { temporaryPrefix } from '../backup/snapshot.ts';
 import { replaceFile } from '../durable.ts';
 import { bootId, identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
@@ -17,7 +17,12 @@ import { StageError, isSystemError } from './stageError.ts';
 export interface DataDirectory {
   /** Its absolute path. */
   readonly folder: string;
-  readonly before: Ending;
+  /** Why jobs may be missing that the database asks for, since a stage before found it out, or this one. */
+  readonly unchecked: Unchecked | undefined;
+  /** Notes that a journal lacks something, before it is written again as if it were whole. */
+  readonly lacksEntries: () => void;
+  /** Notes that no job is missing any more. */
+  readonly checked: () => void;
   /** Whether no stage has used it before. */
   readonly isNew: boolean;
   readonly databaseFile: string;
@@ -37,6 +42,10 @@ export interface DataDirectory {
   holdFor(databasePid: number): void;
   readonly release: () => void;
 }
+
+/** A journal is missing or damaged, or the machine has lost its power: a disk may lose what it said to have written. */
+const unchecked = z.enum(['journals', 'power']);
+export type Unchecked = z.infer<typeof unchecked>;
 
 /** @throws StageError when a running stage uses the directory, or it cannot be written */
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
@@ -66,9 +75,23 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     // A folder that was copied may let others read what is in it.
     if (existsSync(inFolder(name))) protect(inFolder(name), inFolder(lockName));
   }
+  const note = (reason: Unchecked): void => {
+    write(uncheckedName, reason);
+  };
+  const noted = (): Unchecked | undefined =>
+    unchecked.safeParse(readOrUndefined(inFolder(uncheckedName))).data;
+  if (before === 'powerLost' && !isNew && noted() === undefined) note('power');
   return {
     folder,
-    before,
+    get unchecked() {
+      return noted();
+    },
+    lacksEntries: () => {
+      if (!isNew) note('journals');
+    },
+    checked: () => {
+      rmSync(inFolder(uncheckedName), { force: true });
+    },
     isNew,
     databaseFile: inFolder(databaseName),
     journalFile: inFolder('sqs.journal'),

@@ -40,7 +40,7 @@ import {
   type StandInOptions,
   type StandIns,
 } from './standIns.ts';
-import { recreateJobs } from './recreateJobs.ts';
+import { missingJobs } from './missingJobs.ts';
 import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
@@ -163,9 +163,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
-  if (standIns.lacksJobs !== undefined) {
-    await recreateJobs(standIns.lacksJobs, standIns, options.announce);
-  }
+  const missing = data && missingJobs({ announce: options.announce, report, standIns, data });
+  if (missing?.isCertain === true) await missing.send();
   loading.resolve();
   const own = ownCalls();
   endings.push(own.close);
@@ -200,6 +199,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   endings.push(() => {
     ready.isStarted = false;
   });
+  if (missing?.isCertain === false) endings.push(missing.sendMeanwhile());
   return { url: publicUrl, variables };
 }
 

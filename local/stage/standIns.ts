@@ -82,8 +82,6 @@ export interface StandIns {
   readonly expiry: Expiry | undefined;
   /** Keeps the data directory still for a backup; undefined where there is none, or the database is not in it. */
   readonly still: Still | undefined;
-  /** The reason for which journals may lack what the tables ask for, as the beginning of a sentence; undefined without any. */
-  readonly lacksJobs: string | undefined;
 }
 
 /** @param data the data directory; without one everything is in memory */
@@ -119,13 +117,15 @@ export async function startStandIns(
   tablesReady.catch(() => undefined);
 
   const now = (): number => Date.now();
-  const journal = data === undefined ? noQueueJournal : openQueueJournal(data.journalFile);
+  const journal = data === undefined ? noQueueJournal : openQueueJournal(data.journalFile, data.lacksEntries);
   const kept = data && (await objectsIn(data.bodiesFolder, now));
   const objects = kept ?? objectsInMemory();
   const sqs = await startSqs({ queues: queueShapes, region, journal, now, report });
   endings.push(sqs.close);
   const schedulerJournal =
-    data === undefined ? noSchedulerJournal() : openSchedulerJournal(data.schedulerJournalFile);
+    data === undefined
+      ? noSchedulerJournal()
+      : openSchedulerJournal(data.schedulerJournalFile, data.lacksEntries);
   const scheduler = await startScheduler({
     ...{ sqs, region, now, report },
     groups: [scheduleGroup],
@@ -151,7 +151,6 @@ export async function startStandIns(
     tablesReady,
     expiry,
     still: kept && dynamodb.hold && { hold: dynamodb.hold, holdDeletes: kept.holdDeletes },
-    lacksJobs: reasonToLook(data, journal.isWhole && schedulerJournal.isWhole),
   };
 }
 
@@ -162,13 +161,6 @@ function startExpiryOf(
   report: StandInOptions['report'],
 ): Expiry | undefined {
   return call && startExpiry({ call, now, deleteOthers, report });
-}
-
-function reasonToLook(data: DataDirectory | undefined, areWhole: boolean): string | undefined {
-  if (data === undefined || data.isNew) return undefined;
-  if (!areWhole) return 'A journal of the queues or schedules is missing or damaged';
-  // A disk may lose what it said to have written.
-  return data.before === 'powerLost' ? 'The machine lost its power' : undefined;
 }
 
 /** Calls of the developer's own DynamoDB go over HTTP. */

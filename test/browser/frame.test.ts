@@ -45,8 +45,14 @@ describe('The frame', () => {
     );
     expect(await time.textContent()).toBe(before);
     expect(await barriersOf(page)).toEqual([]);
+    // A page that is not live asks only where it is told to.
+    const live = page.getByRole('button', { name: 'Live' });
+    await live.click();
     isAway = false;
-    await page.getByRole('button', { name: 'Try again' }).click();
+    const again = page.getByRole('button', { name: 'Try again' });
+    await again.click();
+    await again.waitFor({ state: 'detached' });
+    await live.click();
     await top.getByText(/Updated (now|\d+ s ago)/).waitFor();
     expect(await page.getByRole('main').getByRole('alert').count()).toBe(0);
   });

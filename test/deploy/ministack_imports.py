@@ -10,7 +10,7 @@ import re
 
 from ministack.app import app
 from ministack.services import apigateway_v1 as gateway
-from ministack.services.cloudformation import provisioners
+from ministack.services.cloudformation import drift, provisioners
 
 __all__ = ["app"]
 
@@ -101,3 +101,10 @@ def delete_secret_by_arn(physical_id, *rest, **options):
 
 
 SECRET.update(create=create_secret_by_arn, update=update_secret_by_arn, delete=delete_secret_by_arn)
+
+READERS = drift._DRIFT_READERS
+read_secret, SECRET_PROPERTIES = READERS["AWS::SecretsManager::Secret"]
+READERS["AWS::SecretsManager::Secret"] = (
+    lambda arn, properties: read_secret(name_of_secret(arn), properties),
+    SECRET_PROPERTIES,
+)

@@ -1,16 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { svcQueue } from '../support/command.ts';
+import { eventually } from '../support/eventually.ts';
 import { putQueue } from '../support/lanes.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
-import { loseTails } from '../support/powerCut/journals.ts';
+import { journalNames, loseTails } from '../support/powerCut/journals.ts';
 import { cutPower, startWatched } from '../support/powerCut/powerCut.ts';
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
 import { randomOf } from '../support/simulatedClock.ts';
-import { startStage, type Stage } from '../support/stage.ts';
+import { runStage, startStage, type Stage } from '../support/stage.ts';
 
 const idOf = (delivery: Delivery): string => delivery.headers['svc-message-id'] ?? '';
+
+const says = (stage: Stage, text: string): Promise<string> =>
+  eventually(
+    () => Promise.resolve(stage.output()),
+    (output) => output.includes(text),
+  );
 
 const isFire = ({ headers }: Delivery): boolean => headers['svc-schedule-id'] !== undefined;
 
@@ -131,7 +139,7 @@ describe.runIf(service.target === 'local')('a stage whose machine loses its powe
         await stage.kill();
         lost += loseTails(dataDir, cut);
         stage = await startStage({ dataDir, testControl: true });
-        expect(stage.output()).toContain('The machine lost its power: making what is missing again');
+        await says(stage, 'The machine lost its power: making what is missing again');
         // The next round begins while some of this one still waits.
         await stage.advance(round === cuts.length - 1 ? 4 * 3_600_000 : 15 * 60_000);
       }
@@ -192,6 +200,92 @@ describe.runIf(service.target === 'local')('a stage whose machine loses its powe
         return [soon, late, messageIdOf(queued)].every((id) => ids.includes(id)) && fires.length > 0;
       });
       await holding.until((deliveries) => deliveries.filter((one) => idOf(one) === failing).length > 1);
+    } finally {
+      await stage.remove();
+    }
+  });
+
+  it.each([
+    {
+      reason: 'The machine lost its power',
+      lose: (dataDir: string) => void loseTails(dataDir, () => 0),
+    },
+    {
+      reason: 'missing or damaged',
+      lose: (dataDir: string) => {
+        for (const name of journalNames) rmSync(join(dataDir, name));
+      },
+    },
+  ])(
+    'looks again where it dies while it looks, and in a backup of that ($reason)',
+    async ({ reason, lose }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'svc-power-'));
+      const dataDir = join(folder, 'data');
+      const restored = join(folder, 'restored');
+      const archive = join(folder, 'backup.tar.gz');
+      const arrived = receiver.inbox();
+      let stage: Stage = await startStage({ dataDir, testControl: true });
+      try {
+        const { url, token } = stage;
+        const late = messageIdOf(await publish(arrived.url, { url, token, headers: { 'Svc-Delay': '10m' } }));
+        await stage.kill();
+        lose(dataDir);
+        const dying = await runStage(['--port', '0', '--data-dir', dataDir], (output) =>
+          output.includes(reason),
+        );
+        dying.child.kill('SIGKILL');
+        await dying.exited;
+        expect(dying.output()).toContain(reason);
+        expect(dying.output()).not.toContain('Looked after');
+
+        expect(await svcQueue(['backup', archive, '--data-dir', dataDir])).toMatchObject({ code: 0 });
+        expect(await svcQueue(['restore', archive, '--data-dir', restored])).toMatchObject({ code: 0 });
+        for (const [before, from] of [restored, dataDir].entries()) {
+          stage = await startStage({ dataDir: from, testControl: true });
+          expect(stage.output()).toContain(reason);
+          await says(stage, 'Looked after 1 attempts');
+          await stage.advance(15 * 60_000);
+          await arrived.until((deliveries) => deliveries.filter((one) => idOf(one) === late).length > before);
+          await stage.stop();
+          stage = await startStage({ dataDir: from });
+          expect(stage.output()).not.toContain(reason);
+          await stage.kill();
+        }
+      } finally {
+        await stage.kill();
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
+
+  it('is ready before it has looked at all messages, and sends no job twice that the journals have', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'svc-power-'));
+    const arrived = receiver.inbox();
+    let stage: Stage = await startStage({ dataDir, testControl: true });
+    try {
+      const delays = ['10m', '2h'];
+      const send = ({ url, token }: Stage, count: number): Promise<readonly string[]> =>
+        Promise.all(
+          Array.from({ length: count }, async (_, at) => {
+            const headers = { 'Svc-Delay': delays[at % 2] ?? '' };
+            return messageIdOf(await publish(arrived.url, { url, token, headers }));
+          }),
+        );
+      const before = await send(stage, 400);
+      await stage.kill();
+      loseTails(dataDir, () => 1);
+      stage = await startStage({ dataDir, testControl: true });
+      const meanwhile = await send(stage, 40);
+      const said = await says(stage, 'Looked after');
+      expect(said.indexOf('SVC_TOKEN')).toBeLessThan(said.indexOf('Looked after'));
+      const sent = readFileSync(join(dataDir, 'sqs.journal'), 'utf8').split('\n');
+      const jobs = sent.filter((line) => before.some((id) => line.includes(id)));
+      expect(jobs).toHaveLength(before.length / delays.length);
+      await stage.advance(4 * 3_600_000);
+      await arrived.until((deliveries) => {
+        const ids = new Set(deliveries.map(idOf));
+        return [...before, ...meanwhile].every((id) => ids.has(id));
+      });
     } finally {
       await stage.remove();
     }

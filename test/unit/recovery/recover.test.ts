@@ -151,7 +151,7 @@ describe('after all work was lost', () => {
       const { attempts } = await lambdas.recover({
         since: Date.now() - hourMs,
         isDryRun: true,
-        isStill: true,
+        isThere: () => false,
       });
       return { attempts, operations: fixture.operations() };
     };
@@ -164,7 +164,7 @@ describe('after all work was lost', () => {
     expect(after.attempts).toBe(before.attempts + 25);
     expect(after.operations).toEqual(before.operations);
     await loseAll();
-    await lambdas.recover({ since: Date.now(), isDryRun: false, isStill: true });
+    await lambdas.recover({ since: Date.now(), isDryRun: false, isThere: () => false });
     await fixture.doJobs();
     await inbox.until((all) => idsOf(all).size === 12 + 25);
   });

@@ -170,16 +170,6 @@ describe('a schedule', () => {
     await client.send(new GetScheduleCommand({ Name: 'one' }));
   });
 
-  test('is made again without a refusal while doubles are dropped, and stays as it was', async () => {
-    const { scheduler, create, get } = await start();
-    await create();
-    const end = scheduler.withoutDoubles();
-    await create({ Target: { ...target, Input: 'another' } });
-    expect((await get()).Target?.Input).toBe('fired');
-    end();
-    await expect(create()).rejects.toBeInstanceOf(ConflictException);
-  });
-
   test('that is not there cannot be read or deleted', async () => {
     const { get, remove, create } = await start();
     await expect(get()).rejects.toBeInstanceOf(ResourceNotFoundException);
