@@ -56,9 +56,10 @@ export class UsageCounter {
     if (this.#reporting === undefined) this.#count.hear(row, now());
   }
 
-  /** Reports what was counted when a step is full. */
+  /** Reports what was counted while a step is full. A report that is under way is not waited for: who makes it looks again. */
   async reportWhenDue(): Promise<void> {
-    if (this.#count.isReportDue(this.allowance, now())) await this.report();
+    if (this.#reporting !== undefined) return;
+    while (this.#count.isReportDue(this.allowance, now())) await this.report();
   }
 
   /** Reports all that was counted. A report that is under way is waited for instead. */

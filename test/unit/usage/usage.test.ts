@@ -281,6 +281,23 @@ describe('the hard limit', () => {
     expect(await one.send(account)).toBe(false);
   });
 
+  it('is not waited for while another request reports, which reports the rest, too', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
+    await one.send(account);
+    const release = one.holdWrites();
+    const first = one.send(account);
+    await vi.waitFor(() => {
+      expect(one.writes()).toBeGreaterThan(1);
+    });
+    const others = Array.from({ length: 8 }, () => one.send(account));
+    expect(await Promise.all(others)).toEqual(others.map(() => true));
+    release();
+    await first;
+    const today = dayOf(Date.now());
+    expect((await one.usageOf(account.id, today, today)).get(today)?.requests).toBe(10);
+  });
+
   it('is not passed by processes that have not heard for long, nor by large requests at once', async () => {
     const start = Date.now();
     vi.useFakeTimers({ toFake: ['Date'], now: start });
