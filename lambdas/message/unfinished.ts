@@ -72,7 +72,8 @@ export async function* unfinishedMessages(
     }
     note(sighted, row);
   }
-  if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince, isReadOnce);
+  if (sighted !== undefined && needs(sighted, recordedSince))
+    yield* found(sighted, recordedSince, isReadOnce);
 }
 
 function note(sighted: Sighted, row: Row): void {
