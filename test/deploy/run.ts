@@ -1,7 +1,8 @@
 /**
  * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run against what stands
  * there then: each file in one of the two regions, and with `SVC_TESTS=thorough` in both. Arguments narrow the tests, as vitest
- * takes them, and run in both: `npm run test:deploy -- retries`. With `-- runbooks` it follows the operators' documents instead.
+ * takes them, and run in both: `npm run test:deploy -- retries`. With `-- half 1` or `-- half 2` only the tests of one region run;
+ * with `-- runbooks` it follows the operators' documents instead.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,8 +16,13 @@ import { runProgram, run } from './program.ts';
 import { lambdaDestinations, makeReporter } from './reporter.ts';
 import { followRunbooks } from './runbooks.ts';
 
-const main = (): Promise<void> =>
-  process.argv[2] === 'runbooks' ? withEmulator(followRunbooks) : testDeployment();
+const [first, ...others] = process.argv.slice(2);
+/** The half of the files that runs; undefined for both. */
+const onlyHalf = first === 'half' ? z.enum(['1', '2']).parse(others[0]) : undefined;
+/** Arguments for vitest. */
+const narrowing = first === 'half' ? [] : process.argv.slice(2);
+
+const main = (): Promise<void> => (first === 'runbooks' ? withEmulator(followRunbooks) : testDeployment());
 
 const testDeployment = (): Promise<void> =>
   withEmulator(async ({ port, awsUrl, scratch, say }) => {
@@ -102,11 +108,12 @@ async function deployAndTest(
       region: home,
       name: deployed.management.secret,
     });
-    const runsAllInBoth = process.env['SVC_TESTS'] === 'thorough' || process.argv.length > 2;
+    const runsAllInBoth = process.env['SVC_TESTS'] === 'thorough' || narrowing.length > 0;
     for (const [region, elsewhere, half] of [
-      [home, other, '1/2'],
-      [other, home, '2/2'],
+      [home, other, '1'],
+      [other, home, '2'],
     ] as const) {
+      if (onlyHalf !== undefined && half !== onlyHalf) continue;
       say(`testing ${region}`);
       await run(
         { package: 'vitest', path: 'vitest.mjs', timeoutMs: 3_600_000 },
@@ -117,8 +124,8 @@ async function deployAndTest(
           // While it starts many, calls of AWS hang until the function is out of time. What fails twice has failed.
           '--retry=1',
           `--outputFile.json=${resultsIn(scratch)}`,
-          ...(runsAllInBoth ? [] : [`--shard=${half}`]),
-          ...process.argv.slice(2),
+          ...(runsAllInBoth ? [] : [`--shard=${half}/2`]),
+          ...narrowing,
         ],
         {
           SVC_E2E_TARGET: 'deployed',

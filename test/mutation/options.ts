@@ -30,7 +30,7 @@ function percent(text: string): number {
 export function parseOptions(args: readonly string[], root: string): Options {
   const given = parse(
     command('test:mutation', about)
-      .argument('<files...>', 'the code that is changed, such as lambdas/domain/lane')
+      .argument('<files...>', 'the code that is changed, such as lambdas/lane/rules')
       .option(
         '--tests <file>',
         'the tests that run, once for each of several; by default those of the same folder of test/unit',
