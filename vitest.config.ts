@@ -47,6 +47,7 @@ export default defineConfig({
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
           env,
+          globalSetup: ['./test/support/synthFolder.ts'],
           // The CDK takes seconds to import, and a template to synthesize: a process does both once, for all its files.
           isolate: false,
         },

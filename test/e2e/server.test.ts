@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, fetch as fetchTls } from 'undici';
@@ -22,9 +22,16 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
   afterAll(() => receiver.close());
 
   const stages: Stage[] = [];
+  const folders: string[] = [];
   afterEach(async () => {
     for (const stage of stages.splice(0)) await stage.remove();
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
   });
+  const temporary = (): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-server-'));
+    folders.push(folder);
+    return folder;
+  };
   const start = async (args: readonly string[], options: StageOptions = {}): Promise<Stage> => {
     const stage = await startStage({ ...options, args });
     stages.push(stage);
@@ -92,7 +99,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
   });
 
   it('speaks TLS with the certificate that it is given', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-tls-'));
+    const folder = temporary();
     const certFile = join(folder, 'cert.pem');
     const keyFile = join(folder, 'key.pem');
     const subject = ['-subj', '/CN=queue.acme.example', '-addext', 'subjectAltName=IP:127.0.0.1'];
@@ -139,7 +146,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
   });
 
   it('does not start with a password that can be guessed', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'svc-weak-'));
+    const dataDir = temporary();
     writeFileSync(join(dataDir, 'management-password'), 'secret');
     const refused = await runStage(['--port', '0', '--data-dir', dataDir, '--host', '0.0.0.0']);
     expect(await refused.exited).toBe(2);

@@ -5,6 +5,7 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
+import { outFolder } from '../support/synthFolder.ts';
 import { AccountsStack } from '../../lib/app/accountsStack.ts';
 import { readSettings, type Settings } from '../../lib/settings.ts';
 import { makeStacks, type Stacks } from '../../lib/stacks.ts';
@@ -78,7 +79,7 @@ export function synthesize(context: Readonly<Record<string, unknown>> = {}): Tem
 
 /** The app before it is synthesized. */
 export function makeApp(context: Readonly<Record<string, unknown>>, account?: string): MadeApp {
-  const app = new App({ context: { ...cdkContext, ...context } });
+  const app = new App({ outdir: outFolder(), context: { ...cdkContext, ...context } });
   const settings = readSettings(app);
   const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
   return { app, settings, stacks: makeStacks(app, { settings, account, codeOf }) };

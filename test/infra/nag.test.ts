@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { SvcQueue } from '../../lib/svcQueue.ts';
 import { everythingOn, fixedAddresses, makeApp } from './app.ts';
+import { outFolder } from '../support/synthFolder.ts';
 
 const packsOf = (app: IConstruct) => [
   new AwsSolutionsChecks(app),
@@ -45,7 +46,7 @@ const withSettings = (context: Readonly<Record<string, unknown>>, account?: stri
 
 /** Makes the app of a customer, who has all that `SvcQueue` offers. */
 function inAnApp(): App {
-  const app = new App();
+  const app = new App({ outdir: outFolder() });
   const queue = new SvcQueue(app, 'Queue', { regions: ['eu-central-1'] });
   queue.account('shop');
   queue.schedule('daily', { cron: '0 6 * * *', destination: 'https://example.com/' });

@@ -1,12 +1,8 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { App } from 'aws-cdk-lib';
-import { Code } from 'aws-cdk-lib/aws-lambda';
 import { presets } from '../../lib/presets.ts';
-import { readSettings } from '../../lib/settings.ts';
-import { makeStacks } from '../../lib/stacks.ts';
-import { cdkContext, properties, resources, synthesizeOne } from './app.ts';
+import { makeApp, properties, resources, synthesizeOne } from './app.ts';
 
 const certificates = 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b';
 const domains = 'eu-central-1=queue.example.com,management=admin.example.com';
@@ -21,12 +17,7 @@ describe('a stage', () => {
     '%s makes the same templates again, so a second deployment changes nothing',
     (stage) => {
       const synthesized = () => {
-        const app = new App({ context: { ...cdkContext, stage, regions: 'eu-central-1' } });
-        makeStacks(app, {
-          settings: readSettings(app),
-          account: '111122223333',
-          codeOf: (handler) => Code.fromInline(`// ${handler}`),
-        });
+        const { app } = makeApp({ stage, regions: 'eu-central-1' }, '111122223333');
         const { stacks } = app.synth();
         return JSON.stringify(stacks.map(({ template }): unknown => template));
       };

@@ -8,6 +8,7 @@ import { SvcQueue, type SvcQueueProps } from '../../lib/index.ts';
 import { readSettings, type Settings } from '../../lib/settings.ts';
 import { cdkContext, properties, resources } from './app.ts';
 import * as z from 'zod';
+import { outFolder } from '../support/synthFolder.ts';
 
 const region = 'eu-central-1';
 
@@ -16,7 +17,7 @@ const otherFlags = { '@aws-cdk/core:defaultCrossStackReferences': 'strong' };
 
 /** An app with flags of its own, and a stack of its own. */
 function newApp(props: SvcQueueProps = {}) {
-  const app = new App({ context: otherFlags });
+  const app = new App({ outdir: outFolder(), context: otherFlags });
   const queue = new SvcQueue(app, 'Queue', { regions: [region], ...props });
   const stack = new Stack(app, 'Shop', { env: { region } });
   new CfnOutput(stack, 'Url', { value: queue.url });
@@ -93,10 +94,10 @@ describe('the stacks', () => {
   });
 
   it('are the same whatever flags the app has, and leave its tags alone', () => {
-    const ours = new App({ context: cdkContext });
+    const ours = new App({ outdir: outFolder(), context: cdkContext });
     new SvcQueue(ours, 'Queue', { regions: [region] });
     // Nothing in it refers to the service: an export for it would be another line of the template.
-    const others = new App({ context: otherFlags });
+    const others = new App({ outdir: outFolder(), context: otherFlags });
     const stack = new Stack(others, 'Shop');
     new SvcQueue(others, 'Queue', { regions: [region] });
     const templateOf = (app: App, name: string): unknown => {
