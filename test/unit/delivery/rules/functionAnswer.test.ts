@@ -56,7 +56,11 @@ describe('the answer of a function', () => {
     'is a failure with a statusCode that is none: %j',
     (statusCode) => {
       const answer = answerTo({ statusCode });
-      expect(answer.status).toBe(502);
+      expect(answer).toMatchObject({
+        status: 502,
+        headers: [json],
+        body: JSON.stringify({ statusCode }),
+      });
       expect(answer.error).toContain('statusCode');
     },
   );
@@ -80,8 +84,14 @@ describe('the answer of a function', () => {
     expect(functionAnswer(Buffer.alloc(0), false, 1_000).status).toBe(200);
   });
 
+  it('is no stream without the eight zero bytes', () => {
+    const payload = Buffer.from('{"statusCode":201}x');
+    expect(functionAnswer(payload, false, 1_000)).toEqual({ status: 200, headers: [], body: payload });
+  });
+
   it('is cut to the largest message', () => {
     expect(answerTo({ statusCode: 200, body: 'abcdef' }, 3)).toMatchObject({ body: 'abc', isCut: true });
+    expect(answerTo({ statusCode: 200, body: 'abc' }, 3)).not.toHaveProperty('isCut');
   });
 
   it.each([
@@ -93,6 +103,7 @@ describe('the answer of a function', () => {
       { errorMessage: 'Task timed out after 3.00 seconds' },
       'The function failed. Task timed out after 3.00 seconds',
     ],
+    [{ errorType: '', errorMessage: 'out of memory' }, 'The function failed. out of memory'],
     ['odd', 'The function failed.'],
   ])('is a 500 that names an error of the function: %j', (thrown, error) => {
     const payload = Buffer.from(JSON.stringify(thrown));

@@ -4,23 +4,110 @@ import { shortened } from '../../../../lambdas/delivery/rules/shortenedText.ts';
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 
-const longText = fc.string({ unit: 'binary', maxLength: 3_000 }).map((text) => text.toWellFormed());
-const json = fc.dictionary(
+const mark = ' … (cut: the end is missing)';
+
+const shortText = fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => text.toWellFormed());
+const longText = fc
+  .string({ unit: 'binary', minLength: 800, maxLength: 3_000, size: 'max' })
+  .map((text) => text.toWellFormed());
+const rest = fc.dictionary(
   fc.string({ unit: 'grapheme', maxLength: 5 }),
-  fc.oneof(longText, fc.integer(), fc.constant(null), fc.array(longText, { maxLength: 3 })),
+  fc.oneof(shortText, fc.integer(), fc.constant(null), fc.array(longText, { maxLength: 3 })),
   { maxKeys: 5 },
 );
 
 it('JSON is still JSON, is as short as is asked for, and has all but the ends of long texts', () => {
   fc.assert(
-    fc.property(json, fc.integer({ min: 2_500, max: 9_000 }), (value, most) => {
+    fc.property(rest, longText, fc.integer({ min: 2_500, max: 9_000 }), (others, long, most) => {
+      const value = { ...others, long, longer: long.repeat(10) };
       const body = Buffer.from(JSON.stringify(value));
       const short = shortened(body, most);
       expect(short.length).toBeLessThanOrEqual(most);
-      if (body.length <= most) expect(short).toBe(body);
-      else expect(Object.keys(JSON.parse(textOf(short)) as object)).toEqual(Object.keys(value));
+      const read = JSON.parse(textOf(short)) as typeof value;
+      expect(Object.keys(read)).toEqual(Object.keys(value));
+      const kept = read.longer.split(' … (cut: ')[0] ?? '';
+      expect(value.longer.startsWith(kept)).toBe(true);
+      expect(read.longer).toBe(`${kept} … (cut: the whole has ${Buffer.byteLength(value.longer)} bytes)`);
     }),
   );
+});
+
+it('JSON has as much of its texts as fits', () => {
+  const value = { first: 'é'.repeat(2_000), second: 'x'.repeat(3_000), third: 'y'.repeat(90), n: [1, null] };
+  for (const most of [1_000, 2_000, 4_000]) {
+    const short = textOf(shortened(Buffer.from(JSON.stringify(value)), most));
+    expect(Buffer.byteLength(short)).toBeGreaterThan(0.7 * most);
+    expect(JSON.parse(short)).toMatchObject({
+      first: expect.stringMatching(/^é+ … \(cut: the whole has 4000 bytes\)$/),
+      third: value.third,
+      n: value.n,
+    });
+  }
+});
+
+it.each([
+  ['a text', 'so it goes'.repeat(30)],
+  ['JSON', JSON.stringify({ text: 'x'.repeat(300) })],
+])('%s that just fits is the body itself', (_name, text) => {
+  const body = Buffer.from(text);
+  expect(shortened(body, body.length)).toBe(body);
+  expect(shortened(body, body.length - 1)).not.toBe(body);
+});
+
+it.each([
+  [100, true],
+  [101, false],
+])('JSON of %i levels stays JSON: %s', (levels, stays) => {
+  const text = `${'['.repeat(levels)}"${'x'.repeat(1_000)}"${']'.repeat(levels)}`;
+  for (const body of [text, text.slice(0, 900)]) {
+    const short = textOf(shortened(Buffer.from(body), 600, body !== text));
+    expect(/"\]+$/.test(short)).toBe(stays);
+  }
+});
+
+it('JSON stays JSON though it has many arrays and objects side by side', () => {
+  const value = [...Array.from({ length: 150 }, () => ({ a: [] })), 'x'.repeat(3_000)];
+  expect(JSON.parse(textOf(shortened(Buffer.from(JSON.stringify(value)), 2_500)))).toHaveLength(151);
+});
+
+it('more brackets that close than open are text', () => {
+  const text = `{"a":1}]]]${'x'.repeat(1_000)}`;
+  expect(textOf(shortened(Buffer.from(text), 300))).toMatch(/^\{"a":1\}\]\]\]x+ … \(cut: /);
+});
+
+it.each([
+  ['{', {}],
+  ['{"a', {}],
+  ['{"a":', {}],
+  ['{"a":tr', {}],
+  ['{"a":1', { a: 1 }],
+  ['{"a":1,', { a: 1 }],
+  ['{"a":1,"b', { a: 1 }],
+  ['{"a":1,"b":-1.', { a: 1 }],
+  ['{"a":1,"b":"', { a: 1, b: mark }],
+  ['{"a":1,"b":"x', { a: 1, b: `x${mark}` }],
+  ['{"a":1,"b":"x"', { a: 1, b: 'x' }],
+  ['{"a":[1,{"c":"d"},', { a: [1, { c: 'd' }] }],
+  ['{"a":[1,{"c":"d"},[', { a: [1, { c: 'd' }, []] }],
+  ['{"a":"x\\', { a: `x${mark}` }],
+  ['{"a":"x\\u', { a: `x${mark}` }],
+  ['{"a":"x\\u00e', { a: `x${mark}` }],
+  ['{"a":"x\\u00e9', { a: `xé${mark}` }],
+  ['{"a":"x\\\\', { a: `x\\${mark}` }],
+  ['{"a":"x\\\\\\', { a: `x\\${mark}` }],
+  ['{"a":"x\\\\\\\\\\u00', { a: `x\\\\${mark}` }],
+  ['{"a":"x\\"y', { a: `x"y${mark}` }],
+  ['[{"a":"}]', [{ a: `}]${mark}` }]],
+])('%s is read as far as it goes', (text, value) => {
+  expect(JSON.parse(textOf(shortened(Buffer.from(text), 500, true)))).toEqual(value);
+});
+
+it('the half of a character at the end of JSON is left out', () => {
+  const bytes = Buffer.from('{"a":"x€');
+  for (const missing of [1, 2]) {
+    const short = shortened(bytes.subarray(0, bytes.length - missing), 500, true);
+    expect(JSON.parse(textOf(short))).toEqual({ a: `x${mark}` });
+  }
 });
 
 it('the beginning of JSON is JSON, wherever it ends', () => {
