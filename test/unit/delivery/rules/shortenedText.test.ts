@@ -29,6 +29,8 @@ it('JSON is still JSON, is as short as is asked for, and has all but the ends of
       expect(value.longer.startsWith(kept)).toBe(true);
       expect(read.longer).toBe(`${kept} … (cut: the whole has ${Buffer.byteLength(value.longer)} bytes)`);
     }),
+    // To look for the smallest of such long texts would take minutes.
+    { endOnFailure: true },
   );
 });
 
