@@ -4,20 +4,30 @@
  * of its database.
  */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { bodiesFolder as bodiesName, needed, optional, restoring, uncheckedName } from '../backup/files.ts';
 import { temporaryPrefix } from '../backup/snapshot.ts';
 import { replaceFile } from '../durable.ts';
+import { jsonOrUndefined } from '../json.ts';
 import { bootId, identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
 
 export interface DataDirectory {
   /** Its absolute path. */
   readonly folder: string;
-  /** Why jobs may be missing that the database asks for, since a stage before found it out, or this one. */
+  /** That jobs may be missing which the database asks for, since a stage before found it out, or this one. */
   readonly unchecked: Unchecked | undefined;
   /** Notes that a journal lacks something, before it is written again as if it were whole. */
   readonly lacksEntries: () => void;
@@ -43,8 +53,12 @@ export interface DataDirectory {
   readonly release: () => void;
 }
 
-/** A journal is missing or damaged, or the machine has lost its power: a disk may lose what it said to have written. */
-const unchecked = z.enum(['journals', 'power']);
+const unchecked = z.object({
+  /** A journal is missing or damaged, or the machine has lost its power: a disk may lose what it said to have written. */
+  reason: z.enum(['journals', 'power']),
+  /** Epoch milliseconds of the last change to the data before that. */
+  writtenAt: z.number(),
+});
 export type Unchecked = z.infer<typeof unchecked>;
 
 /** @throws StageError when a running stage uses the directory, or it cannot be written */
@@ -75,11 +89,12 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     // A folder that was copied may let others read what is in it.
     if (existsSync(inFolder(name))) protect(inFolder(name), inFolder(lockName));
   }
-  const note = (reason: Unchecked): void => {
-    write(uncheckedName, reason);
-  };
+  const writtenAt = lastChange([...needed, ...optional].map(inFolder));
   const noted = (): Unchecked | undefined =>
-    unchecked.safeParse(readOrUndefined(inFolder(uncheckedName))).data;
+    unchecked.safeParse(jsonOrUndefined(readOrUndefined(inFolder(uncheckedName)) ?? '')).data;
+  const note = (reason: Unchecked['reason']): void => {
+    write(uncheckedName, JSON.stringify({ reason, writtenAt: noted()?.writtenAt ?? writtenAt }));
+  };
   if (before === 'powerLost' && !isNew && noted() === undefined) note('power');
   return {
     folder,
@@ -119,6 +134,10 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     },
   };
 }
+
+/** @returns epoch milliseconds */
+const lastChange = (paths: readonly string[]): number =>
+  Math.max(0, ...paths.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 
 /** Lets only its owner read a file. @throws StageError when the service's user is not its owner */
 function protect(path: string, lockFile: string): void {

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { DataDirectory } from './dataDirectory.ts';
 import type { StandInOptions, StandIns } from './standIns.ts';
 
-/** The work that follows from a record is done again if the record is not older, ms: no worker takes longer. */
+/** The work that follows from a record is done again if the record is at most so much older than the loss, ms: no worker takes longer. */
 const followUpsMs = 3_600_000;
 
 /** The pause after a failure, ms. */
@@ -48,12 +48,13 @@ export function missingJobs({
 }: Search): MissingJobs | undefined {
   const { unchecked } = data;
   if (unchecked === undefined) return undefined;
+  const { reason, writtenAt } = unchecked;
   const inQueues = sqs.queues.noteTexts();
   const inScheduler = scheduler.inputs();
   const isThere = (job: string): boolean => inQueues.has(job) || inScheduler.has(job);
   const send = async (signal?: AbortSignal): Promise<void> => {
-    announce(`${reasons[unchecked]}: making what is missing again from the database.`);
-    announce(await sendMissingJobs(isThere, signal));
+    announce(`${reasons[reason]}: making what is missing again from the database.`);
+    announce(await sendMissingJobs(Math.min(Date.now(), writtenAt) - followUpsMs, isThere, signal));
     data.checked();
     sqs.queues.forgetTexts();
   };
@@ -78,11 +79,12 @@ export function missingJobs({
       return done;
     };
   };
-  return { isCertain: unchecked === 'journals', send, sendMeanwhile };
+  return { isCertain: reason === 'journals', send, sendMeanwhile };
 }
 
 /** @returns a sentence about what was found */
 async function sendMissingJobs(
+  since: number,
   isThere: (job: string) => boolean,
   signal: AbortSignal | undefined,
 ): Promise<string> {
@@ -90,7 +92,7 @@ async function sendMissingJobs(
   // The settings must stand before the module is loaded.
   const { recover } = await import('../../lambdas/recovery/recover.ts');
   const { attempts, waiting, schedules, skippedRuns } = await recover({
-    since: Date.now() - followUpsMs,
+    since,
     isDryRun: false,
     isThere,
     ...(signal !== undefined && { signal }),

@@ -39,11 +39,9 @@ it('JSON has as much of its texts as fits', () => {
   for (const most of [1_000, 2_000, 4_000]) {
     const short = textOf(shortened(Buffer.from(JSON.stringify(value)), most));
     expect(Buffer.byteLength(short)).toBeGreaterThan(0.7 * most);
-    expect(JSON.parse(short)).toMatchObject({
-      first: expect.stringMatching(/^é+ … \(cut: the whole has 4000 bytes\)$/),
-      third: value.third,
-      n: value.n,
-    });
+    const read = JSON.parse(short) as typeof value;
+    expect(read.first).toMatch(/^é+ … \(cut: the whole has 4000 bytes\)$/);
+    expect(read).toMatchObject({ third: value.third, n: value.n });
   }
 });
 
