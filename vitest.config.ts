@@ -3,6 +3,7 @@ import { limitForTestsMs } from './test/support/limits.ts';
 import { LongestFirst } from './test/support/longestFirst.ts';
 
 const bundledStage = './test/support/bundledStage.ts';
+const synthFolder = './test/support/synthFolder.ts';
 const limits = { testTimeout: limitForTestsMs, hookTimeout: limitForTestsMs };
 /** The CDK's own validation takes most of a synthesis, and only warns. cfn-lint and cdk-nag judge the templates here. */
 const env = { CDK_VALIDATION: 'false' };
@@ -21,7 +22,7 @@ const unit = {
 const e2e = {
   ...limits,
   env,
-  globalSetup: [bundledStage, './test/support/sharedService.ts'],
+  globalSetup: [bundledStage, './test/support/sharedService.ts', synthFolder],
   // What a process has imported and warmed up serves the next file too; each has an account of its own all the same.
   isolate: false,
   setupFiles: ['./test/support/ownAccount.ts'],
@@ -47,7 +48,7 @@ export default defineConfig({
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
           env,
-          globalSetup: ['./test/support/synthFolder.ts'],
+          globalSetup: [synthFolder],
           // The CDK takes seconds to import, and a template to synthesize: a process does both once, for all its files.
           isolate: false,
         },
