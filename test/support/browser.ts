@@ -8,6 +8,9 @@ import * as z from 'zod/mini';
 import { limitForHangsMs } from './limits.ts';
 import { basic, service } from './service.ts';
 
+/** The address of the page, for what runs there. */
+declare const location: { readonly protocol: string };
+
 /** One browser for all files of a process. */
 let started: Promise<Browser> | undefined;
 
@@ -80,6 +83,8 @@ export async function openConsole(options: OpenOptions = {}): Promise<Page> {
   ];
   // The storage is filled only if it is empty, so that a page that has signed out stays so when it is loaded again.
   await page.addInitScript((pairs) => {
+    // The blank page before it, or after it is closed, has no storage.
+    if (location.protocol === 'about:') return;
     if (sessionStorage.getItem('test.begun') !== null) return;
     sessionStorage.setItem('test.begun', '');
     for (const [key = '', value = ''] of pairs) sessionStorage.setItem(key, value);
