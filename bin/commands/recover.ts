@@ -3,14 +3,11 @@ import { takeEnvironment } from '../../operate/environment.ts';
 import { parseRecover } from '../../operate/options.ts';
 import { runCommand } from '../../operate/runCommand.ts';
 
-/** The longest time that a worker takes from a record to all that follows from it: a long job has 15 minutes, and three tries. */
-const longestWorkMs = 3_600_000;
-
 export function run(args: readonly string[]): Promise<void> {
   const options = parseRecover(args, Date.now());
   return runCommand(async () => {
     await takeEnvironment(options);
-    const { recover } = await import('../../lambdas/recovery/recover.ts');
+    const { longestWorkMs, recover } = await import('../../lambdas/recovery/recover.ts');
     const { restoredTo, isDryRun } = options;
     const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
     console.log(

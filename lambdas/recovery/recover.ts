@@ -15,10 +15,13 @@ import { startFiring } from '../schedule/firing.ts';
 import { allSchedules } from '../schedule/rows.ts';
 import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
+/** The longest time that a worker takes from a record to all that follows from it: a long job has 15 minutes, and three tries. */
+export const longestWorkMs = 3_600_000;
+
 export interface RecoverOptions {
   /**
-   * Unix milliseconds. What follows from records since then is done again, because it may not have been done. An hour before the
-   * moment that was restored is enough: no worker takes longer.
+   * Unix milliseconds. What follows from records since then is done again, because it may not have been done. `longestWorkMs`
+   * before the moment that was restored, or of the loss, is enough.
    */
   readonly since: number;
   /** Whether jobs are only counted, and none is sent. */

@@ -23,7 +23,7 @@ export interface Scheduler {
   readonly nextDue: () => number | undefined;
   /** Reads the clock again, after it has jumped. */
   readonly wake: () => void;
-  /** What the schedules send to their targets. */
+  /** The texts of the messages that the schedules send when they fire. */
   readonly inputs: () => ReadonlySet<string>;
   readonly close: () => Promise<void>;
 }

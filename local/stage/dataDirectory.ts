@@ -27,7 +27,7 @@ import { StageError, isSystemError } from './stageError.ts';
 export interface DataDirectory {
   /** Its absolute path. */
   readonly folder: string;
-  /** That jobs may be missing which the database asks for, since a stage before found it out, or this one. */
+  /** Why jobs may be missing in the queues and in Scheduler; undefined where none is. */
   readonly unchecked: Unchecked | undefined;
   /** Notes that a journal lacks something, before it is written again as if it were whole. */
   readonly lacksEntries: () => void;
@@ -68,10 +68,10 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const write = (name: string, text: string): void => {
     replaceFile(inFolder(name), Buffer.from(text));
   };
-  let before: Ending;
+  let powerWasLost: boolean;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    before = await lock(inFolder(lockName), folder);
+    powerWasLost = await lock(inFolder(lockName), folder);
   } catch (error) {
     if (error instanceof StageError || !(error instanceof Error)) throw error;
     throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
@@ -95,7 +95,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const note = (reason: Unchecked['reason']): void => {
     write(uncheckedName, JSON.stringify({ reason, writtenAt: noted()?.writtenAt ?? writtenAt }));
   };
-  if (before === 'powerLost' && !isNew && noted() === undefined) note('power');
+  if (powerWasLost && !isNew && noted() === undefined) note('power');
   return {
     folder,
     get unchecked() {
@@ -170,18 +170,19 @@ const holders = z.object({
   boot: z.optional(z.string()),
 });
 
-/** The end of the stage before. A killed stage has left all that it wrote to the system, which has it on the disk in the end. */
-export type Ending = 'orderly' | 'killed' | 'powerLost';
-
-async function lock(file: string, folder: string): Promise<Ending> {
-  for (let before: Ending = 'orderly'; ;) {
+/**
+ * @returns whether the machine has lost its power since the stage before. A stage that was only killed has left all that it wrote to
+ * the system, which has it on the disk in the end.
+ */
+async function lock(file: string, folder: string): Promise<boolean> {
+  for (let powerWasLost = false; ;) {
     try {
       writeFileSync(file, lockText(), { flag: 'wx', mode: 0o600 });
-      return before;
+      return powerWasLost;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
-    before = await clear(file, folder);
+    powerWasLost = await clear(file, folder);
   }
 }
 
@@ -190,8 +191,8 @@ function lockText(databasePid?: number): string {
   return JSON.stringify({ stage: identify(process.pid), database, boot: bootId() });
 }
 
-/** Removes the lock of a dead stage when its database has ended. */
-async function clear(file: string, folder: string): Promise<Ending> {
+/** Removes the lock of a dead stage when its database has ended. @returns whether the machine has started again since */
+async function clear(file: string, folder: string): Promise<boolean> {
   const text = readOrUndefined(file);
   const held = text === undefined ? undefined : holdersIn(text);
   // After another start of the machine other processes have these numbers. Where the system does not tell, it may be one.
@@ -205,7 +206,7 @@ async function clear(file: string, folder: string): Promise<Ending> {
   if (held?.database !== undefined && mayRun) await end(held.database);
   // Another stage, started at the same time, may hold the lock by now.
   if (readOrUndefined(file) === text) rmSync(file, { force: true });
-  return isOtherStart ? 'powerLost' : 'killed';
+  return isOtherStart;
 }
 
 function readOrUndefined(file: string): string | undefined {

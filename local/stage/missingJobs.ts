@@ -3,9 +3,6 @@ import { setTimeout } from 'node:timers/promises';
 import type { DataDirectory } from './dataDirectory.ts';
 import type { StandInOptions, StandIns } from './standIns.ts';
 
-/** The work that follows from a record is done again if the record is at most so much older than the loss, ms: no worker takes longer. */
-const followUpsMs = 3_600_000;
-
 /** The pause after a failure, ms. */
 const pauseMs = 10_000;
 
@@ -54,7 +51,7 @@ export function missingJobs({
   const isThere = (job: string): boolean => inQueues.has(job) || inScheduler.has(job);
   const send = async (signal?: AbortSignal): Promise<void> => {
     announce(`${reasons[reason]}: making what is missing again from the database.`);
-    announce(await sendMissingJobs(Math.min(Date.now(), writtenAt) - followUpsMs, isThere, signal));
+    announce(await sendMissingJobs(Math.min(Date.now(), writtenAt), isThere, signal));
     data.checked();
     sqs.queues.forgetTexts();
   };
@@ -82,17 +79,20 @@ export function missingJobs({
   return { isCertain: reason === 'journals', send, sendMeanwhile };
 }
 
-/** @returns a sentence about what was found */
+/**
+ * @param lostAt epoch milliseconds
+ * @returns a sentence about what was found
+ */
 async function sendMissingJobs(
-  since: number,
+  lostAt: number,
   isThere: (job: string) => boolean,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const startedAt = performance.now();
   // The settings must stand before the module is loaded.
-  const { recover } = await import('../../lambdas/recovery/recover.ts');
+  const { longestWorkMs, recover } = await import('../../lambdas/recovery/recover.ts');
   const { attempts, waiting, schedules, skippedRuns } = await recover({
-    since,
+    since: lostAt - longestWorkMs,
     isDryRun: false,
     isThere,
     ...(signal !== undefined && { signal }),

@@ -20,8 +20,13 @@ export function loseTails(dataDir: string, kept: () => number): number {
     truncateSync(path, length);
     lost += size - length;
   }
+  startAgain(dataDir);
+  return lost;
+}
+
+/** Makes the machine seem to have started again since the stage was killed. */
+export function startAgain(dataDir: string): void {
   const lock = join(dataDir, 'lock');
   const held = z.looseObject({}).parse(JSON.parse(readFileSync(lock, 'utf8')));
   writeFileSync(lock, JSON.stringify({ ...held, boot: 'before the loss' }));
-  return lost;
 }

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import * as z from 'zod/mini';
 import { openDataDirectory } from '../../../../local/stage/dataDirectory.ts';
+import { startAgain } from '../../../support/powerCut/journals.ts';
 
 const hourMs = 3_600_000;
 
@@ -26,11 +26,8 @@ async function usedFolder(): Promise<{ readonly folder: string; readonly changed
 
 /** Leaves the directory as a machine that loses its power does. */
 async function losePower(folder: string): Promise<void> {
-  const data = await openDataDirectory(folder);
-  const lock = join(folder, 'lock');
-  const held = z.looseObject({}).parse(JSON.parse(readFileSync(lock, 'utf8')));
-  data.release();
-  writeFileSync(lock, JSON.stringify({ ...held, boot: 'before the loss' }));
+  await openDataDirectory(folder);
+  startAgain(folder);
 }
 
 test('a loss of power is noted with the time of the last change, until all was looked at', async () => {
