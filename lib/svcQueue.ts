@@ -7,7 +7,7 @@ import { Construct } from 'constructs';
 import { AccountsStack } from './app/accountsStack.ts';
 import { headersOf, type SvcScheduleProps, type SvcUrlGroupProps } from './app/contents.ts';
 import type { SvcQueueProps } from './app/props.ts';
-import { faultsInLimits, SvcAccount, type SvcAccountProps } from './app/svcAccount.ts';
+import { faultsIn, fieldsOf, SvcAccount, type SvcAccountProps } from './app/svcAccount.ts';
 import { type SvcMetric, widgetsOf } from './app/widgets.ts';
 import { setFlags } from './flags.ts';
 import { codeOf } from './functions/code.ts';
@@ -78,20 +78,25 @@ export class SvcQueue extends Construct {
    * works again, with the same token, when it comes back.
    *
    * @param id letters, digits, dashes. Another id is another account
-   * @throws Error that names each wrong limit
+   * @throws Error that names each prop that is wrong
    */
-  account(id: string, { plan = 'paid', limits = {}, rotation }: SvcAccountProps = {}): SvcAccount {
-    const faults = faultsInLimits(limits);
+  account(id: string, props: SvcAccountProps = {}): SvcAccount {
+    const faults = faultsIn(props);
     if (faults.length > 0)
       throw new Error(`The props of the account '${id}' are not right:\n- ${faults.join('\n- ')}`);
     const accountId = uuidOf(`${this.#settings.name}/${id}`);
     const secret = this.#forAccounts.makeAccount(id, {
       id: accountId,
-      fields: { type: plan, customer_id: id, ...limits },
+      fields: fieldsOf(id, props),
       url: this.url,
-      rotation,
+      rotation: props.rotation,
     });
-    const account = new SvcAccount(this, id, { accountId, secret, url: this.url, rotation });
+    const account = new SvcAccount(this, id, {
+      accountId,
+      secret,
+      url: this.url,
+      rotation: props.rotation,
+    });
     this.#accounts.set(id, account);
     return account;
   }

@@ -1,9 +1,10 @@
 /** An account of the service in an app of the CDK. */
-import { Stack } from 'aws-cdk-lib';
+import { Stack, Token } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { accountFields, allowedValues } from '../../lambdas/management/accountShapes.ts';
 import { limitTable, type LimitName } from '../../lambdas/value/limits.ts';
 
 /** The limits of an account: docs/limits.md has the unit and the range of each. */
@@ -19,6 +20,20 @@ export interface SvcAccountProps {
   /** @default those of the plan */
   readonly limits?: SvcLimits;
   /**
+   * A URL that is told of what fails for good without a failure callback of its own. It is in the template: put no secrets there.
+   * It must not come from a stack that `grantPublish` is called for, because that one needs the account.
+   *
+   * @default none
+   */
+  readonly failureCallback?: string;
+  /**
+   * Patterns of the ARNs of Lambda functions that messages of the account may go to, as in the prop `lambdaDestinations` of the
+   * queue, which has to allow them, too. They must not come from a stack that `grantPublish` is called for.
+   *
+   * @default none
+   */
+  readonly lambdaDestinations?: readonly string[];
+  /**
    * Any text. Change it after tokens or signing keys were rotated: the deployment then writes the secret again, and the functions
    * of `grantPublish` get what is in it.
    *
@@ -27,8 +42,30 @@ export interface SvcAccountProps {
   readonly rotation?: string;
 }
 
+/** The fields of an account as the management API takes them. */
+export const fieldsOf = (
+  id: string,
+  { plan = 'paid', limits, failureCallback, lambdaDestinations }: SvcAccountProps,
+): Readonly<Record<string, unknown>> => ({
+  type: plan,
+  customer_id: id,
+  ...limits,
+  ...(failureCallback !== undefined && { failure_callback: failureCallback }),
+  ...(lambdaDestinations !== undefined && { lambda_destinations: lambdaDestinations }),
+});
+
+/** Names each prop that is wrong. What is known only at deployment, is refused there. */
+export function faultsIn({ limits = {}, lambdaDestinations = [] }: SvcAccountProps): readonly string[] {
+  const known = lambdaDestinations.filter((pattern) => !Token.isUnresolved(pattern));
+  const isRight = accountFields.lambda_destinations.safeParse(known).success;
+  return [
+    ...faultsInLimits(limits),
+    ...(isRight ? [] : [`lambdaDestinations: allowed is ${allowedValues.lambda_destinations}`]),
+  ];
+}
+
 /** Names each limit that is not in its range. */
-export function faultsInLimits(limits: SvcLimits): readonly string[] {
+function faultsInLimits(limits: SvcLimits): readonly string[] {
   const known = new Map<string, { readonly least: number; readonly most: number }>(
     Object.entries(limitTable),
   );

@@ -185,6 +185,36 @@ describe('an account', () => {
       /account 'default' are not right:\n- limits.max_retries: allowed is a whole number from 0 to 100; given is 101/,
     );
   });
+
+  it('has a failure callback and functions for destinations, which may be those of another stack', () => {
+    const { app, queue, stackOf } = newApp();
+    const { functionArn } = new LambdaFunction(new Stack(app, 'Workers', { env: { region } }), 'Function', {
+      runtime: Runtime.NODEJS_24_X,
+      handler: 'index.handler',
+      code: Code.fromInline('//'),
+    });
+    queue.account('default', {
+      failureCallback: 'https://example.com/failed',
+      lambdaDestinations: ['arn:aws:lambda:*:123456789012:function:orders-*', functionArn],
+    });
+    const [input = ''] = properties(
+      Template.fromStack(stackOf('Svc-Accounts')),
+      'Custom::SvcAccount',
+      z.object({ Input: z.unknown() }),
+    ).map(({ Input }) => JSON.stringify(Input));
+    expect(input).toContain(String.raw`\"failure_callback\":\"https://example.com/failed\"`);
+    expect(input).toContain(
+      String.raw`\"lambda_destinations\":[\"arn:aws:lambda:*:123456789012:function:orders-*\",\"`,
+    );
+    expect(stackOf('Svc-Accounts').dependencies.map(({ node }) => node.id)).toContain('Workers');
+  });
+
+  it('refuses an ARN that is none', () => {
+    const make = () => newApp().queue.account('default', { lambdaDestinations: ['arn:aws:s3:::orders'] });
+    expect(make).toThrow(
+      /- lambdaDestinations: allowed is a list of up to 50 ARNs of the form arn:aws:lambda/,
+    );
+  });
 });
 
 describe('schedules and URL groups', () => {
