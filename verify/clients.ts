@@ -61,6 +61,7 @@ export const clientsIn = (region: string) => ({
   scheduler: new SchedulerClient({ ...clientOptions('quick'), region }),
   secrets: new SecretsManagerClient({ ...clientOptions('quick'), region }),
   sqs: new SQSClient({ ...clientOptions('quick'), region }),
+  sts: new STSClient({ ...clientOptions('quick'), region }),
 });
 
 export type Clients = ReturnType<typeof clientsIn>;

@@ -11,6 +11,9 @@ export const formOfArn = 'arn:aws:lambda:<region>:<account>:function:<name>[:<al
 /** Whether a destination is a function. One that was parsed, and begins so, is. */
 export const isFunction = (destination: string): boolean => destination.startsWith('arn:');
 
+/** Whether a text has the form of the ARN of a function. */
+export const isArnOfFunction = (text: string): boolean => form.test(text);
+
 /**
  * Parses the ARN of a function.
  *
@@ -18,7 +21,7 @@ export const isFunction = (destination: string): boolean => destination.startsWi
  * @throws HttpError 400
  */
 export function parseFunction(field: string, text: string): string {
-  if (form.test(text)) return text;
+  if (isArnOfFunction(text)) return text;
   throw badRequest(
     'destination_invalid',
     `${field} is ${quoteUrl(text)}; the ARN of a Lambda function has the form ${formOfArn}.`,

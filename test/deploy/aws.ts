@@ -115,18 +115,18 @@ export async function makeFunctionRole(endpoint: string, region: string, RoleNam
   await callIam(endpoint, region, { Action: 'CreateRole', RoleName, AssumeRolePolicyDocument });
 }
 
-const nothing = JSON.stringify({
-  Version: '2012-10-17',
-  Statement: [{ Effect: 'Deny', Action: '*', Resource: '*' }],
-});
-
-/** Refuses everything to a role. @returns what takes that back */
-export async function refuseAll(
+/** Refuses actions to a role. @returns what takes that back */
+export async function refuse(
   endpoint: string,
   region: string,
   RoleName: string,
+  Action: string,
 ): Promise<() => Promise<unknown>> {
-  const policy = { RoleName, PolicyName: 'refuse-all' };
-  await callIam(endpoint, region, { Action: 'PutRolePolicy', PolicyDocument: nothing, ...policy });
+  const PolicyDocument = JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Deny', Action, Resource: '*' }],
+  });
+  const policy = { RoleName, PolicyName: 'refuse' };
+  await callIam(endpoint, region, { Action: 'PutRolePolicy', PolicyDocument, ...policy });
   return () => callIam(endpoint, region, { Action: 'DeleteRolePolicy', ...policy });
 }

@@ -19,7 +19,7 @@ import { PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import type { StackResource } from '../../operate/stackResources.ts';
-import { refuseAll } from './aws.ts';
+import { refuse } from './aws.ts';
 import { credentials } from './emulator.ts';
 
 export interface Sabotage {
@@ -105,14 +105,22 @@ const changedApi =
     return undefined;
   };
 
+/** Refuses actions to the role of a function. */
+const refused =
+  (role: string, action: string): Sabotage['strike'] =>
+  (target) =>
+    refuse(target.endpoint, target.region, idOf(target, 'AWS::IAM::Role', role), action);
+
 export const sabotages: readonly Sabotage[] = [
   {
     what: 'a function has lost its rights',
     check: 'group',
-    strike: (target) => {
-      const role = idOf(target, 'AWS::IAM::Role', 'UrlGroupsRole');
-      return refuseAll(target.endpoint, target.region, role);
-    },
+    strike: refused('UrlGroupsRole', '*'),
+  },
+  {
+    what: 'deliveries must not invoke functions',
+    check: 'function',
+    strike: refused('DeliverLongRole', 'lambda:InvokeFunction'),
   },
   { what: 'the mapping of a queue is disabled', check: 'callback', strike: disabledMapping('DeliverLong') },
   {

@@ -6,6 +6,7 @@ export const settings: Readonly<Record<string, string>> = {
   allowedDestinations: '127.0.0.0/8',
   forEmulator: 'true',
   publishUrl: 'true',
+  lambdaDestinations: 'arn:aws:lambda:*:*:function:orders-*',
   // The emulator allows as many executions as its machine bears, some hundreds.
   deliveryConcurrency: '50',
   accountConcurrency: '150',

@@ -11,6 +11,7 @@ import { basic, bearer, clientOf, sender } from '../../verify/after/api.ts';
 import { apiChecks } from '../../verify/after/apiChecks.ts';
 import type { After } from '../../verify/after/context.ts';
 import { deliveryChecks } from '../../verify/after/deliveryChecks.ts';
+import { functionCheck } from '../../verify/after/functionCheck.ts';
 import { latency } from '../../verify/after/measures.ts';
 import { openInboxes, readLine } from '../../verify/after/inbox.ts';
 import { handler, type Received } from '../../verify/after/receiver.ts';
@@ -79,11 +80,12 @@ describe.runIf(service.target === 'local')('verify', () => {
   let after: After;
   beforeAll(async () => {
     receiver = await startVerifyReceiver();
-    const account = await makeAccount();
+    const lambdaDestinations = ['arn:aws:lambda:*:000000000000:function:orders-*'];
+    const account = await makeAccount({ lambda_destinations: lambdaDestinations });
     const send = sender(service.url, never);
     const client = clientOf(send, bearer(account.token));
-    const { settings } = makeApp({ regions: region });
-    const patience = { waitMs: Number(process.env['DBG']) || limitForHangsMs, signal: never };
+    const { settings } = makeApp({ regions: region, lambdaDestinations: lambdaDestinations.join() });
+    const patience = { waitMs: limitForHangsMs, signal: never };
     after = {
       region,
       isEmulator: false,
@@ -91,6 +93,7 @@ describe.runIf(service.target === 'local')('verify', () => {
       patience,
       clients: clientsIn(region),
       startedAt: Date.now(),
+      awsAccount: '000000000000',
       account,
       stacks: [],
       resources: [],
@@ -103,18 +106,17 @@ describe.runIf(service.target === 'local')('verify', () => {
   });
   afterAll(() => receiver.close());
 
-  it.each([latency, ...apiChecks, ...deliveryChecks].map((check) => [check.name, check] as const))(
-    '%s is good',
-    async (name, check) => {
-      const { result, seen } = await runCheck(check, after);
-      expect([result, seen]).toEqual([name === 'publish-url' ? 'skipped' : 'good', seen]);
-    },
-  );
+  it.each(
+    [latency, ...apiChecks, ...deliveryChecks, functionCheck].map((check) => [check.name, check] as const),
+  )('%s is good', async (name, check) => {
+    const { result, seen } = await runCheck(check, after);
+    expect([result, seen]).toEqual([name === 'publish-url' ? 'skipped' : 'good', seen]);
+  });
 
   it('takes away its accounts and what they have, also those of runs that were killed', async () => {
     const { url, user, password } = service.management;
     const management = clientOf(sender(url, never), basic(user, password));
-    const account = await makeOwn(management, region);
+    const account = await makeOwn(management, region, []);
     const client = clientOf(sender(service.url, never), bearer(account.token));
     const destination = 'https://example.com/hook';
     for (const [path, headers] of [

@@ -17,10 +17,15 @@ export type Account = z.output<typeof account>;
 
 const json = { 'content-type': 'application/json' };
 
-export const makeAccount = (management: Client, region: string): Promise<Account> =>
+/** @param lambda_destinations patterns of the functions that its messages may go to */
+export const makeAccount = (
+  management: Client,
+  region: string,
+  lambda_destinations: readonly string[],
+): Promise<Account> =>
   management.read(account, 'POST', '/v2/svc/users', {
     headers: json,
-    body: JSON.stringify({ customer_id: customer, type: 'paid', region }),
+    body: JSON.stringify({ customer_id: customer, type: 'paid', region, lambda_destinations }),
   });
 
 /** Finds the accounts that earlier runs left behind in a region, because they were killed. */

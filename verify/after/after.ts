@@ -1,4 +1,5 @@
 /** `svc-queue verify`: uses a deployment as its clients do, and takes away all that it made for that. */
+import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { resourcesOf } from '../../operate/stackResources.ts';
 import { type Check, type Outcome, runCheck } from '../check.ts';
 import { clientsIn } from '../clients.ts';
@@ -136,10 +137,12 @@ async function checkRegion(
   const clients = clientsIn(region);
   const startedAt = Date.now();
   let receiverUrl = '';
+  let awsAccount = '';
   let account: Account = { id: '', token: '', region };
   const make = async (): Promise<void> => {
     receiverUrl = await makeReceiver(clients.cloudFormation, settings.name, signal);
-    account = await makeAccount(management, region);
+    account = await makeAccount(management, region, settings.lambdaDestinations);
+    ({ Account: awsAccount = '' } = await clients.sts.send(new GetCallerIdentityCommand({})));
   };
   const prepared = await runCheck(step('prepare', make), { region, isEmulator });
   signal.throwIfAborted();
@@ -157,6 +160,7 @@ async function checkRegion(
     patience,
     clients,
     startedAt,
+    awsAccount,
     account,
     stacks,
     api: { url: own?.url ?? '', send, client: clientOf(send, bearer(account.token)) },

@@ -3,6 +3,7 @@ import type { Check } from '../check.ts';
 import { apiChecks } from './apiChecks.ts';
 import type { After } from './context.ts';
 import { deliveryChecks } from './deliveryChecks.ts';
+import { functionCheck } from './functionCheck.ts';
 import { latency, usage } from './measures.ts';
 import { timeChecks } from './timeChecks.ts';
 import { watchChecks } from './watchChecks.ts';
@@ -11,6 +12,7 @@ import { watchChecks } from './watchChecks.ts';
 export const alongside: readonly Check<After>[] = [
   ...apiChecks,
   ...deliveryChecks,
+  functionCheck,
   ...timeChecks,
   ...watchChecks,
 ];

@@ -26,6 +26,8 @@ export interface After {
   readonly publishUrl: Client | undefined;
   /** Undefined in all regions but the first. */
   readonly management: { readonly send: Send } | undefined;
+  /** The number of the AWS account. */
+  readonly awsAccount: string;
   readonly account: { readonly id: string; readonly token: string };
   /** Other regions' APIs, without credentials. */
   readonly others: readonly { readonly region: string; readonly send: Send }[];

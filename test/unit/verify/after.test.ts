@@ -7,6 +7,7 @@ import { type Answer, clientOf, type Send } from '../../../verify/after/api.ts';
 import { afterChecks } from '../../../verify/after/checks.ts';
 import type { After } from '../../../verify/after/context.ts';
 import { reachable } from '../../../verify/after/deployed.ts';
+import { functionCheck, missingFunction } from '../../../verify/after/functionCheck.ts';
 import { percentile, usageQueries } from '../../../verify/after/measures.ts';
 import type { Received } from '../../../verify/after/receiver.ts';
 import { until } from '../../../verify/after/wait.ts';
@@ -67,6 +68,7 @@ function contextOf(
     api: { url: 'https://api', send, client },
     publishUrl: client,
     management: { send },
+    awsAccount: '111122223333',
     account: { id: 'account', token: 'token' },
     others: [{ region: 'us-east-1', send: sending(other) }],
     inbox: () => ({
@@ -216,6 +218,23 @@ const short: readonly {
     ),
   },
   {
+    check: 'function',
+    sentence: /Lambda answered: The deployment may not invoke the function arn:/,
+    context: {
+      ...contextOf({
+        ...published,
+        'GET /v2/dlq': answerOf(
+          200,
+          '{"messages":[{"error":"The deployment may not invoke the function arn:…: not authorized"}]}',
+        ),
+      }),
+      settings: {
+        ...readSettings(new App()),
+        lambdaDestinations: ['arn:aws:lambda:*:111122223333:function:orders-*'],
+      },
+    },
+  },
+  {
     check: 'schedule',
     sentence: /POST \/v2\/schedules\/.* was answered 503/,
     context: contextOf({ 'POST /v2/schedules': answerOf(503) }),
@@ -256,6 +275,39 @@ it('What is not deployed is skipped, with the reason', async () => {
   const check = afterChecks.find(({ name }) => name === 'publish-url');
   const outcome = check && (await runCheck(check, { ...contextOf({}), publishUrl: undefined }));
   expect(outcome).toMatchObject({ result: 'skipped', seen: 'the setting publishUrl is off' });
+});
+
+const place = { region, awsAccount: '111122223333' };
+
+it('A function that is not there and may be invoked has a random name, in this AWS account', () => {
+  const arn = missingFunction(
+    [
+      'arn:aws:lambda:eu-central-1:111122223333:function:orders',
+      'arn:aws:lambda:*:444455556666:function:orders-*',
+      'arn:aws:lambda:*:*:function:orders-*',
+    ],
+    place,
+  );
+  expect(arn).toMatch(/^arn:aws:lambda:eu-central-1:111122223333:function:orders-verify-[0-9a-f]{16}$/);
+  expect(missingFunction(['arn:aws:lambda:us-east-1:111122223333:function:a*z:live'], place)).toMatch(
+    /^arn:aws:lambda:us-east-1:111122223333:function:averify-[0-9a-f]{16}z:live$/,
+  );
+});
+
+it.each([
+  ['no setting', [], 'the setting lambdaDestinations is empty'],
+  [
+    'functions that are there',
+    ['arn:aws:lambda:eu-central-1:111122223333:function:orders'],
+    'the setting lambdaDestinations has only functions that are there, or of other accounts',
+  ],
+])('No function is invoked with %s', async (_, lambdaDestinations, seen) => {
+  const context = contextOf({});
+  const outcome = await runCheck(functionCheck, {
+    ...context,
+    settings: { ...context.settings, lambdaDestinations },
+  });
+  expect(outcome).toMatchObject({ result: 'skipped', seen });
 });
 
 it('An emulator has its APIs below their hosts’ names', () => {

@@ -1,0 +1,65 @@
+/** Checks that messages may go to Lambda functions. */
+import { randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import { isArnOfFunction, matchesArn } from '../../lambdas/destination/functions.ts';
+import { type Check, expectThat, Skipped } from '../check.ts';
+import { published } from './api.ts';
+import type { After } from './context.ts';
+import { until } from './wait.ts';
+
+const deadLetters = z.object({ messages: z.array(z.object({ error: z.string().optional() })) });
+
+/**
+ * Makes the ARN of a function that is not there and that messages may go to. One of another AWS account is no use: there Lambda
+ * refuses, whether it is there or not.
+ *
+ * @param patterns the setting `lambdaDestinations`
+ * @returns undefined where each pattern names functions of other accounts, or one function only, which must not get a message
+ */
+export function missingFunction(
+  patterns: readonly string[],
+  { region, awsAccount }: Pick<After, 'region' | 'awsAccount'>,
+): string | undefined {
+  const unknown = `verify-${randomBytes(8).toString('hex')}`;
+  return patterns.flatMap((pattern) => {
+    const [place = '', name = ''] = pattern.split(':function:');
+    const [, , , wantedRegion = '', wantedAccount = ''] = place.split(':');
+    const inPlace = `arn:aws:lambda:${wantedRegion.includes('*') ? region : wantedRegion}:${awsAccount}`;
+    const arn = `${inPlace}:function:${name.replace('*', unknown).replaceAll('*', '')}`;
+    const isOurs = matchesArn(wantedAccount, awsAccount) && matchesArn(pattern, arn);
+    return isOurs && name.includes('*') && isArnOfFunction(arn) ? [arn] : [];
+  })[0];
+}
+
+async function checkFunction(after: After): Promise<string> {
+  const {
+    api: { client },
+    settings: { lambdaDestinations },
+    patience,
+  } = after;
+  if (lambdaDestinations.length === 0) throw new Skipped('the setting lambdaDestinations is empty');
+  const arn = missingFunction(lambdaDestinations, after);
+  if (arn === undefined)
+    throw new Skipped(
+      'the setting lambdaDestinations has only functions that are there, or of other accounts',
+    );
+  const { messageId } = await client.read(published, 'POST', `/v2/publish/${arn}`, {
+    body: 'nobody',
+    headers: { 'svc-retries': '0' },
+  });
+  const { error } = await until(
+    async () => (await client.read(deadLetters, 'GET', `/v2/dlq?messageId=${messageId}`)).messages[0],
+    () => `The message to ${arn} did not become a dead letter.`,
+    patience,
+  );
+  expectThat(error === `There is no function ${arn}.`, `Lambda answered: ${String(error)}`);
+  return 'Lambda took the right to invoke, and knew no function of a random name';
+}
+
+export const functionCheck: Check<After> = {
+  name: 'function',
+  shows: 'the role of deliveries may invoke the functions of lambdaDestinations',
+  remedy:
+    'The role of the function DeliverLong needs lambda:InvokeFunction for them: npx svc-queue drift shows whether it has it. Does a policy of the organization forbid it?',
+  run: checkFunction,
+};
