@@ -4,7 +4,7 @@
  * on the disk, as before, and each stays a write of its own: when some make a transaction fail, the others are made without them.
  *
  * A commit costs as much as a dozen of its rows. So it begins when the event loop has handled all that was ready, and those
- * writes that are patient begin none: they go with the next one that is not, or after a few milliseconds.
+ * writes that can wait begin none: they go with the next one that is not, or after a few milliseconds.
  */
 import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -16,8 +16,8 @@ import { isWrite, joinableWrite, partitionsRead, type JoinableWrite } from './wr
 const mostActions = 100;
 /** Characters of the actions together. DynamoDB takes 4 MB; so large a transaction would delay all writes that come after it. */
 const mostCharacters = 1_000_000;
-/** The longest time for which a patient write is held back, ms. */
-const longestPatienceMs = 5;
+/** The longest time for which a write that can wait is held back, ms. */
+const longestHoldMs = 5;
 
 /** A write that is not answered yet. */
 class OpenWrite {
@@ -63,13 +63,13 @@ class OpenWrite {
 }
 
 /** Makes a sender for all calls. A write that cannot be joined with others is sent unchanged, in its turn. */
-export function groupCommit(send: Send, patienceMs = longestPatienceMs): SendForClient {
+export function groupCommit(send: Send, holdMs = longestHoldMs): SendForClient {
   const open = new Set<OpenWrite>();
   let waiting: readonly OpenWrite[] = [];
   let isCommitting = false;
   /** Whether a commit is to begin for those that wait. */
   let isDue = false;
-  let patience: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
   function commitSoon(): void {
     isDue = true;
@@ -80,8 +80,8 @@ export function groupCommit(send: Send, patienceMs = longestPatienceMs): SendFor
     isCommitting = true;
     while (isDue) {
       await setImmediate();
-      clearTimeout(patience);
-      patience = undefined;
+      clearTimeout(timer);
+      timer = undefined;
       const { group, others } = nextGroup(waiting);
       waiting = others;
       isDue = others.length > 0;
@@ -105,7 +105,7 @@ export function groupCommit(send: Send, patienceMs = longestPatienceMs): SendFor
     const write = new OpenWrite(joinable, call);
     open.add(write);
     waiting = [...waiting, write];
-    if (joinable?.isPatient === true) patience ??= setTimeout(commitSoon, patienceMs);
+    if (joinable?.canWait === true) timer ??= setTimeout(commitSoon, holdMs);
     else commitSoon();
     try {
       return await write.answer;

@@ -14,7 +14,7 @@ export interface JoinableWrite {
   /** The body of the answer after success; or the input of the read that gives the row which is in the answer. */
   readonly answer: string | { readonly get: string };
   /** Whether it may wait for others, because nobody waits for it, or seldom. */
-  readonly isPatient?: boolean;
+  readonly canWait?: boolean;
 }
 
 const operations = new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems']);
@@ -90,7 +90,7 @@ function joinableAction(
       items: [place.item],
       partitions: [place.partition],
       answer: isAsked ? { get: toJson({ TableName, Key, ConsistentRead: true }) } : '{}',
-      isPatient: Item === undefined ? isCount(TableName, Key ?? {}) : isLastRecord(Item),
+      canWait: Item === undefined ? isCount(TableName, Key ?? {}) : isLastRecord(Item),
     }
   );
 }

@@ -115,7 +115,7 @@ def logs_of(message_id, count=1, **filters):
     return eventually(read)
 
 
-def bury(inbox, **settings):
+def dead_letter(inbox, **settings):
     """Publishes what fails for good; its dead letter."""
     message_id = client.message.publish(url=inbox.url, retries=0, **settings).message_id
     return eventually(lambda: client.dlq.list(filter={"message_id": message_id}).messages)[0]
@@ -396,8 +396,8 @@ def _():
 @case("dead letters are listed, filtered, shown and deleted, one or many")
 def _():
     inbox = Inbox(status=418, answer=b"teapot")
-    first = bury(inbox, body="one", label="first", headers={"X-Tenant": "acme"})
-    second, third = bury(inbox), bury(inbox)
+    first = dead_letter(inbox, body="one", label="first", headers={"X-Tenant": "acme"})
+    second, third = dead_letter(inbox), dead_letter(inbox)
     assert (first.response_status, first.url, first.method) == (418, inbox.url, "POST")
     shown = client.dlq.get(first.dlq_id)
     assert (shown.dlq_id, shown.body, shown.max_retries) == (first.dlq_id, "one", 0)
@@ -498,8 +498,8 @@ def _():
 
 @case("shapes: a dead letter has its answer's body in lists as well")
 def _():
-    text = bury(Inbox(status=500, answer=b"broken"))
-    binary = bury(Inbox(status=500, answer=b"\xff\xfe"))
+    text = dead_letter(Inbox(status=500, answer=b"broken"))
+    binary = dead_letter(Inbox(status=500, answer=b"\xff\xfe"))
     assert text.response_body == "broken", text
     assert base64.b64decode(binary.response_body_base64) == b"\xff\xfe", binary
     client.dlq.delete_many([text.dlq_id, binary.dlq_id])

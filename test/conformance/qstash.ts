@@ -21,7 +21,7 @@ async function kept(settings: Readonly<Record<string, unknown>>) {
 const failing = () => receiver.inbox((_delivery, response) => response.writeHead(500).end('broken'));
 
 /** Publishes what fails for good. @returns the id of its dead letter */
-async function buried(): Promise<string> {
+async function deadLettered(): Promise<string> {
   const { messageId } = await client.publish({ url: failing().url, retries: 0 });
   return deadLetterOf(messageId);
 }
@@ -151,20 +151,20 @@ const messages: Operations = {
     ok(events.some((event) => event.messageId === messageId));
   },
   'dlq.listMessages': async () => {
-    const dlqId = await buried();
+    const dlqId = await deadLettered();
     const listed = await client.dlq.listMessages();
     ok(listed.messages.some((letter) => letter.dlqId === dlqId));
   },
   'dlq.delete': async () => {
-    const dlqId = await buried();
+    const dlqId = await deadLettered();
     await client.dlq.delete(dlqId);
     await rejects(client.dlq.delete(dlqId));
   },
   'dlq.deleteMany': async () => {
-    deepEqual(await client.dlq.deleteMany({ dlqIds: [await buried()] }), { deleted: 1 });
+    deepEqual(await client.dlq.deleteMany({ dlqIds: [await deadLettered()] }), { deleted: 1 });
   },
   'dlq.retry({ dlqIds })': async () => {
-    equal((await client.dlq.retry({ dlqIds: [await buried()] })).responses.length, 1);
+    equal((await client.dlq.retry({ dlqIds: [await deadLettered()] })).responses.length, 1);
   },
 };
 

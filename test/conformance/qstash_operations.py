@@ -19,7 +19,7 @@ def failing():
     return Inbox(lambda *_: (500, b"broken", {}))
 
 
-def buried():
+def dead_lettered():
     """Publishes what fails for good; the id of its dead letter."""
     message_id = client.message.publish(url=failing().url, retries=0).message_id
     letters = eventually(lambda: service(f"/v2/dlq?messageId={message_id}")["messages"])
@@ -214,7 +214,7 @@ def _():
 
 @operation("dlq.list, get, delete, delete_many")
 def _():
-    first, second = buried(), buried()
+    first, second = dead_lettered(), dead_lettered()
     assert client.dlq.get(first).dlq_id == first
     assert {first, second} <= {one.dlq_id for one in client.dlq.list().messages}
     client.dlq.delete(first)

@@ -101,7 +101,7 @@ const failing: Route = async (context) => {
 };
 
 /** Lets a run fail. @returns the id of its dead letter */
-async function buried(): Promise<string> {
+async function deadLettered(): Promise<string> {
   const workflowRunId = await triggered(serve(failing));
   const letters = await eventually(
     async () => (await client.dlq.list({ filter: { workflowRunId } })).messages,
@@ -174,8 +174,8 @@ await runOperations({
     equal(await ended(id), 'RUN_CANCELED');
   },
   'dlq.list, resume, restart': async () => {
-    equal((await client.dlq.resume([await buried()])).workflowRuns.length, 1);
-    equal((await client.dlq.restart([await buried()])).workflowRuns.length, 1);
+    equal((await client.dlq.resume([await deadLettered()])).workflowRuns.length, 1);
+    equal((await client.dlq.restart([await deadLettered()])).workflowRuns.length, 1);
   },
   invoke: async () => {
     const child: Route = (context) => context.run('get', () => context.requestPayload);

@@ -85,12 +85,12 @@ describe.runIf(service.target === 'local')('verify', () => {
     const send = sender(service.url, never);
     const client = clientOf(send, bearer(account.token));
     const { settings } = makeApp({ regions: region, lambdaDestinations: lambdaDestinations.join() });
-    const patience = { waitMs: limitForHangsMs, signal: never };
+    const timeout = { waitMs: limitForHangsMs, signal: never };
     after = {
       region,
       isEmulator: false,
       settings,
-      patience,
+      timeout,
       clients: clientsIn(region),
       startedAt: Date.now(),
       awsAccount: '000000000000',
@@ -101,7 +101,7 @@ describe.runIf(service.target === 'local')('verify', () => {
       publishUrl: undefined,
       management: { send: sender(service.management.url, never) },
       others: [],
-      inbox: openInboxes({ read: () => Promise.resolve([...receiver.got]), url: receiver.url, patience }),
+      inbox: openInboxes({ read: () => Promise.resolve([...receiver.got]), url: receiver.url, timeout }),
     };
   });
   afterAll(() => receiver.close());

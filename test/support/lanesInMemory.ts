@@ -8,7 +8,7 @@ const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${k
 export class LanesInMemory {
   /** Unix milliseconds. */
   time = 1_700_000_000_000;
-  /** The work that was sent for admissions: for whom, and its admission. */
+  /** The jobs that were sent for grants: for whom, and the grant. */
   readonly sent: { readonly admitted: Granted; readonly admittedTo: AdmittedTo }[] = [];
   /** The kinds of the lanes that were written, in order. */
   readonly written: LaneKey['kind'][] = [];

@@ -152,12 +152,12 @@ async function checkRegion(
   const send = sender(own?.url ?? '', signal);
   const isHome = region === settings.regions[0];
   const stacks = deployment.stacks.filter((stack) => stack.region === region).map((stack) => stack.name);
-  const patience = { waitMs, signal };
+  const timeout = { waitMs, signal };
   const after: After = {
     region,
     isEmulator,
     settings,
-    patience,
+    timeout,
     clients,
     startedAt,
     awsAccount,
@@ -175,7 +175,7 @@ async function checkRegion(
     inbox: openInboxes({
       read: () => readLog(clients.logs, receiverNames(settings.name).logGroup, startedAt),
       url: reachable(receiverUrl, front),
-      patience,
+      timeout,
     }),
     resources: await resourcesOf(clients.cloudFormation, stacks),
   };

@@ -4,13 +4,13 @@ import type { Settings } from '../../lib/settings.ts';
 import type { Clients } from '../clients.ts';
 import type { Client, Send } from './api.ts';
 import type { Answers, Inbox } from './inbox.ts';
-import type { Patience } from './wait.ts';
+import type { Timeout } from './wait.ts';
 
 export interface After {
   readonly region: string;
   readonly isEmulator: boolean;
   readonly settings: Settings;
-  readonly patience: Patience;
+  readonly timeout: Timeout;
   readonly clients: Clients;
   /** Unix milliseconds at which the run began. */
   readonly startedAt: number;

@@ -17,7 +17,7 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 const keys = z.object({ current: z.string() });
 const claims = z.object({ sub: z.string() });
 
-/** Bytes that a gateway might decode, collapse or encode anew. */
+/** Bytes that a gateway might decode, collapse or encode again. */
 const strangePath = '//a%2Fb';
 const strangeQuery = 'x=1&x=2+3';
 
@@ -103,7 +103,7 @@ async function checkCallback({ api: { client }, inbox }: After): Promise<string>
 
 const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
 
-async function checkDeadLetter({ api: { client }, inbox, patience }: After): Promise<string> {
+async function checkDeadLetter({ api: { client }, inbox, timeout }: After): Promise<string> {
   const one = inbox('fail');
   const { messageId } = await client.read(published, 'POST', `/v2/publish/${one.url}`, {
     body: 'in vain',
@@ -112,7 +112,7 @@ async function checkDeadLetter({ api: { client }, inbox, patience }: After): Pro
   const dlqId = await until(
     async () => (await client.read(deadLetters, 'GET', `/v2/dlq?messageId=${messageId}`)).messages[0]?.dlqId,
     () => 'A message that failed did not become a dead letter.',
-    patience,
+    timeout,
   );
   await client.read(anything, 'POST', `/v2/dlq/retry/${dlqId}`);
   const [first, second] = await one.received(2);
@@ -156,7 +156,7 @@ const logged = z.object({ runs: z.array(z.object({ workflowState: z.string() }))
 /** The start of a run and three steps, each delivered with all before it. */
 const runDeliveries = 4;
 
-async function checkWorkflow({ api, account, inbox, patience }: After): Promise<string> {
+async function checkWorkflow({ api, account, inbox, timeout }: After): Promise<string> {
   const { client } = api;
   const flow = inbox('flow');
   const runId = `wfr_verify-${randomBytes(6).toString('hex')}`;
@@ -187,7 +187,7 @@ async function checkWorkflow({ api, account, inbox, patience }: After): Promise<
       return state === 'RUN_SUCCESS' ? true : undefined;
     },
     () => `The run got ${deliveries.length} deliveries and is ${state}.`,
-    patience,
+    timeout,
   );
   return 'a run of three steps ended well';
 }
@@ -212,7 +212,7 @@ export const deliveryChecks: readonly Check<After>[] = [
     name: 'query-bytes',
     shows: 'the query of a destination arrives byte for byte',
     remedy: lookAtDelivery,
-    notOnEmulator: 'the emulator encodes the query anew that a function URL gets',
+    notOnEmulator: 'the emulator encodes again the query that a function URL gets',
     run: checkQuery,
   },
   {

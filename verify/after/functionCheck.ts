@@ -35,7 +35,7 @@ async function checkFunction(after: After): Promise<string> {
   const {
     api: { client },
     settings: { lambdaDestinations },
-    patience,
+    timeout,
   } = after;
   if (lambdaDestinations.length === 0) throw new Skipped('the setting lambdaDestinations is empty');
   const arn = missingFunction(lambdaDestinations, after);
@@ -50,7 +50,7 @@ async function checkFunction(after: After): Promise<string> {
   const { error } = await until(
     async () => (await client.read(deadLetters, 'GET', `/v2/dlq?messageId=${messageId}`)).messages[0],
     () => `The message to ${arn} did not become a dead letter.`,
-    patience,
+    timeout,
   );
   expectThat(error === `There is no function ${arn}.`, `Lambda answered: ${String(error)}`);
   return 'Lambda took the right to invoke, and knew no function of a random name';

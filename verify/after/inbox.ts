@@ -2,7 +2,7 @@
 import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
 import type { Received } from './receiver.ts';
-import { type Patience, until } from './wait.ts';
+import { type Timeout, until } from './wait.ts';
 
 const line = z.object({
   received: z.object({
@@ -32,7 +32,7 @@ export interface Inbox {
   /** A destination; what stands behind it arrives as `path`. */
   readonly url: string;
   /** Waits until so many requests have come, and returns all in the order of their coming. */
-  readonly received: (count: number, patience?: Partial<Patience>) => Promise<readonly Received[]>;
+  readonly received: (count: number, timeout?: Partial<Timeout>) => Promise<readonly Received[]>;
 }
 
 /** The kinds of answers that the receiver gives. */
@@ -43,7 +43,7 @@ interface Source {
   readonly read: () => Promise<readonly Received[]>;
   /** Where the receiver is, without a slash at the end. */
   readonly url: string;
-  readonly patience: Patience;
+  readonly timeout: Timeout;
 }
 
 /** Reads all that the receiver got since a moment, in Unix milliseconds, in the order of its coming. */
@@ -76,14 +76,14 @@ export function openInboxes(source: Source) {
     let last: readonly Received[] = [];
     return {
       url: `${source.url}/${name}/${answers}`,
-      received: (count, patience = {}) =>
+      received: (count, timeout = {}) =>
         until(
           async () => {
             last = (await read()).filter(({ inbox }) => inbox === name);
             return last.length >= count ? last : undefined;
           },
           () => `The receiver got ${last.length} of ${count} requests.`,
-          { ...source.patience, ...patience },
+          { ...source.timeout, ...timeout },
         ),
     };
   };

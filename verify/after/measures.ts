@@ -115,7 +115,7 @@ const stats = z.object({ logs: z.array(z.unknown()) });
 const metricsMs = 300_000;
 
 async function countUsage(after: After): Promise<string> {
-  const { api, clients, patience, resources, startedAt } = after;
+  const { api, clients, timeout, resources, startedAt } = after;
   const { logs } = await api.client.read(stats, 'GET', '/v2/logs?state=CREATED&count=1000');
   const messages = logs.length;
   const MetricDataQueries = usageQueries(resources);
@@ -136,7 +136,7 @@ async function countUsage(after: After): Promise<string> {
       return now.every((sum) => sum >= 0.9 * messages) ? now : undefined;
     },
     () => `CloudWatch does not show what ${messages} messages used.`,
-    { ...patience, everyMs: 15_000, waitMs: patience.waitMs + metricsMs },
+    { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricsMs },
   );
   const each = (sum: number): string => (sum / Math.max(1, messages)).toFixed(1);
   return `${messages} messages, callbacks and steps among them; of each: ${counted

@@ -24,7 +24,7 @@ async function checkFarDelay(after: After): Promise<string> {
     clients: { scheduler },
     inbox,
     settings,
-    patience,
+    timeout,
   } = after;
   const { messageId } = await client.read(published, 'POST', `/v2/publish/${inbox('ok').url}`, {
     body: 'later',
@@ -33,7 +33,7 @@ async function checkFarDelay(after: After): Promise<string> {
   const Name = await until(
     async () => (await schedulesOf(after, messageId))[0],
     () => `Scheduler has nothing for a message that is due in ${far}.`,
-    patience,
+    timeout,
   );
   const GroupName = scheduleGroupOf(settings);
   const { ScheduleExpression = '' } = await scheduler.send(new GetScheduleCommand({ Name, GroupName }));
@@ -42,7 +42,7 @@ async function checkFarDelay(after: After): Promise<string> {
   await until(
     async () => ((await schedulesOf(after, messageId)).length === 0 ? true : undefined),
     () => 'Scheduler still has the message that was cancelled.',
-    patience,
+    timeout,
   );
   return `Scheduler had it ${ScheduleExpression}, and it was cancelled`;
 }
@@ -50,14 +50,14 @@ async function checkFarDelay(after: After): Promise<string> {
 /** Scheduler begins with a new schedule within a minute, and fires within the minute after each time. */
 const twoFiresMs = 240_000;
 
-async function checkSchedule({ api: { client }, inbox, patience }: After): Promise<string> {
+async function checkSchedule({ api: { client }, inbox, timeout }: After): Promise<string> {
   const one = inbox('ok');
   const scheduleId = `verify-${Date.now()}`;
   await client.read(anything, 'POST', `/v2/schedules/${one.url}`, {
     body: 'every minute',
     headers: { 'svc-cron': '* * * * *', 'svc-schedule-id': scheduleId },
   });
-  const [first, second] = await one.received(2, { waitMs: patience.waitMs + twoFiresMs });
+  const [first, second] = await one.received(2, { waitMs: timeout.waitMs + twoFiresMs });
   await client.read(anything, 'DELETE', `/v2/schedules/${scheduleId}`);
   expectThat(
     first !== undefined && second !== undefined && first.messageId !== second.messageId,

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Shortfall } from '../check.ts';
 
-export interface Patience {
+export interface Timeout {
   /** The longest wait for what comes at once when all is well. */
   readonly waitMs: number;
   /** Ends every wait. */
@@ -21,7 +21,7 @@ export interface Patience {
 export async function until<T>(
   look: () => Promise<T | undefined>,
   otherwise: () => string,
-  { waitMs, signal, everyMs = 1_000 }: Patience,
+  { waitMs, signal, everyMs = 1_000 }: Timeout,
 ): Promise<T> {
   const end = Date.now() + waitMs;
   for (;;) {

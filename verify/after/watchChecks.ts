@@ -17,7 +17,7 @@ const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
 /** CloudWatch reads metrics out of logs within a few minutes. */
 const metricMs = 240_000;
 
-async function checkUnreadable({ clients, patience, resources, settings }: After): Promise<string> {
+async function checkUnreadable({ clients, timeout, resources, settings }: After): Promise<string> {
   const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
   if (queue === undefined) throw new Shortfall('The stack has no queue of short jobs.');
   const sentAt = Date.now();
@@ -54,7 +54,7 @@ async function checkUnreadable({ clients, patience, resources, settings }: After
         : undefined;
     },
     () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
-    { ...patience, everyMs: 15_000, waitMs: patience.waitMs + metricMs },
+    { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricMs },
   );
   return settings.monitoring
     ? 'a job that nobody can read was counted; its alarm sends a mail within five minutes'
@@ -64,7 +64,7 @@ async function checkUnreadable({ clients, patience, resources, settings }: After
 /** CloudFormation compares the resources of a stack for minutes. */
 const driftMs = 600_000;
 
-async function driftOf({ clients: { cloudFormation: client }, patience }: After, StackName: string) {
+async function driftOf({ clients: { cloudFormation: client }, timeout }: After, StackName: string) {
   const { StackDriftDetectionId } = await client.send(new DetectStackDriftCommand({ StackName }));
   const { DetectionStatusReason } = await until(
     async () => {
@@ -74,7 +74,7 @@ async function driftOf({ clients: { cloudFormation: client }, patience }: After,
       return status.DetectionStatus === 'DETECTION_IN_PROGRESS' ? undefined : status;
     },
     () => `CloudFormation did not finish comparing ${StackName}.`,
-    { ...patience, everyMs: 5_000, waitMs: patience.waitMs + driftMs },
+    { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + driftMs },
   );
   const drifted: string[] = [];
   for await (const { StackResourceDrifts = [] } of paginateDescribeStackResourceDrifts(

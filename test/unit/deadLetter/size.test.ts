@@ -324,29 +324,29 @@ describe('a process that stands still while it trims', () => {
     const queue = queueOf('stands-still', 5);
     const ids = [...(await queue.deadLetterMany(5))];
     let goOn = (): void => undefined;
-    let isStanding = false;
-    const stood = new Promise<void>((resolve) => {
+    let isPaused = false;
+    const paused = new Promise<void>((resolve) => {
       fixture.dynamodb.middlewareStack.add(
         (next) => async (args) => {
           const { UpdateExpression: update = '' } = args.input as { readonly UpdateExpression?: string };
-          if (!isStanding && update.includes('removedAt')) {
-            isStanding = true;
+          if (!isPaused && update.includes('removedAt')) {
+            isPaused = true;
             const gone = new Promise<void>((end) => (goOn = end));
             resolve();
             await gone;
           }
           return next(args);
         },
-        { step: 'initialize', name: 'standing' },
+        { step: 'initialize', name: 'pause' },
       );
     });
     const sixth = queue.deadLetterAttempt();
-    await stood;
+    await paused;
     later();
     ids.push(await queue.deadLetterAttempt());
     goOn();
     ids.splice(5, 0, await sixth);
-    fixture.dynamodb.middlewareStack.remove('standing');
+    fixture.dynamodb.middlewareStack.remove('pause');
     for (let more = 0; more < 3; more += 1) ids.push(await queue.deadLetterAttempt());
     expect(await queue.left()).toEqual(ids.slice(-5));
   });

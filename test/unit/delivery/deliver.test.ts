@@ -111,7 +111,7 @@ describe('an attempt', () => {
     expect(inbox.deliveries).toEqual([]);
   });
 
-  it('that comes too early is made when it is due, with the admission that it came with', async () => {
+  it('that comes too early is made when it is due, with the grant that it came with', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { delay: '20s' });
     const { message } = await historyOf(messageId);

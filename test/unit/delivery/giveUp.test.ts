@@ -199,7 +199,7 @@ describe('an attempt that is given up though it was recorded', () => {
 });
 
 describe('work that is given up of a message', () => {
-  it('that is not there ends its admission', async () => {
+  it('that is not there ends its grant', async () => {
     const messageId = newId('msg', Date.now());
     const ticket = 'lost';
     await fixture.send(fixture.receiver.origin, keyed('lost'));

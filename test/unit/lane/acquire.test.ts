@@ -90,7 +90,7 @@ describe('an attempt that goes on', () => {
   });
 
   it.each([queue, key, account])(
-    'comes again for a minute while its admission to the $kind is not written, and then arrives again',
+    'comes again for a minute while its grant of the $kind is not written, and then arrives again',
     async ({ kind, name }) => {
       const fixture = new AcquireFixture();
       const admittedTo = { lane: kind, name, ticket: 'never written', sentAt: fixture.time } as const;

@@ -47,7 +47,7 @@ describe('an attempt whose account has no room', () => {
     expect(fixture.lane(key).starts).toEqual([{ at: fixture.time, count: 1 }]);
   });
 
-  it('makes its start when it is admitted, with leases that last as long as its request may take', async () => {
+  it('makes its start when it is granted a slot, with leases that last as long as its request may take', async () => {
     const { fixture, attempt } = await waiting();
     fixture.time += 10 * minuteMs;
     await fixture.leave(account);
@@ -61,7 +61,7 @@ describe('an attempt whose account has no room', () => {
     expect([key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([0, 0]);
   });
 
-  it('goes on when it is admitted, though another admission has brought it to its account', async () => {
+  it('goes on when it is granted a slot, though another grant has brought it to its account', async () => {
     const fixture = new AcquireFixture();
     await fixture.occupy(account, 1, 1);
     const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
@@ -70,7 +70,7 @@ describe('an attempt whose account has no room', () => {
     await fixture.pass({ ...attempt, admittedTo: fixture.grantOf(attempt) });
   });
 
-  it('leaves the account to others where its key has given its slot away when it is admitted', async () => {
+  it('leaves the account to others where its key has given its slot away when it is granted a slot', async () => {
     const { fixture, attempt } = await waiting();
     fixture.time += 10 * minuteMs;
     await fixture.occupy(key, 1, 1);
@@ -181,7 +181,7 @@ describe('an attempt of an account that is not served', () => {
   });
 });
 
-describe('an admission that nobody needs', () => {
+describe('a grant that nobody needs', () => {
   it.each([
     { kind: queue, reason: 'goesOn', left: 1 },
     { kind: queue, reason: 'over', left: 0 },
@@ -202,7 +202,7 @@ describe('an admission that nobody needs', () => {
   );
 });
 
-describe('an admission of a cancelled message', () => {
+describe('a grant of a cancelled message', () => {
   it('to a key gives back the start that was counted', async () => {
     const fixture = new AcquireFixture();
     const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));

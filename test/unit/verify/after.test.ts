@@ -16,7 +16,7 @@ import { clientsIn } from '../../../verify/clients.ts';
 
 const region = 'eu-central-1';
 const signal = new AbortController().signal;
-const patience = { waitMs: 0, signal };
+const timeout = { waitMs: 0, signal };
 
 const answerOf = (status: number, text = '', headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
@@ -62,7 +62,7 @@ function contextOf(
     region,
     isEmulator: false,
     settings: readSettings(new App()),
-    patience,
+    timeout,
     clients: clientsIn(region),
     startedAt: 0,
     api: { url: 'https://api', send, client },
@@ -360,7 +360,7 @@ describe('waiting', () => {
       until(
         () => Promise.resolve(undefined),
         () => 'It is not there.',
-        patience,
+        timeout,
       ),
     ).rejects.toThrow('It is not there. That was after 0 s.');
   });

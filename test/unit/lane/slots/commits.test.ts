@@ -126,14 +126,14 @@ describe('a lane that is given much capacity at once', () => {
   });
 });
 
-describe('an admission', () => {
+describe('a grant', () => {
   const admitted = async (kind: LaneKey['kind'], carrier: Entry['queue']) => {
     const place: LaneKey = { ...key, kind };
     const fixture = new Fixture(newLane(place, start, { parallelism: 1 }));
     const entry = formatEntry({ messageId: `msg_${'1'.repeat(26)}`, attempt: 0, queue: carrier });
     await fixture.startProcess().update(place, (found) => joinLine(found, entry));
     const lease = fixture.row.leases.get(entry);
-    if (lease === undefined) throw new Error('It was not admitted.');
+    if (lease === undefined) throw new Error('It got no grant.');
     return lease;
   };
 

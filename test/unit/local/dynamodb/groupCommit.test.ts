@@ -54,7 +54,7 @@ beforeAll(async () => {
   client = new sdk.DynamoDBClient({ region, credentials, endpoint: database.url, maxAttempts: 1 });
   const existing = await waitForTables(client, database.url, new AbortController().signal);
   await createMissing(client, { messages: tables.messages }, existing);
-  const handOver = (patienceMs?: number) => handOverTo(groupCommit(send, patienceMs));
+  const handOver = (holdMs?: number) => handOverTo(groupCommit(send, holdMs));
   handingOver(new Map([['Dynamodb', { handOver: handOver(), sdk: () => sdk }]]))('Dynamodb', client);
   patient = new sdk.DynamoDBClient({ region, credentials });
   handingOver(new Map([['Dynamodb', { handOver: handOver(600_000), sdk: () => sdk }]]))('Dynamodb', patient);
