@@ -167,6 +167,18 @@ describe('the log of a run', () => {
       steps: [{ stepId: 1, state: 'STEP_SUCCESS', errors: [shownError('one'), shownError('two')] }],
     });
   });
+
+  it('says when the next delivery is due, unless there is none', () => {
+    const broken = initial({ failures: [failed('one')], end: 'FAILED', nextDeliveryAt: now });
+    expect(groupsOf('RUN_FAILED', [broken]).at(-1)?.steps[0]).toMatchObject({
+      state: 'STEP_FAILED',
+      nextDeliveryTime: undefined,
+    });
+  });
+
+  it('has nothing before the run is there', () => {
+    expect(groupsOf('RUN_STARTED', [])).toEqual([]);
+  });
 });
 
 describe('a parallel group', () => {
@@ -250,6 +262,34 @@ describe('a parallel group', () => {
     }
   });
 
+  it('is in the order of its steps, whichever was planned or ended first', () => {
+    expect(outline('RUN_STARTED', initial(done), plan(2), plan(1))[1]).toBe(
+      'parallel plan 1 STEP_PROGRESS, plan 2 STEP_PROGRESS',
+    );
+    const results = [result(2, done, { of: 2 }), result(1, done, { of: 2 })];
+    expect(outline('RUN_STARTED', initial(done), ...results)[1]).toBe(
+      'parallel result 1 STEP_SUCCESS, result 2 STEP_SUCCESS',
+    );
+  });
+
+  it('leaves the failures of its last delivery to the step that this one brought', () => {
+    const last = result(2, { failures: [failed('a')], end: 'DELIVERED' }, { of: 2 });
+    const messages = [...begin, result(1, done, { of: 2 }), last, result(3)];
+    const [, group, next] = groupsOf('RUN_STARTED', messages);
+    expect(group?.steps.map(({ errors }) => errors)).toEqual([undefined, undefined]);
+    expect(next?.steps[0].errors).toEqual([shownError('a')]);
+  });
+
+  it('is on its way where a branch was delivered after a failure, and nothing is due', () => {
+    const delivered = plan(1, { failures: [failed('a')], end: 'DELIVERED', nextDeliveryAt: now + 9 });
+    const untried = plan(2, { nextDeliveryAt: now + 9 });
+    const steps = groupsOf('RUN_STARTED', [initial(done), delivered, untried])[1]?.steps ?? [];
+    expect(steps).toMatchObject([
+      { state: 'STEP_PROGRESS', nextDeliveryTime: undefined },
+      { state: 'STEP_PROGRESS', nextDeliveryTime: undefined },
+    ]);
+  });
+
   it('takes the first of two plans of a branch', () => {
     const again = { ...plan(1), messageId: 'again' };
     expect(outline('RUN_STARTED', ...begin, again)[1]).toBe(
@@ -289,6 +329,18 @@ describe('a step that is on its way', () => {
     ).toMatchObject({
       sleepFor: 5_000,
     });
+    expect(withStep(sleep(done))).toEqual(['sequential result 1 STEP_SUCCESS']);
+    // It was over when its delivery was tried.
+    expect(withStep(sleep({ failures: [failed('a')], nextDeliveryAt: now + 1 }))).toEqual([
+      'sequential result 1 STEP_SUCCESS',
+      'next result 1 STEP_RETRY',
+    ]);
+  });
+
+  it('sleeps until a moment in the same way', () => {
+    expect(withStep(result(1, { nextDeliveryAt: now + 1 }, { type: 'SleepUntil' }))).toEqual([
+      'sequential result 1 STEP_PROGRESS',
+    ]);
   });
 
   it('calls a third party, whose failure is not its own', () => {
@@ -298,6 +350,20 @@ describe('a step that is on its way', () => {
     ]);
     expect(withStep(call(1, { failures: [failed('a')], end: 'FAILED' }))).toEqual([
       'sequential call 1 STEP_PROGRESS toCallback',
+    ]);
+    expect(withStep(call(1), 'RUN_CANCELED')).toEqual(['sequential call 1 STEP_CANCELED toCallback']);
+  });
+
+  it('tells of all failures on the way to the answer of a third party, each once', () => {
+    const start = initial({ ...done, failures: [failed('before')] });
+    const errorsOf = (message: RunMessage) => groupsOf('RUN_STARTED', [start, message])[1]?.steps[0].errors;
+    const asked = { failures: [failed('asked')] };
+    expect(errorsOf(call(1, asked))).toEqual([shownError('before'), shownError('asked')]);
+    const callback = { messageId: 'callback', failures: [failed('answered')] };
+    expect(errorsOf(call(1, { ...asked, end: 'DELIVERED', callback }))).toEqual([
+      shownError('before'),
+      shownError('asked'),
+      shownError('answered'),
     ]);
   });
 
@@ -348,6 +414,11 @@ describe('a step that is on its way', () => {
       ...details,
       waitTimeout: true,
       state: 'STEP_SUCCESS',
+    });
+    // An event that came before it.
+    const met: ResultRecord = { ...result(1, {}, { type: 'Wait' }), waitEventId: 'ready' };
+    expect(groupsOf('RUN_STARTED', [initial(done), met])[1]?.steps[0]).toMatchObject({
+      waitEventId: 'ready',
     });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { redacted } from '../../../../../lambdas/message/redaction.ts';
 import { cutMessages, cuts, textCut } from '../../../../../lambdas/workflow/log/rules/cutting.ts';
-import type { CallRecord } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
+import type { CallRecord, RunMessage } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
 import {
   beginningOfText,
   bothRedactions,
@@ -40,7 +40,22 @@ describe('the texts of a log', () => {
     expect(beginningOfText('aäb', 2)).toBe('a');
     expect(beginningOfText('aäb', 3)).toBe('aä');
     expect(new ShownTexts(2, 100, 'kept').text('aäb')).toBe('a');
+    expect(new ShownTexts(0, 100, 'kept').text('aäb')).toBe('');
     expect(new ShownTexts(-1, 100, 'kept').text('aäb')).toBeUndefined();
+  });
+
+  it('are whole as long as those before fit into the answer, headers counted, to the byte', () => {
+    const text = 'x'.repeat(5_000);
+    const texts = new ShownTexts(Infinity, 10_000, 'kept');
+    expect([texts.text(text), texts.text(text), texts.text(text)]).toEqual([text, text, text]);
+    expect(texts.text(text)).toHaveLength(longestCutText);
+    const withHeaders = new ShownTexts(Infinity, 5_000, 'kept');
+    withHeaders.headers([['a', text]]);
+    expect(withHeaders.text(text)).toHaveLength(longestCutText);
+    const hopeless = new ShownTexts(Infinity, longestCutText, 'kept');
+    const cut = 'x'.repeat(longestCutText);
+    for (let count = 0; count < 9; count += 1) expect(hopeless.text(cut)).toBe(cut);
+    expect(hopeless.text(cut)).toBe('');
   });
 
   it('are hidden where either of two redactions hides them', () => {
@@ -50,6 +65,7 @@ describe('the texts of a log', () => {
       headers: ['a', 'b', 'c'],
     });
     expect(bothRedactions(one, hidesAll)).toEqual(hidesAll);
+    expect(bothRedactions(hidesAll, one)).toEqual(hidesAll);
     expect(bothRedactions(undefined, one)).toEqual(one);
   });
 
@@ -83,5 +99,46 @@ describe('the texts of a log', () => {
     expect(text).not.toContain('x'.repeat(last.textBytes + 1));
     expect(text).not.toContain('"b"');
     expect(text.match(/"kept"/g)).toHaveLength(2);
+  });
+
+  it('are cut in each kind of message, and what is not there stays so', () => {
+    const cut = { textBytes: 3, hasHeaders: true };
+    const common = {
+      messageId: 'm',
+      createdAt: 0,
+      maxRetries: 0,
+      headers: [['a', 'b']],
+      failures: [],
+    } as const;
+    const named = { ...common, step: { stepId: 1, stepName: 's', stepType: 'Run', concurrent: 1 } } as const;
+    const wait = { kind: 'wait', ...named, eventId: 'event', timeout: '7 days', deadline: 0 } as const;
+    const invoke = {
+      kind: 'invoke',
+      ...named,
+      runId: 'run',
+      url: 'https://a.example',
+      startedAt: 0,
+    } as const;
+    const response = { status: 200, headers: [['a', 'b']] } as const;
+    const messages: readonly RunMessage[] = [
+      { kind: 'initial', ...common, payload: 'payload' },
+      { kind: 'result', ...named, out: 'result' },
+      { kind: 'plan', ...named },
+      { kind: 'call', ...named, response: { ...response, body: 'answer' } },
+      { kind: 'call', ...named },
+      wait,
+      { ...invoke, body: 'body' },
+      invoke,
+    ];
+    expect(cutMessages(messages, cut, 'kept')).toEqual([
+      { kind: 'initial', ...common, payload: 'pay' },
+      { kind: 'result', ...named, out: 'res' },
+      { kind: 'plan', ...named },
+      { kind: 'call', ...named, response: { ...response, body: 'ans' } },
+      { kind: 'call', ...named },
+      wait,
+      { ...invoke, body: 'bod' },
+      invoke,
+    ]);
   });
 });

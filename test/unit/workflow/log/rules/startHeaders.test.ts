@@ -1,0 +1,72 @@
+/** The headers of the request that started a run, as the record of its failure shows them. */
+import { expect, it } from 'vitest';
+import type { RunStart } from '../../../../../lambdas/workflow/rules/journal.ts';
+import { startHeaders } from '../../../../../lambdas/workflow/log/rules/startHeaders.ts';
+import { redacted } from '../../../../../lambdas/message/redaction.ts';
+
+const start: RunStart = {
+  url: 'https://user:secret@flow.example/',
+  prefix: 'Upstash',
+  features: [],
+  isUnknownClient: false,
+  forwarded: [],
+  settings: { maxRetries: 3, labels: [], timeoutMs: 1_000 },
+  invokeDepth: 0,
+  callerIp: '192.0.2.7',
+};
+const own = [
+  ['upstash-workflow-init', 'true'],
+  ['upstash-workflow-runid', 'wfr_1'],
+  ['upstash-workflow-url', 'https://flow.example/'],
+  ['upstash-retries', '3'],
+];
+
+it('A start without settings has those of the run only', () => {
+  expect(startHeaders('wfr_1', start)).toEqual(own);
+});
+
+it('All that a start gave is shown, its secrets hidden', () => {
+  const full: RunStart = {
+    ...start,
+    prefix: 'Svc',
+    features: ['LazyFetch', 'InitialBody'],
+    sdkVersion: '1',
+    settings: {
+      ...start.settings,
+      retryDelay: '1000 * retried',
+      labels: ['a', 'b'],
+      flowControl: { key: 'key', parallelism: 2 },
+      redaction: { body: false, headers: ['authorization'] },
+    },
+    failureCallback: {
+      url: 'https://user:secret@failed.example/',
+      method: 'POST',
+      headers: [],
+      labels: [],
+      maxRetries: 3,
+      timeoutMs: 1_000,
+      delayMs: 0,
+    },
+    forwarded: [
+      ['content-type', 'application/json'],
+      ['x-tenant', 'acme'],
+      ['authorization', 'Bearer secret'],
+    ],
+  };
+  expect(startHeaders('wfr_1', full)).toEqual([
+    ['svc-workflow-init', 'true'],
+    ['svc-workflow-runid', 'wfr_1'],
+    ['svc-workflow-url', 'https://flow.example/'],
+    ['svc-workflow-sdk-version', '1'],
+    ['svc-feature-set', 'LazyFetch,InitialBody'],
+    ['svc-retries', '3'],
+    ['svc-retry-delay', '1000 * retried'],
+    ['svc-label', 'a,b'],
+    ['svc-flow-control-key', 'key'],
+    ['svc-flow-control-value', 'parallelism=2'],
+    ['svc-failure-callback', 'https://failed.example/'],
+    ['content-type', 'application/json'],
+    ['svc-forward-x-tenant', 'acme'],
+    ['svc-forward-authorization', redacted('Bearer secret')],
+  ]);
+});
