@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffMs, defaultBackoffMs } from '../../../lambdas/delivery/rules/retryDelay.ts';
 import { HttpError } from '../../../lambdas/error/httpError.ts';
 import {
   evaluateRetryDelay,
@@ -162,27 +161,5 @@ describe('a retry-delay expression', () => {
     }
     // It takes a millisecond; what grows with each level would take minutes.
     expect(performance.now() - started).toBeLessThan(5_000);
-  });
-});
-
-describe('the wait before a retry', () => {
-  it('is by default 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m and then a day', () => {
-    const seconds = [1, 2, 3, 4, 5, 9].map((retry) => Math.round(defaultBackoffMs(retry) / 1000));
-    expect(seconds).toEqual([12, 148, 1808, 22_026, 86_400, 86_400]);
-  });
-
-  it.each([
-    ['-1', 0],
-    ['86400000 * 2', 86_400_000],
-    ['exp(9999)', 86_400_000],
-    ['-exp(9999)', 0],
-    ['1.4', 1],
-  ])('of the expression %s is clamped to %i ms', async (expression, wait) => {
-    expect(await backoffMs(0, expression)).toBe(wait);
-  });
-
-  it('is the default where the expression gives no number', async () => {
-    expect(await backoffMs(1, '0 / 0')).toBe(defaultBackoffMs(2));
-    expect(await backoffMs(1, undefined)).toBe(defaultBackoffMs(2));
   });
 });
