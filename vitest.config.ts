@@ -13,7 +13,7 @@ const unit = {
   // A thread starts sooner than a process, and one in which the SDK has become fast is good for many files.
   pool: 'threads' as const,
   isolate: false,
-  setupFiles: ['./test/support/startAfresh.ts'],
+  setupFiles: ['./test/support/startAfresh.ts', './test/support/generated.ts'],
   globalSetup: [bundledStage],
   // `POWERTOOLS_LOG_LEVEL=DEBUG` shows what the service logs.
   env: { ...env, POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'SILENT' },

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { checkGroup, checkPlace, checkCapacity } from '../../../../lambdas/workflow/rules/placing.ts';
+import {
+  capacityOf,
+  checkCapacity,
+  checkGroup,
+  checkPlace,
+  checkRecord,
+  entryBytes,
+  sayNoCapacity,
+} from '../../../../lambdas/workflow/rules/placing.ts';
+import type { ListedEntry } from '../../../../lambdas/workflow/rules/journal.ts';
 import type { Step } from '../../../../lambdas/workflow/rules/step.ts';
 
 const step = (kind: Step['kind'], stepId: number, concurrent = 1): Step => ({
@@ -10,6 +19,7 @@ const step = (kind: Step['kind'], stepId: number, concurrent = 1): Step => ({
   stepType: 'Run',
 });
 const refused = expect.objectContaining({ status: 412 }) as Error;
+const refusedWith = (message: string): Error => expect.objectContaining({ status: 412, message }) as Error;
 
 describe('a submission', () => {
   it.each<[what: string, steps: readonly Step[]]>([
@@ -35,6 +45,16 @@ describe('a submission', () => {
     expect(() => {
       checkGroup(steps);
     }).toThrow(refused);
+  });
+
+  it('is told which of its steps is wrong', () => {
+    expect(() => {
+      checkGroup([step('plan', 4, 2), step('result', 5, 2)]);
+    }).toThrow(
+      refusedWith(
+        'The 2 steps of a parallel group are submitted together and in order; item 1 is the result of step 5, one of 2.',
+      ),
+    );
   });
 });
 
@@ -65,6 +85,15 @@ describe('the place of a step', () => {
       checkPlace(after(steps), one);
     }).toThrow(refused);
   });
+
+  it('is told, and whether it was planned', () => {
+    expect(() => {
+      checkPlace(after({ result: '1-7' }), step('result', 9));
+    }).toThrow(refusedWith('The step has the stepId 9; the next step of the run is 8.'));
+    expect(() => {
+      checkPlace(after({ result: '1' }), step('result', 2, 3));
+    }).toThrow(refusedWith('Step 2 is one of 3 at once, but it was never planned.'));
+  });
 });
 
 describe('the capacity of a run', () => {
@@ -78,11 +107,53 @@ describe('the capacity of a run', () => {
 
   it('ends at 32 MiB of bodies', () => {
     expect(checkAdded(31 * mebibyte, 1, [mebibyte])).not.toThrow();
-    expect(checkAdded(31 * mebibyte, 1, [mebibyte, 1])).toThrow(refused);
+    expect(checkAdded(31 * mebibyte, 1, [mebibyte, 1])).toThrow(
+      refusedWith(
+        `The steps of the run would have ${32 * mebibyte + 1} bytes; allowed are ${32 * mebibyte}.`,
+      ),
+    );
+    expect([0, 31, 32, 33].map((used) => capacityOf({ bodyBytes: used * mebibyte }) / mebibyte)).toEqual([
+      32, 1, 0, 0,
+    ]);
+    expect(sayNoCapacity('The payload', 7, { bodyBytes: 32 * mebibyte - 5 })).toBe(
+      `The payload has 7 bytes as JSON, but the run has room for 5: its steps may have ${32 * mebibyte} bytes together.`,
+    );
   });
 
   it('ends at 10,000 entries', () => {
     expect(checkAdded(0, 9_999, [1])).not.toThrow();
-    expect(checkAdded(0, 9_999, [1, 1])).toThrow(refused);
+    expect(checkAdded(0, 9_999, [1, 1])).toThrow(refusedWith('The run would have more than 10000 entries.'));
+  });
+});
+
+describe('a record', () => {
+  const entry = (body: ListedEntry['body']): ListedEntry => ({
+    messageId: 'ümlaut',
+    url: 'https://flow.example/',
+    createdAt: 1,
+    notBefore: 1,
+    body,
+    bodyBytes: 10,
+  });
+  const { body: _body, ...rest } = entry({ at: 'bucket', key: 'key' });
+  const frameBytes = Buffer.byteLength(JSON.stringify(rest));
+  const here = (bytes: number) => entry({ at: 'here', bytes: new Uint8Array(bytes), deflated: false });
+
+  it('has the bytes of its entries, with the bodies that stand in it', () => {
+    expect(entryBytes(entry({ at: 'bucket', key: 'key' }))).toBe(frameBytes);
+    expect(entryBytes(here(10))).toBe(frameBytes + 10);
+  });
+
+  it('may have 360 KiB', () => {
+    const largest = 360 * 1_024;
+    const check = (bytes: number) => () => {
+      checkRecord([here(0), here(bytes)]);
+    };
+    expect(check(largest - 2 * frameBytes)).not.toThrow();
+    expect(check(largest - 2 * frameBytes + 1)).toThrow(
+      refusedWith(
+        `The 2 steps of the parallel group have ${largest + 1} bytes, with their names and headers; allowed are ${largest}.`,
+      ),
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { invokeResult, parseInvoke } from '../../../../lambdas/workflow/rules/invoking.ts';
+import { invokeResult, invokeResultBytes, parseInvoke } from '../../../../lambdas/workflow/rules/invoking.ts';
 import { parseStep, type StepIdentity } from '../../../../lambdas/workflow/rules/step.ts';
 import { hookEvent, parseWait, waitResult } from '../../../../lambdas/workflow/waiting.ts';
 
@@ -132,7 +132,9 @@ describe('an invoke', () => {
         headers: [['upstash-workflow-runid', 'wfr_1']],
       },
     });
-    expect(parseInvoke(json({ ...body, body: undefined })).payload).toHaveLength(0);
+    const { payload, invoker } = parseInvoke(json({ ...body, body: undefined, headers: undefined }));
+    expect(payload).toHaveLength(0);
+    expect(invoker.headers).toEqual([]);
   });
 
   it.each([
@@ -140,6 +142,7 @@ describe('an invoke', () => {
     ['of no run', { ...body, workflowRunId: '' }, 'workflowRunId'],
     ['of what can be no run', { ...body, workflowRunId: 'x'.repeat(5_000) }, 'workflowRunId'],
     ['of no moment', { ...body, workflowRunCreatedAt: null }, 'workflowRunCreatedAt'],
+    ['of nothing', [], 'The invoke'],
   ])('is refused with 412: %s', (_name, given, text) => {
     expect(() => parseInvoke(json(given))).toThrow(expect.objectContaining({ status: 412 }));
     expect(() => parseInvoke(json(given))).toThrow(text);
@@ -155,10 +158,15 @@ describe('an invoke', () => {
       { isFailed: false, isCanceled: false },
     ],
     [{ state: 'RUN_FAILED' }, { isFailed: true, isCanceled: false }],
+    [
+      { state: 'RUN_FAILED', reason: 'It cannot be "read".' },
+      { body: JSON.stringify('It cannot be "read".'), isFailed: true, isCanceled: false },
+    ],
     [{ state: 'RUN_CANCELED' }, { isFailed: false, isCanceled: true }],
   ] as const)('ends as its run does: %j', (end, out) => {
     const result = parseStep(invokeResult(step, end));
     expect(result).toMatchObject({ kind: 'result', ...step });
     expect(result.kind === 'result' && JSON.parse(result.out ?? '')).toEqual(out);
+    expect(invokeResultBytes(step, end)).toBe(invokeResult(step, end).length);
   });
 });

@@ -57,7 +57,12 @@ describe('a refusal', () => {
   });
 
   it('for a run that has ended is the only one with 400', () => {
-    expect(endedRun('wfr_1')).toMatchObject({ status: 400 });
+    expect(endedRun('wfr_1')).toMatchObject({
+      status: 400,
+      code: 'run_ended',
+      // The client looks for the beginning.
+      message: 'can not append to a cancelled workflow: run "wfr_1" has ended or is not known.',
+    });
   });
 });
 

@@ -4,6 +4,7 @@ import { scoped } from '../../../../lambdas/shared/config.ts';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { ordinaryConfig } from '../../../../lambdas/workflow/steps/ordinaryConfig.ts';
 import {
+  isStart,
   readWorkflowMessage,
   type WorkflowMessage,
 } from '../../../../lambdas/workflow/rules/workflowMessage.ts';
@@ -86,6 +87,10 @@ describe('a message', () => {
       kind: 'call',
       step: { stepId: 3, stepName: 'ask', stepType: 'Call', concurrent: 2 },
     });
+    const longest = { [`${callback}StepName`]: 'x'.repeat(1_024), [`${callback}StepId`]: '10000' };
+    expect(read({ ...call, ...longest })).toMatchObject({
+      step: { stepId: 10_000, stepName: 'x'.repeat(1_024) },
+    });
     const { config, prefix } = requestOf(call);
     const inner = { prefix, config: scoped(config, 'callback') };
     expect(readWorkflowMessage(inner, prefixes)).toMatchObject({ kind: 'callResult', runId: 'wfr_1' });
@@ -104,19 +109,65 @@ describe('a message', () => {
   });
 });
 
+describe('a header of a message', () => {
+  const twice = (name: string, ...values: readonly string[]) =>
+    readWorkflowMessage(
+      canonicalize(
+        [
+          ...Object.entries(start).map(([one, value]): Header => [one.toLowerCase(), value]),
+          ...values.map((value): Header => [name, value]),
+        ],
+        [],
+        prefixes,
+      ),
+      prefixes,
+    );
+
+  it('may be given twice with one value, and not with two', () => {
+    expect(twice('upstash-workflow-sdk-version', '1', '1')).toMatchObject({ sdkVersion: '1' });
+    expect(() => twice('upstash-workflow-sdk-version', '1', '2', '1')).toThrow(
+      'Upstash-Workflow-Sdk-Version is given 3 times; allowed is once.',
+    );
+  });
+
+  it('is read without the blanks around it', () => {
+    expect(read({ ...start, 'Upstash-Workflow-Url': ' https://flow.example/ ' })).toMatchObject({
+      url: 'https://flow.example/',
+    });
+  });
+
+  it('tells a start from a part', () => {
+    const isStarting = (headers: Readonly<Record<string, string>>) => {
+      const message = read(headers);
+      return message && isStart(message);
+    };
+    expect(isStarting(start)).toBe(true);
+    expect(isStarting({ ...start, 'Upstash-Workflow-Invoke': 'true' })).toBe(true);
+    expect(isStarting(part)).toBe(false);
+  });
+});
+
 describe('a malformed message', () => {
   it.each([
     ['a mark that is neither', { 'Upstash-Workflow-Init': 'yes' }, 'Upstash-Workflow-Init is "yes"'],
     ['a run id with a slash', { ...start, 'Upstash-Workflow-RunId': 'wfr/1' }, 'Upstash-Workflow-Runid'],
     ['a run id of blanks', { ...start, 'Upstash-Workflow-RunId': ' ' }, 'Upstash-Workflow-Runid'],
     ['a run id that is too long', { ...start, 'Upstash-Workflow-RunId': 'a'.repeat(257) }, '1 to 256'],
-    ['a start that calls', { ...start, 'Upstash-Workflow-CallType': 'toCallback' }, 'a start of a run'],
+    [
+      'a start that calls',
+      { ...start, 'Upstash-Workflow-CallType': 'toCallback' },
+      'Upstash-Workflow-Calltype is toCallback; a start of a run',
+    ],
     [
       'an upgrade of nothing',
       { 'Upstash-Workflow-Init': 'true', 'Upstash-Workflow-Trigger-By-Sdk': 'true' },
-      'Upstash-Workflow-Runid is missing',
+      'Upstash-Workflow-Trigger-By-Sdk is true, but Upstash-Workflow-Runid is missing',
     ],
-    ['a part of no run', { 'Upstash-Workflow-Init': 'false' }, 'Upstash-Workflow-Runid is missing'],
+    [
+      'a part of no run',
+      { 'Upstash-Workflow-Init': 'false' },
+      'Upstash-Workflow-Runid is missing; with Upstash-Workflow-Init: false',
+    ],
   ])('that is no submission to a run is refused with 400: %s', (_name, headers, text) => {
     expect(() => read(headers)).toThrow(expect.objectContaining({ status: 400 }));
     expect(() => read(headers)).toThrow(text);
@@ -127,11 +178,23 @@ describe('a malformed message', () => {
     ['an unknown role', { ...part, 'Upstash-Workflow-CallType': 'stepConfig' }, 'Upstash-Workflow-Calltype'],
     ['an invoke', { ...part, 'Upstash-Workflow-Invoke': 'true' }, 'for a start of a run'],
     ['an upgrade', { ...part, 'Upstash-Workflow-Trigger-By-Sdk': 'true' }, 'for a start of a run'],
-    ['a moment', { ...part, 'Upstash-Workflow-CreatedAt': 'today' }, 'Upstash-Workflow-Createdat'],
+    ['a moment', { ...part, 'Upstash-Workflow-CreatedAt': 'today' }, 'Upstash-Workflow-Createdat is "today"'],
+    ['a moment with more', { ...part, 'Upstash-Workflow-CreatedAt': '1x' }, 'a whole number from 0 on.'],
+    ['a moment behind more', { ...part, 'Upstash-Workflow-CreatedAt': 'x1' }, 'a whole number from 0 on.'],
     ['a call without a callback', { ...call, 'Upstash-Callback': undefined }, 'Upstash-Callback is missing'],
     ['a call without its step', { ...call, [`${callback}StepId`]: undefined }, 'Workflow-Stepid is missing'],
     ['a call with an empty name', { ...call, [`${callback}StepName`]: '' }, 'Workflow-Stepname is missing'],
-    ['a call of an unknown type', { ...call, [`${callback}StepType`]: 'Ask' }, 'allowed are Initial'],
+    ['a call of an unknown type', { ...call, [`${callback}StepType`]: 'Ask' }, 'allowed are Initial, Run, '],
+    [
+      'a call without its mark',
+      { ...call, [`${callback}Callback`]: undefined },
+      'Workflow-Callback is missing',
+    ],
+    [
+      'a call without its content type',
+      { ...call, [`${callback}ContentType`]: undefined },
+      'Workflow-Contenttype is missing',
+    ],
     [
       'a call with a long name',
       { ...call, [`${callback}StepName`]: 'x'.repeat(1_025) },
@@ -158,7 +221,13 @@ describe('a malformed message', () => {
 
   it('that invokes too deep is refused with 412', () => {
     const depth = { 'Upstash-Forward-Upstash-Workflow-Invoke-Count': '101' };
-    expect(() => read({ ...start, ...depth })).toThrow(expect.objectContaining({ status: 412 }));
+    expect(() => read({ ...start, ...depth })).toThrow(
+      expect.objectContaining({
+        status: 412,
+        message:
+          'Upstash-Forward-Upstash-Workflow-Invoke-Count is 101: runs may invoke one another 100 deep.',
+      }),
+    );
   });
 });
 

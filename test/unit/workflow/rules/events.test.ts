@@ -1,0 +1,113 @@
+/** Events and waits of a run, as its last record knows them. */
+import { describe, expect, it } from 'vitest';
+import { badField } from '../../../../lambdas/error/httpError.ts';
+import {
+  checkCapacityForEvent,
+  checkCapacityForWait,
+  checkEventId,
+  isWaiting,
+  oldestEvent,
+  waitsFor,
+} from '../../../../lambdas/workflow/rules/events.ts';
+import { eventDigest, isActive, type Snapshot } from '../../../../lambdas/workflow/rules/journal.ts';
+
+const digest = eventDigest('paid');
+const other = eventDigest('sent');
+const snapshot: Snapshot = {
+  seq: 9,
+  startSeq: 0,
+  factsSeq: 0,
+  createdAt: 1,
+  state: 'RUN_STARTED',
+  entries: 1,
+  bodyBytes: 1,
+  steps: {},
+  waits: [
+    { digest, seq: 3, stepId: 1 },
+    { digest: other, seq: 4, stepId: 2 },
+    { digest, seq: 5, stepId: 3 },
+  ],
+  events: [],
+  keptUntil: 1,
+};
+const refused = (status: number, message: string | RegExp): Error =>
+  expect.objectContaining({ status, message: expect.stringMatching(message) as string }) as Error;
+
+describe('the id of an event', () => {
+  it.each(['a', 'x'.repeat(256)])('may have 1 to 256 characters: %s', (eventId) => {
+    expect(() => {
+      checkEventId(eventId);
+    }).not.toThrow();
+  });
+
+  it.each(['', 'x'.repeat(257)])(
+    'is refused otherwise, so that the run does not seem to have ended: %j',
+    (eventId) => {
+      const check = () => {
+        checkEventId(eventId);
+      };
+      expect(check).toThrow(refused(412, /^The id of the event is ".*"; allowed are 1 to 256 characters\.$/));
+      expect(() => {
+        checkEventId(eventId, badField);
+      }).toThrow(refused(400, 'The id of the event is'));
+    },
+  );
+});
+
+describe('a run', () => {
+  it('knows the waits for an event, the oldest first, and whether one goes on', () => {
+    expect(waitsFor(snapshot, 'paid').map(({ seq }) => seq)).toEqual([3, 5]);
+    expect(waitsFor(snapshot, 'never')).toEqual([]);
+    expect(isWaiting(snapshot, 4)).toBe(true);
+    expect(isWaiting(snapshot, 6)).toBe(false);
+    expect(isWaiting({ ...snapshot, state: 'RUN_CANCELED' }, 4)).toBe(false);
+    expect(isWaiting(undefined, 4)).toBe(false);
+  });
+
+  it('is active until it ends', () => {
+    expect([undefined, snapshot, { ...snapshot, state: 'RUN_SUCCESS' } as const].map(isActive)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it('gives a wait the oldest event, and a call of a webhook only to a step that waits for one', () => {
+    const call = { digest, seq: 1, callBytes: 10 };
+    const [first, second] = [
+      { digest, seq: 2 },
+      { digest, seq: 3 },
+    ];
+    const events = [{ digest: other, seq: 0 }, call, first, second];
+    expect(oldestEvent({ events }, 'paid', 'Wait')).toBe(first);
+    expect(oldestEvent({ events }, 'paid', 'WaitForWebhook')).toBe(call);
+    expect(oldestEvent({ events }, 'never', 'Wait')).toBeUndefined();
+  });
+
+  it('keeps up to 100 events that it has not waited for; calls of webhooks do not count', () => {
+    const of = (notifications: number) => ({
+      events: [
+        ...Array.from({ length: notifications }, (_, seq) => ({ digest, seq })),
+        { digest, seq: 200, callBytes: 0 },
+      ],
+    });
+    expect(() => {
+      checkCapacityForEvent(of(99));
+    }).not.toThrow();
+    expect(() => {
+      checkCapacityForEvent(of(100));
+    }).toThrow(refused(412, 'The run keeps 100 events that it has not waited for yet; allowed are 100.'));
+  });
+
+  it('waits for up to 1,000 events at once', () => {
+    const of = (count: number) => ({
+      waits: Array.from({ length: count }, (_, seq) => ({ digest, seq, stepId: seq })),
+    });
+    expect(() => {
+      checkCapacityForWait(of(999));
+    }).not.toThrow();
+    expect(() => {
+      checkCapacityForWait(of(1_000));
+    }).toThrow(refused(412, 'The run waits for 1000 events at once; allowed are 1000.'));
+  });
+});
