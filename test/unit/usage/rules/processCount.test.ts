@@ -1,0 +1,207 @@
+/** What one process knows of an account's use, and when it reports its count. */
+import { describe, expect, it } from 'vitest';
+import { type CountedLimits, newsMs, ProcessCount } from '../../../../lambdas/usage/rules/processCount.ts';
+import { noUsage, plus, type Usage } from '../../../../lambdas/usage/usage.ts';
+
+const now = 1_790_000_000_000;
+const limits: CountedLimits = { hardPerDay: 1_000_000, paidMessages: 1_000_000, callsPerSecond: 100 };
+const usage = (of: Partial<Usage>): Usage => ({ ...noUsage, ...of });
+
+/** A process that has read the row of the day. */
+function processAt(row: Partial<Usage>, { phase = 0, at = now } = {}): ProcessCount {
+  const count = new ProcessCount(phase);
+  count.hear(usage(row), at);
+  return count;
+}
+
+/** Reports, with what others added to the row meanwhile. */
+function report(count: ProcessCount, at: number, byOthers: Partial<Usage> = {}, of = limits) {
+  const made = count.makeReport(of, at);
+  count.noteReported(made, plus(plus(made.before, made.added), usage(byOthers)), at);
+  return made;
+}
+
+describe('the count', () => {
+  it('is what was reported, what was counted since, and for the month what came before', () => {
+    const count = processAt({ requests: 10, messages: 20 });
+    count.hearEarlier(usage({ messages: 300 }));
+    count.hearEarlier(usage({ messages: 4_000 }));
+    count.count({ requests: 1, messages: 2 });
+    expect([count.dailyRequests, count.monthlyMessages]).toEqual([11, 4_322]);
+    report(count, now + 1, { requests: 100, messages: 100 });
+    expect([count.dailyRequests, count.monthlyMessages]).toEqual([111, 4_422]);
+  });
+
+  it('is reported once, with what was given back', () => {
+    const count = processAt({});
+    count.count({ requests: 3, messages: 3, calls: 1, hooks: 1, bytes: 7 });
+    count.count({ requests: -1, messages: -1 });
+    expect(report(count, now + 1).added).toEqual({ requests: 2, messages: 2, calls: 1, hooks: 1, bytes: 7 });
+    expect(report(count, now + 2).added).toEqual(noUsage);
+  });
+
+  it('keeps what is counted while a report is under way for the next', () => {
+    const count = processAt({});
+    count.count({ requests: 2, messages: 2 });
+    const made = count.makeReport(limits, now);
+    count.count({ requests: 1, messages: 1 });
+    count.noteReported(made, usage({ requests: 2, messages: 2 }), now);
+    expect(count.dailyRequests).toBe(3);
+    expect(report(count, now).added).toEqual(usage({ requests: 1, messages: 1 }));
+  });
+
+  it('is reported in part before it is counted, of what was counted at all', () => {
+    // A step of six messages; half of it.
+    const count = processAt({ requests: 10_000, messages: 10_000 }, { phase: 0.5 });
+    count.count({ requests: 1, messages: 1 });
+    expect(report(count, now).added).toEqual(usage({ requests: 4, messages: 4 }));
+    expect(count.dailyRequests).toBe(10_001);
+    count.count({ messages: 1 });
+    expect(report(count, now).added).toEqual(usage({ requests: -3, messages: 1 }));
+  });
+});
+
+describe('a report', () => {
+  it('is due when a step is full, of requests or of messages', () => {
+    for (const name of ['requests', 'messages'] as const) {
+      const count = processAt({ requests: 10_000 });
+      count.count({ [name]: 5 });
+      expect(count.isReportDue(limits, now)).toBe(false);
+      count.count({ [name]: 1 });
+      expect(count.isReportDue(limits, now)).toBe(true);
+      report(count, now);
+      expect(count.isReportDue(limits, now)).toBe(false);
+    }
+  });
+
+  it('is due the sooner, the more was reported in advance', () => {
+    const count = processAt({ requests: 10_000 }, { phase: 0.5 });
+    count.count({ requests: 3 });
+    expect(count.isReportDue(limits, now)).toBe(true);
+  });
+
+  it('is due for each message where little is left of the day or of the month', () => {
+    for (const few of [{ hardPerDay: 10_020 }, { paidMessages: 20 }, { hardPerDay: 0 }]) {
+      const count = processAt({ requests: 10_000 });
+      count.count({ requests: 1 });
+      expect(count.isReportDue({ ...limits, ...few }, now)).toBe(true);
+      expect(count.isReportDue(limits, now)).toBe(false);
+    }
+  });
+
+  it('is due where more than a step is reported in advance', () => {
+    const count = processAt({ requests: 10_000 });
+    count.count({ requests: -5 });
+    expect(count.isReportDue(limits, now)).toBe(false);
+    count.count({ requests: -1 });
+    expect(count.isReportDue(limits, now)).toBe(true);
+  });
+
+  it.each(['calls', 'hooks'] as const)('is due ten times a second of full traffic: %s', (name) => {
+    const count = processAt({});
+    count.count({ [name]: 9 });
+    expect(count.isReportDue(limits, now)).toBe(false);
+    count.count({ [name]: 1 });
+    expect(count.isReportDue(limits, now)).toBe(true);
+    const few = processAt({});
+    few.count({ [name]: 1 });
+    expect(few.isReportDue({ ...limits, callsPerSecond: 3 }, now)).toBe(true);
+  });
+});
+
+describe('a process', () => {
+  it('has its part of the requests until that was measured too long ago', () => {
+    const count = processAt({});
+    expect(count.shareAt('calls', now)).toBe(1);
+    count.count({ calls: 1 });
+    // There is none before to compare with.
+    report(count, now, { calls: 3 });
+    expect(count.shareAt('calls', now)).toBe(1);
+    count.count({ calls: 1, hooks: 2 });
+    report(count, now + 100, { calls: 3, hooks: 6 });
+    expect([count.shareAt('calls', now + 100), count.shareAt('hooks', now + 100)]).toEqual([0.25, 0.25]);
+    expect(count.shareAt('calls', now + 100 + newsMs - 1)).toBe(0.25);
+    expect(count.shareAt('calls', now + 100 + newsMs)).toBe(1);
+    count.count({ calls: 1 });
+    report(count, now + 100 + newsMs, { calls: 3 });
+    expect(count.shareAt('calls', now + 100 + newsMs)).toBe(1);
+  });
+
+  it('has all requests where it made none, or where others gave some back', () => {
+    const count = processAt({});
+    report(count, now);
+    report(count, now + 100, { calls: 3 });
+    expect(count.shareAt('calls', now + 100)).toBe(1);
+    count.count({ calls: 1 });
+    report(count, now + 200, { calls: -3 });
+    expect(count.shareAt('calls', now + 200)).toBe(1);
+  });
+
+  it('reports the sooner, the smaller its part of the messages is', () => {
+    const row = { requests: 1_000_000, messages: 0 };
+    const wide = { ...limits, hardPerDay: 100_000_000, paidMessages: 100_000_000 };
+    const count = processAt(row);
+    // Half of the slack of 10,000 by a share of 1/50; a sixteenth of the slack, 625, alone.
+    count.count({ messages: 1 });
+    report(count, now, { messages: 49 }, wide);
+    count.count({ messages: 99 });
+    expect(count.isReportDue(wide, now)).toBe(false);
+    count.count({ messages: 1 });
+    expect(count.isReportDue(wide, now)).toBe(true);
+    // A report without messages tells nothing new of that.
+    const alone = processAt(row);
+    alone.count({ messages: 1 });
+    report(alone, now, {}, wide);
+    report(alone, now, { messages: 49 }, wide);
+    alone.count({ messages: 624 });
+    expect(alone.isReportDue(wide, now)).toBe(false);
+    alone.count({ messages: 1 });
+    expect(alone.isReportDue(wide, now)).toBe(true);
+  });
+
+  it('has news of the others until five seconds have passed', () => {
+    const count = processAt({});
+    expect(count.hasNewsAt(now + 4_999)).toBe(true);
+    expect(count.hasNewsAt(now + 5_000)).toBe(false);
+    report(count, now + 5_000);
+    expect(count.hasNewsAt(now + 9_999)).toBe(true);
+  });
+});
+
+describe('the rate of all processes', () => {
+  /** Messages after which a report is due, in an account that has few, so that its rate decides. */
+  const stepAt = (count: ProcessCount, at: number): number => {
+    for (let messages = 1; messages <= 100; messages += 1) {
+      count.count({ messages: 1 });
+      if (count.isReportDue(limits, at)) {
+        count.count({ messages: -messages });
+        return messages;
+      }
+    }
+    return Infinity;
+  };
+
+  it('lets a process report less often while it is high, as long as it is known', () => {
+    const count = processAt({ messages: 0 });
+    expect(stepAt(count, now)).toBe(1);
+    count.hear(usage({ messages: 2_000 }), now + 1_000);
+    expect(stepAt(count, now + 1_000)).toBe(10);
+    expect(stepAt(count, now + 1_000 + newsMs)).toBe(1);
+  });
+
+  it('is measured over a quarter of a second at least, and counts at once where it is higher', () => {
+    const count = processAt({ messages: 0 });
+    count.hear(usage({ messages: 1_000 }), now + 10);
+    // 1,000 in a quarter of a second.
+    expect(stepAt(count, now + 10)).toBe(20);
+    count.hear(usage({ messages: 1_000 }), now + 249);
+    expect(stepAt(count, now + 249)).toBe(20);
+    count.hear(usage({ messages: 1_000 }), now + 1_000);
+    expect(stepAt(count, now + 1_000)).toBe(5);
+    // The next measurement begins there.
+    count.hear(usage({ messages: 1_100 }), now + 1_100);
+    expect(stepAt(count, now + 1_100)).toBe(5);
+    count.hear(usage({ messages: 1_100 }), now + 1_250);
+    expect(stepAt(count, now + 1_250)).toBe(2);
+  });
+});
