@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
-import { hostTimesOf } from '../../../lambdas/statistics/rules/hostTimes.ts';
 import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
@@ -138,29 +137,7 @@ describe('What needs attention', () => {
   });
 });
 
-const attempt = (url: string, tookMs: number, status = 200) => ({
-  url,
-  state: status === 200 ? 'DELIVERED' : 'RETRY',
-  startedAt: 1_000,
-  recordedAt: 1_000 + tookMs,
-  status,
-});
-
 describe('The times of answers', () => {
-  it('are those within which half, and 95 of a hundred, came; attempts without an answer have none', () => {
-    const slow = Array.from({ length: 100 }, (_, index) => attempt('https://a.example.com/x?y=1', index + 1));
-    const gone = [
-      attempt('https://b.example.com:8443/', 30_000, 0),
-      attempt('https://b.example.com:8443/', 9, 0),
-    ];
-    expect(hostTimesOf([...gone, ...slow, attempt('https://a.example.com/', 101, 503)], 5)).toEqual([
-      { host: 'a.example.com', attempts: 101, failures: 1, p50: 51, p95: 96 },
-      { host: 'b.example.com:8443', attempts: 2, failures: 2, p50: undefined, p95: undefined },
-    ]);
-    expect(hostTimesOf([...gone, ...slow], 1)).toHaveLength(1);
-    expect(hostTimesOf([], 5)).toEqual([]);
-  });
-
   it('are read from the newest records of the log, one read for each shard', async () => {
     const account = await newOwner();
     const from = Date.now() - 100_000;

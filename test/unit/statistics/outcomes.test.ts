@@ -9,7 +9,6 @@ import {
   sumOf,
   withoutPast,
 } from '../../../lambdas/statistics/outcomes.ts';
-import { shownPeriod } from '../../../lambdas/statistics/rules/shownPeriod.ts';
 import type { AttemptState } from '../../../lambdas/message/message.ts';
 
 const at = (text: string): number => Date.parse(`${text}Z`);
@@ -109,20 +108,4 @@ describe('the hours that are shown', () => {
       at('2026-11-30T12:00'),
     ]);
   });
-});
-
-describe('the days that are shown', () => {
-  it.each([
-    ['2026-11-20T00:00', '2026-10-22', '2026-11-01', '2026-10-22'],
-    ['2026-12-31T23:59', '2026-12-02', '2026-12-01', '2026-12-01'],
-    ['2027-03-01T00:00', '2027-01-31', '2027-03-01', '2027-01-31'],
-  ])(
-    'are 30, %s the last: from %s on; of the month, they are read from %s or %s on',
-    (time, oldest, month, first) => {
-      const period = shownPeriod(at(time));
-      expect(period.days).toHaveLength(30);
-      expect(period).toMatchObject({ today: time.slice(0, 10), month, first });
-      expect([period.days[0], period.days.at(-1)]).toEqual([oldest, period.today]);
-    },
-  );
 });
