@@ -58,6 +58,8 @@ describe('the count', () => {
     expect(count.dailyRequests).toBe(10_001);
     count.count({ messages: 1 });
     expect(report(count, now).added).toEqual(usage({ requests: -3, messages: 1 }));
+    count.count({ requests: 1 });
+    expect(report(count, now).added).toEqual(usage({ requests: 4, messages: -3 }));
   });
 });
 
@@ -81,8 +83,8 @@ describe('a report', () => {
   });
 
   it('is due for each message where little is left of the day or of the month', () => {
-    for (const few of [{ hardPerDay: 10_020 }, { paidMessages: 20 }, { hardPerDay: 0 }]) {
-      const count = processAt({ requests: 10_000 });
+    for (const few of [{ hardPerDay: 10_020 }, { paidMessages: 10_020 }, { hardPerDay: 0 }]) {
+      const count = processAt({ requests: 10_000, messages: 10_000 });
       count.count({ requests: 1 });
       expect(count.isReportDue({ ...limits, ...few }, now)).toBe(true);
       expect(count.isReportDue(limits, now)).toBe(false);
