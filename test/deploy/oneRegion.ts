@@ -129,8 +129,7 @@ export async function withOneRegion(
       });
     // An API gets another URL where the emulator makes another one of it: see `ministack_imports.py`.
     const noteUrls = (given: unknown): string | undefined => {
-      const { [`Svc-${region}-Service`]: service, 'Svc-Management': management } =
-        outputsShape.parse(given);
+      const { [`Svc-${region}-Service`]: service, 'Svc-Management': management } = outputsShape.parse(given);
       if (service !== undefined) apis.set('messaging', apiAt(service.Url));
       if (management !== undefined) apis.set('management', apiAt(management.ManagementUrl));
       return management?.ManagementSecret;
