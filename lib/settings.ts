@@ -56,6 +56,11 @@ const regional = (value: string, example: string) =>
 /** The tables of one region. The others are known by fixed names, and restored into these. */
 const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts' && name !== 'usage');
 
+/** A pattern of the ARNs of functions that messages may go to, and the words for it. */
+export const functionPattern = /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/;
+export const allowedFunctionPattern =
+  'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
+
 const shape = z.strictObject({
   /** Chooses the values of several other settings: see `presets.ts`. */
   stage: z.enum(stages).optional(),
@@ -96,10 +101,7 @@ const shape = z.strictObject({
   headerPrefixes: list.default([...defaultHeaderPrefixes]),
   allowedDestinations: list.default([]),
   /** Patterns of the ARNs of Lambda functions that messages may go to. The delivery functions may invoke exactly these. */
-  lambdaDestinations: listOf(
-    /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/,
-    'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*',
-  ),
+  lambdaDestinations: listOf(functionPattern, allowedFunctionPattern),
   /** Further hosts of the service's own APIs. A port is for emulators: API Gateway listens at the usual ports only. */
   ownHosts: list
     .pipe(

@@ -4,8 +4,8 @@ import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { accountFields, allowedValues } from '../../lambdas/management/accountShapes.ts';
 import { limitTable, type LimitName } from '../../lambdas/value/limits.ts';
+import { allowedFunctionPattern, functionPattern } from '../settings.ts';
 
 /** The limits of an account: docs/limits.md has the unit and the range of each. */
 export type SvcLimits = Readonly<Partial<Record<LimitName, number>>>;
@@ -56,12 +56,12 @@ export const fieldsOf = (
 
 /** Names each prop that is wrong. What is known only at deployment, is refused there. */
 export function faultsIn({ limits = {}, lambdaDestinations = [] }: SvcAccountProps): readonly string[] {
-  const known = lambdaDestinations.filter((pattern) => !Token.isUnresolved(pattern));
-  const isRight = accountFields.lambda_destinations.safeParse(known).success;
-  return [
-    ...faultsInLimits(limits),
-    ...(isRight ? [] : [`lambdaDestinations: allowed is ${allowedValues.lambda_destinations}`]),
-  ];
+  const faults = lambdaDestinations.flatMap((pattern, index) =>
+    Token.isUnresolved(pattern) || functionPattern.test(pattern)
+      ? []
+      : [`lambdaDestinations[${index.toString()}]: must be ${allowedFunctionPattern}; given is ${pattern}`],
+  );
+  return [...faultsInLimits(limits), ...faults];
 }
 
 /** Names each limit that is not in its range. */

@@ -212,7 +212,7 @@ describe('an account', () => {
   it('refuses an ARN that is none', () => {
     const make = () => newApp().queue.account('default', { lambdaDestinations: ['arn:aws:s3:::orders'] });
     expect(make).toThrow(
-      /- lambdaDestinations: allowed is a list of up to 50 ARNs of the form arn:aws:lambda/,
+      /- lambdaDestinations\[0\]: must be the ARN of a Lambda function, .*; given is arn:aws:s3:::orders/,
     );
   });
 });

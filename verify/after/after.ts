@@ -11,8 +11,7 @@ import { outputsOf, reachable, readLogin } from './deployed.ts';
 import { openInboxes, readLog } from './inbox.ts';
 import { latency, usage } from './measures.ts';
 import { alongside } from './checks.ts';
-import { makeReceiver, removeReceiver } from './receiverLife.ts';
-import { receiverNames } from './receiverStack.ts';
+import { makeReceiver, receiverNames, removeReceiver } from './receiverStack.ts';
 
 export interface Asked {
   readonly deployment: Deployment;
