@@ -84,19 +84,15 @@ export class SvcQueue extends Construct {
     const faults = faultsIn(props);
     if (faults.length > 0)
       throw new Error(`The props of the account '${id}' are not right:\n- ${faults.join('\n- ')}`);
+    const { rotation } = props;
     const accountId = uuidOf(`${this.#settings.name}/${id}`);
     const secret = this.#forAccounts.makeAccount(id, {
       id: accountId,
       fields: fieldsOf(id, props),
       url: this.url,
-      rotation: props.rotation,
+      rotation,
     });
-    const account = new SvcAccount(this, id, {
-      accountId,
-      secret,
-      url: this.url,
-      rotation: props.rotation,
-    });
+    const account = new SvcAccount(this, id, { accountId, secret, url: this.url, rotation });
     this.#accounts.set(id, account);
     return account;
   }

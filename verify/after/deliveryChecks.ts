@@ -101,19 +101,28 @@ async function checkCallback({ api: { client }, inbox }: After): Promise<string>
   return 'the outcome was called back';
 }
 
-const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
+const deadLetters = z.object({
+  messages: z.array(z.object({ dlqId: z.string(), error: z.string().optional() })),
+});
 
-async function checkDeadLetter({ api: { client }, inbox, timeout }: After): Promise<string> {
-  const one = inbox('fail');
-  const { messageId } = await client.read(published, 'POST', `/v2/publish/${one.url}`, {
+/** Publishes to a destination that fails, and waits for the dead letter. */
+export async function makeDeadLetter({ api: { client }, timeout }: After, destination: string) {
+  const { messageId } = await client.read(published, 'POST', `/v2/publish/${destination}`, {
     body: 'in vain',
     headers: { 'svc-retries': '0' },
   });
-  const dlqId = await until(
-    async () => (await client.read(deadLetters, 'GET', `/v2/dlq?messageId=${messageId}`)).messages[0]?.dlqId,
+  const { dlqId, error } = await until(
+    async () => (await client.read(deadLetters, 'GET', `/v2/dlq?messageId=${messageId}`)).messages[0],
     () => 'A message that failed did not become a dead letter.',
     timeout,
   );
+  return { messageId, dlqId, error };
+}
+
+async function checkDeadLetter(after: After): Promise<string> {
+  const { client } = after.api;
+  const one = after.inbox('fail');
+  const { messageId, dlqId } = await makeDeadLetter(after, one.url);
   await client.read(anything, 'POST', `/v2/dlq/retry/${dlqId}`);
   const [first, second] = await one.received(2);
   expectThat(

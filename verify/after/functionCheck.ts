@@ -1,13 +1,9 @@
 /** Checks that messages may go to Lambda functions. */
 import { randomBytes } from 'node:crypto';
-import * as z from 'zod';
 import { isArnOfFunction, matchesArn } from '../../lambdas/destination/functions.ts';
 import { type Check, expectThat, Skipped } from '../check.ts';
-import { published } from './api.ts';
 import type { After } from './context.ts';
-import { until } from './wait.ts';
-
-const deadLetters = z.object({ messages: z.array(z.object({ error: z.string().optional() })) });
+import { makeDeadLetter } from './deliveryChecks.ts';
 
 /**
  * Makes the ARN of a function that is not there and that messages may go to. One of another AWS account is no use: there Lambda
@@ -32,26 +28,14 @@ export function missingFunction(
 }
 
 async function checkFunction(after: After): Promise<string> {
-  const {
-    api: { client },
-    settings: { lambdaDestinations },
-    timeout,
-  } = after;
+  const { lambdaDestinations } = after.settings;
   if (lambdaDestinations.length === 0) throw new Skipped('the setting lambdaDestinations is empty');
   const arn = missingFunction(lambdaDestinations, after);
   if (arn === undefined)
     throw new Skipped(
       'the setting lambdaDestinations has only functions that are there, or of other accounts',
     );
-  const { messageId } = await client.read(published, 'POST', `/v2/publish/${arn}`, {
-    body: 'nobody',
-    headers: { 'svc-retries': '0' },
-  });
-  const { error } = await until(
-    async () => (await client.read(deadLetters, 'GET', `/v2/dlq?messageId=${messageId}`)).messages[0],
-    () => `The message to ${arn} did not become a dead letter.`,
-    timeout,
-  );
+  const { error } = await makeDeadLetter(after, arn);
   expectThat(error === `There is no function ${arn}.`, `Lambda answered: ${String(error)}`);
   return 'Lambda took the right to invoke, and knew no function of a random name';
 }

@@ -225,7 +225,7 @@ const short: readonly {
         ...published,
         'GET /v2/dlq': answerOf(
           200,
-          '{"messages":[{"error":"The deployment may not invoke the function arn:…: not authorized"}]}',
+          '{"messages":[{"dlqId":"dlq_1","error":"The deployment may not invoke the function arn:…: not authorized"}]}',
         ),
       }),
       settings: {
