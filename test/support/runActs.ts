@@ -5,7 +5,7 @@ import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
 import type { Job } from '../../lambdas/job/job.ts';
 import { setClockAhead } from './clockAhead.ts';
 import type { Fate } from './faults.ts';
-import { endpoint } from './runFixture.ts';
+import { endpoint } from './startSettings.ts';
 import { requestOf, type Fixture } from './fixture.ts';
 
 const ofClient = { url: endpoint, features: new Set<never>(), invokeDepth: 0, createdAt: undefined };

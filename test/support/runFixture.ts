@@ -4,27 +4,7 @@ import type { Attempt, Message, WorkflowRole } from '../../lambdas/message/messa
 import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/workflow/rules/journal.ts';
 import type { SubmissionMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 import { requestOf, type Fixture } from './fixture.ts';
-
-/** The default URL of the endpoint. */
-export const endpoint = 'https://flow.example/orders';
-
-/** The settings of a run as the published client starts it. */
-export const startSettings = (more: Partial<RunStart> = {}): RunStart => ({
-  url: endpoint,
-  prefix: 'Upstash',
-  features: ['LazyFetch', 'InitialBody', 'WF_DetectTrigger', 'WF_TriggerOnConfig'],
-  sdkVersion: '1',
-  isUnknownClient: false,
-  forwarded: [
-    ['upstash-workflow-sdk-version', '1'],
-    ['x-tenant', 'acme'],
-    ['content-type', 'application/json'],
-  ],
-  settings: { maxRetries: 3, labels: [], timeoutMs: 30_000 },
-  invokeDepth: 0,
-  callerIp: '192.0.2.7',
-  ...more,
-});
+import { endpoint, startSettings } from './startSettings.ts';
 
 interface Starting {
   readonly payload?: string;

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { fateAt, itAtEachDeath, type Fate } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
-import { openRunFixture, startSettings, type RunFixture } from '../../support/runFixture.ts';
+import { openRunFixture, type RunFixture } from '../../support/runFixture.ts';
+import { startSettings } from '../../support/startSettings.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 

@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import type { Delivery } from '../../support/receiver.ts';
-import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { endpoint } from '../../support/startSettings.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
 let runFixture: RunFixture;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openRunActs, type RunActs } from '../../support/runActs.ts';
-import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { endpoint } from '../../support/startSettings.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 

@@ -1,8 +1,7 @@
 /** The fields of accounts as the management API reads, sets and shows them. */
 import { describe, expect, it } from 'vitest';
-import { accountLifetimeMs, type Account } from '../../../../lambdas/account/account.ts';
+import { accountLifetimeMs, newAccount, type Account } from '../../../../lambdas/account/account.ts';
 import { tokenOf } from '../../../../lambdas/account/credentials.ts';
-import { shardCounts } from '../../../../lambdas/shared/ids.ts';
 import { limitTable } from '../../../../lambdas/value/limits.ts';
 import {
   accountRecord,
@@ -14,22 +13,12 @@ import {
 const now = 1_790_000_000_000;
 const regions = ['eu-central-1', 'us-east-1'];
 const secret = { current: 'secret' };
-const account: Account = {
+const account = newAccount({
   id: 'e1f7a1a8-0000-4000-8000-000000000000',
   plan: 'free',
   region: 'eu-central-1',
-  active: true,
-  state: 'active',
-  tokenGeneration: 1,
-  signingGeneration: 1,
   createdAt: now - 1_500,
-  limits: {},
-  budget: 0,
-  prodPack: false,
-  prometheus: false,
-  shards: shardCounts.usual,
-  version: 1,
-};
+});
 const parse = (body: unknown) => parseAccountInput(body, regions);
 const refused = (message: string | RegExp): Error =>
   expect.objectContaining({ status: 400, message: expect.stringMatching(message) as string }) as Error;

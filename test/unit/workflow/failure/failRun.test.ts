@@ -4,7 +4,8 @@ import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
 import { fateAt, itAtEachDeath } from '../../../support/faults.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { endpoint, openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 

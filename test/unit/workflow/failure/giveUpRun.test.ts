@@ -8,7 +8,8 @@ import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
 import { fateAt } from '../../../support/faults.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { attemptsIn, openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { endpoint, openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { newMessageId, openRunLogs, outlineOf, stepsOf, type RunLogs } from '../../../support/runLogs.ts';
-import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 
 let runFixture: RunFixture;

@@ -9,13 +9,8 @@ import {
   stepsOf,
   type RunLogs,
 } from '../../../support/runLogs.ts';
-import {
-  endpoint,
-  openRunFixture,
-  resultOf,
-  startSettings,
-  type RunFixture,
-} from '../../../support/runFixture.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { endpoint, startSettings } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 

@@ -7,22 +7,13 @@ import {
   type Snapshot,
   type JournalRecord,
   type ListedEntry,
-  type RunStart,
 } from '../../../../lambdas/workflow/rules/journal.ts';
 import { stepDetailsOf, type StepDetails } from '../../../../lambdas/workflow/rules/step.ts';
 import { hasStep } from '../../../../lambdas/workflow/rules/placing.ts';
+import { startSettings } from '../../../support/startSettings.ts';
 import { entriesOf } from '../../../../lambdas/workflow/rules/entry.ts';
 
-const settings: RunStart = {
-  url: 'https://flow.example/',
-  prefix: 'Upstash',
-  features: [],
-  isUnknownClient: false,
-  forwarded: [],
-  settings: { maxRetries: 3, labels: [], timeoutMs: 1_000 },
-  invokeDepth: 0,
-  callerIp: '192.0.2.7',
-};
+const settings = startSettings();
 const entryOf = (bodyBytes: number, step?: StepDetails): ListedEntry => ({
   messageId: `msg_${bodyBytes}`,
   url: settings.url,

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunLogs, stepsOf } from '../../../support/runLogs.ts';
-import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 

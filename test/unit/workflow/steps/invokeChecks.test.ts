@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../../../../lambdas/publish/prepare.ts';
 import type * as publishModule from '../../../../lambdas/workflow/steps/publish.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { endpoint, openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../../support/fixture.ts';
 

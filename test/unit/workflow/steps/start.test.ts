@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StartDraft, Started } from '../../../../lambdas/workflow/steps/start.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, resultOf, startSettings, type RunFixture } from '../../../support/runFixture.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { startSettings } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 

@@ -3,13 +3,8 @@ import { chunksOf } from '../../../../lambdas/shared/lists.ts';
 import { lastStep } from '../../../../lambdas/workflow/rules/placing.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
-import {
-  endpoint,
-  openRunFixture,
-  resultOf,
-  type RunFixture,
-  type WrittenStep,
-} from '../../../support/runFixture.ts';
+import { openRunFixture, resultOf, type RunFixture, type WrittenStep } from '../../../support/runFixture.ts';
+import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 

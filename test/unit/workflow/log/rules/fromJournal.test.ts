@@ -1,21 +1,16 @@
 /** The messages of a run's log, as its journal and the records of its messages tell them. */
 import { describe, expect, it } from 'vitest';
-import type { JournalRecord, ListedEntry, RunStart } from '../../../../../lambdas/workflow/rules/journal.ts';
+import type { JournalRecord, ListedEntry } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { type KnownMessages, runMessagesOf } from '../../../../../lambdas/workflow/log/rules/fromJournal.ts';
+import { startSettings } from '../../../../support/startSettings.ts';
 
-const start: RunStart = {
-  url: 'https://flow.example/',
-  prefix: 'Upstash',
-  features: [],
-  isUnknownClient: false,
+const start = startSettings({
   forwarded: [
     ['x-tenant', 'acme'],
     ['x-trace', 'of the run'],
   ],
   settings: { maxRetries: 3, retryDelay: '1000', labels: [], timeoutMs: 1_000 },
-  invokeDepth: 0,
-  callerIp: '192.0.2.7',
-};
+});
 const [at, notBefore] = [1_000, 5_000];
 const step = (stepId: number) =>
   ({ stepId, stepName: `step ${stepId}`, stepType: 'Run', concurrent: 1 }) as const;

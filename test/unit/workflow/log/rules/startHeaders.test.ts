@@ -2,18 +2,15 @@
 import { expect, it } from 'vitest';
 import type { RunStart } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { startHeaders } from '../../../../../lambdas/workflow/log/rules/startHeaders.ts';
+import { startSettings } from '../../../../support/startSettings.ts';
 import { redacted } from '../../../../../lambdas/message/redaction.ts';
 
-const start: RunStart = {
+const start = startSettings({
   url: 'https://user:secret@flow.example/',
-  prefix: 'Upstash',
   features: [],
-  isUnknownClient: false,
+  sdkVersion: undefined,
   forwarded: [],
-  settings: { maxRetries: 3, labels: [], timeoutMs: 1_000 },
-  invokeDepth: 0,
-  callerIp: '192.0.2.7',
-};
+});
 const own = [
   ['upstash-workflow-init', 'true'],
   ['upstash-workflow-runid', 'wfr_1'],
