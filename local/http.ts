@@ -154,6 +154,12 @@ export function readBody(request: IncomingMessage, limit = Infinity): Promise<Bu
   });
 }
 
+/** Ends an answer with its body. That to HEAD has none, and no length: the length would be that of the answer to GET (RFC 9110, 8.6). */
+export function endWith(response: ServerResponse, body: Buffer): void {
+  if (response.req.method !== 'HEAD') response.setHeader('Content-Length', body.length);
+  response.end(body);
+}
+
 export function answerJson(
   response: ServerResponse,
   status: number,

@@ -3,8 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Origin } from './network/network.ts';
 
-/** The raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has them percent-encoded. */
-export function splitUrl(url: string): { path: string; query: string } {
+/**
+ * Splits a request's target into its raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has
+ * them percent-encoded. Servers must also accept a target that is a whole URL (RFC 9112, 3.2.2).
+ */
+export function splitUrl(target: string): { path: string; query: string } {
+  const url = target.replace(/^https?:\/\/[^/?]*\/?/i, '/');
   const ascii = url.replace(
     /[\u0080-\u00ff]/g,
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -19,7 +23,10 @@ export function requestTime(receivedAt: number): string {
   return `${day}/${month}/${year}:${time} +0000`;
 }
 
-/** Headers about a connection and not about the request: AWS does not pass them on. */
+/**
+ * Headers that are about a connection, not the request: AWS does not pass them on. Neither are those that `Connection` names (RFC
+ * 9110, 7.6.1).
+ */
 const hopByHop = new Set([
   'connection',
   'expect',
@@ -33,12 +40,15 @@ const hopByHop = new Set([
 
 /** The headers that AWS passes on, in their order and with their spelling, and those that it adds. */
 export function passedHeaders(
-  { rawHeaders }: IncomingMessage,
+  { rawHeaders, headers }: IncomingMessage,
   { ip, proto, port }: Origin,
 ): readonly (readonly [string, string])[] {
-  const sent = rawHeaders.flatMap((name, at) =>
-    at % 2 === 0 && !hopByHop.has(name.toLowerCase()) ? [[name, rawHeaders[at + 1] ?? ''] as const] : [],
-  );
+  const named = namedByConnection(headers.connection);
+  const sent = rawHeaders.flatMap((spelling, at) => {
+    const name = spelling.toLowerCase();
+    const isPassed = at % 2 === 0 && !hopByHop.has(name) && !named.includes(name);
+    return isPassed ? [[spelling, rawHeaders[at + 1] ?? ''] as const] : [];
+  });
   return [
     ...sent,
     ['X-Forwarded-For', ip],
@@ -46,6 +56,19 @@ export function passedHeaders(
     ['X-Forwarded-Port', String(port)],
     ['X-Amzn-Trace-Id', traceId()],
   ];
+}
+
+/** Headers without which a request means something else, so `Connection` cannot take them out. */
+const endToEnd = ['authorization', 'content-length', 'content-type', 'host'];
+
+/** The headers, in lower case, that `Connection` declares to be about the connection. */
+function namedByConnection(connection: string | undefined): readonly string[] {
+  if (connection === undefined || /^(keep-alive|close)$/i.test(connection)) return [];
+  return connection
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => !endToEnd.includes(name));
 }
 
 /** `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. Node.js keeps random bytes for UUIDs ready; others cost a system call. */

@@ -79,6 +79,10 @@ const isThisMachine = (address: string): boolean =>
 /** Whether a name always means this machine (RFC 6761): `localhost`, and all names below it. */
 export const isLocalName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
+/** Whether a deployment allows a name, whatever its addresses are. All names below `localhost` are allowed with it. */
+export const isAllowedName = (name: string, { hosts }: AllowedDestinations): boolean =>
+  hosts.has(name) || (isLocalName(name) && hosts.has('localhost'));
+
 /**
  * The IP address in a URL's host, without brackets; undefined for a name.
  *

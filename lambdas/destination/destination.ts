@@ -1,5 +1,6 @@
 import {
   addressOfHost,
+  isAllowedName,
   isLocalName,
   isOwnHost,
   isReachable,
@@ -191,7 +192,7 @@ export function refuseSsrf(field: string, url: string, { allowed, own }: HostRul
     );
   }
   const name = plainName(hostname);
-  if (allowed.hosts.has(name)) return;
+  if (isAllowedName(name, allowed)) return;
   const address = addressOfHost(hostname);
   const unsafe = address === undefined ? isLocalName(name) : !isReachable(address, allowed);
   if (unsafe) {

@@ -44,6 +44,7 @@ export const auditedRoutes = {
   'POST /v2/workflows/dlq/resume': 'runDlq.resume',
   'POST /v2/workflows/dlq/restart': 'runDlq.restart',
   'POST /v2/keys/rotate': 'keys.rotate',
+  'POST /v2/rotate': 'keys.rotate',
 } as const satisfies { readonly [R in WriteRoute as `${R['method']} ${R['path']}`]?: AuditAction };
 
 const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));

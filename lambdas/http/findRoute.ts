@@ -9,21 +9,24 @@ export const isGreedy = (segment: string): boolean => segment.endsWith('+}');
 interface Patterns {
   /** The path as it is described; a slash at its end is allowed. */
   readonly exact: RegExp;
-  /** Several slashes stand for one. The rest of a path, a destination, is taken byte for byte here too. */
+  /**
+   * Ignores extra slashes, and the case of the names of operations: a published Go client sends `/v2/Schedules/…`. Variables
+   * and the rest of a path, a destination, are still taken byte for byte.
+   */
   readonly lenient: RegExp;
 }
 
 /** Makes regular expressions of a path: a variable matches one segment, a greedy one the rest. */
 function patternsOf(path: string): Patterns {
-  const make = (slash: string, end: string): RegExp => {
+  const make = (slash: string, end: string, flags: string): RegExp => {
     const parts = segmentsOf(path).map((segment) => {
       const name = segment.replace(/[{}+]/g, '');
       if (isGreedy(segment)) return `/(?<${name}>.+)`;
       return isVariable(segment) ? `${slash}(?<${name}>[^/]+)` : `${slash}${segment}`;
     });
-    return new RegExp(`^${parts.join('')}${end}$`, 's');
+    return new RegExp(`^${parts.join('')}${end}$`, flags);
   };
-  return { exact: make('/', '/?'), lenient: make('/+', '/*') };
+  return { exact: make('/', '/?', 's'), lenient: make('/+', '/*', 'si') };
 }
 
 const known = new Map<string, Patterns>();
@@ -75,27 +78,32 @@ export function ownPathAt(rawPath: string): number {
 export const basePathOf = (rawPath: string): string =>
   rawPath.slice(0, ownPathAt(rawPath)).replace(/\/+$/, '');
 
-/** @returns the most specific route of the request's method, and all that its path matches */
+/** @returns the most specific route of the request's method, for HEAD also that of GET, and all that its path matches */
 export type FindRoute = (
   method: string,
   rawPath: string,
 ) => { readonly route: Route | undefined; readonly matching: readonly Route[] };
 
+/** Finds the route for a method. HEAD is answered as GET is, without the body (RFC 9110, 9.3.2). */
+const routeFor = (method: string, matching: readonly Route[]): Route | undefined =>
+  matching.find((route) => route.method === method) ??
+  (method === 'HEAD' ? matching.find((route) => route.method === 'GET') : undefined);
+
 /**
- * Makes the function that finds a request's route by its raw path. The path as it stands counts first: in
- * `/v2/schedules/https://pause`, all behind `schedules/` is a destination. Then surplus slashes are ignored, as API Gateway
- * does to find the resource.
+ * Makes the function that finds a request's route by its raw path. The exact path counts first: in
+ * `/v2/schedules/https://pause`, everything after `schedules/` is a destination. Only then are extra slashes ignored, as API
+ * Gateway does to find the resource, and the case of the names of operations.
  */
 export function finder(table: readonly Route[]): FindRoute {
   const all = [...table].sort(bySpecificity).map((route) => ({ route, ...patternsOf(route.path) }));
   return (method, rawPath) => {
     const path = rawPath.slice(ownPathAt(rawPath));
     const exact = foremost(all.filter((one) => one.exact.test(path)).map(({ route }) => route));
-    const found = exact.find((route) => route.method === method);
+    const found = routeFor(method, exact);
     if (found !== undefined) return { route: found, matching: exact };
     const matching = foremost(all.filter((one) => one.lenient.test(path)).map(({ route }) => route));
     return {
-      route: matching.find((route) => route.method === method),
+      route: routeFor(method, matching),
       matching: [...new Set([...exact, ...matching])],
     };
   };

@@ -62,6 +62,14 @@ function resultOf(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Result {
+  if (method === 'HEAD') {
+    const isJson = !(body instanceof Uint8Array);
+    return {
+      statusCode: status,
+      headers: { ...(isJson && { 'content-type': 'application/json' }), ...headers },
+      body: '',
+    };
+  }
   if (body instanceof Uint8Array) {
     return {
       statusCode: status,
@@ -70,7 +78,7 @@ function resultOf(
       isBase64Encoded: true,
     };
   }
-  const text = method === 'HEAD' ? '' : JSON.stringify(body);
+  const text = JSON.stringify(body);
   const { isBase64, bytes } = encodingOf(text);
   if (bytes > largestPayload) throw new Error(`The answer has ${bytes} bytes, more than Lambda returns.`);
   return {
@@ -80,9 +88,11 @@ function resultOf(
   };
 }
 
+const onlyReads = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
 /** The sentence of a 500. A request that only reads has changed nothing; any other may have changed something. */
 const failed = (method: string): string =>
-  method === 'GET'
+  onlyReads(method)
     ? 'The service failed to answer the request. Send it again.'
     : 'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.';
 
@@ -95,7 +105,7 @@ export function refuse({ id, method }: ApiRequest, { status, code, message, head
 
 /** The sentence of a 503: the failure passes. */
 const failedForNow = (method: string): string =>
-  method === 'GET'
+  onlyReads(method)
     ? 'The service cannot answer the request now. Send it again a moment later.'
     : 'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.';
 
@@ -122,6 +132,11 @@ const errors: Middleware = {
   },
 };
 
+/** The methods of a path, for the header `Allow`. */
+const allowedOf = (matching: readonly Route[]): readonly string[] => [
+  ...new Set(matching.flatMap(({ method }) => (method === 'GET' ? [method, 'HEAD'] : [method]))),
+];
+
 const route = (find: FindRoute): Middleware => ({
   before: ({ event: request, context }) => {
     const { method, rawPath } = request;
@@ -129,7 +144,7 @@ const route = (find: FindRoute): Middleware => ({
     if (found === undefined && matching.length === 0)
       throw notFound('path_not_found', `There is no ${method} ${rawPath}.`);
     if (found === undefined) {
-      const allow = [...new Set(matching.map((other) => other.method))].join(', ');
+      const allow = allowedOf(matching).join(', ');
       throw new HttpError(
         405,
         'method_not_allowed',

@@ -278,6 +278,8 @@ export const workflowsRoutes = [
 export const keysRoutes = [
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
+  // The published Go client asks for it here.
+  { method: 'POST', path: '/v2/rotate', function: 'keys', access: 'write' },
 ] as const satisfies readonly Route[];
 
 export const statsRoutes = [

@@ -61,15 +61,33 @@ export interface GatewayRoute {
 const familyOf = (path: string): string => /^(\/v2)?\/[^/]+/.exec(path)?.[0] ?? path;
 
 /**
+ * The spellings of a family's path that the gateway knows. API Gateway's resources are case-sensitive, while the function
+ * behind them ignores the case of names: clients send `/v2/Schedules`.
+ */
+function spellingsOf(family: string): readonly string[] {
+  const [, name] = /^\/v2\/([\w.]+)$/.exec(family) ?? [];
+  if (name === undefined) return [family];
+  const spellings = [
+    name,
+    name.toLowerCase(),
+    name.toUpperCase(),
+    name.charAt(0).toUpperCase() + name.slice(1),
+  ];
+  return [...new Set(spellings)].map((spelling) => `/v2/${spelling}`);
+}
+
+/**
  * Makes the routes of the gateway: for each function the paths that begin its own, and one greedy variable for all below them. The
  * function finds the rest in the table, so the gateway has few routes, and none for a path that no route begins with.
  */
 export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[] {
   const byPath = new Map(
-    table.map((route): [string, GatewayRoute] => {
+    table.flatMap((route) => {
       const family = familyOf(route.path);
-      const path = family === route.path ? family : `${family}/{proxy+}`;
-      return [path, { path, function: route.function }];
+      return spellingsOf(family).map((spelling): [string, GatewayRoute] => {
+        const path = family === route.path ? spelling : `${spelling}/{proxy+}`;
+        return [path, { path, function: route.function }];
+      });
     }),
   );
   return [...byPath.values()];

@@ -3,13 +3,15 @@ import type { Header } from '../shared/headers.ts';
 import { readToken } from '../account/credentials.ts';
 import { badField, quote } from '../error/httpError.ts';
 
-/** Headers that belong to one connection (RFC 9110, 7.6.1) or that the service sets itself. */
+/**
+ * Headers that belong to one connection (RFC 9110, 7.6.1), or that the service sets itself. `Accept-Encoding` is among them because
+ * the service reads the answer, not the sender.
+ */
 const ownHeaders = new Set([
+  'accept-encoding',
   'connection',
+  'http2-settings',
   'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
   'te',
   'trailer',
   'transfer-encoding',
@@ -20,7 +22,7 @@ const ownHeaders = new Set([
 ]);
 
 /** Whether a header in lower case belongs to one connection, or is set by the service. */
-export const isOwnHeader = (name: string): boolean => ownHeaders.has(name);
+export const isOwnHeader = (name: string): boolean => ownHeaders.has(name) || name.startsWith('proxy-');
 
 /** Headers that gateways on the way to the service add. */
 const gatewayHeaders = /^(x-forwarded-|x-amzn-|x-amz-cf-|via$|forwarded$|cloudfront-|cdn-loop$)/;
@@ -31,26 +33,28 @@ export const isGatewayHeader = (name: string): boolean => gatewayHeaders.test(na
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const sendable = new RegExp(headerTextForm);
 
+/** Whether a header in lower case stays behind, wherever headers are forwarded. */
+const staysBehind = (name: string): boolean => isOwnHeader(name) || isGatewayHeader(name);
+
 /**
- * Checks the headers that are to be forwarded by name.
+ * Picks the headers that the destination gets, of those that are to be forwarded by name. Clients pass on all headers of a request
+ * that they got, so those of its connection and of gateways are dropped, not refused.
  *
  * @param field gives a header's name as its author wrote it, for the error's text
  * @throws HttpError 400 for a name or value that cannot be sent
  */
-export function checkForwarded(
+export function forwardedByName(
   headers: readonly Header[],
   field: (name: string) => string,
 ): readonly Header[] {
-  for (const [name, value] of headers) {
+  const forwarded = headers.filter(([name]) => !staysBehind(name));
+  for (const [name, value] of forwarded) {
     if (!token.test(name)) throw badField(`${field(name)} does not name an HTTP header.`);
-    if (ownHeaders.has(name)) {
-      throw badField(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
-    }
     if (!sendable.test(value)) {
       throw badField(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
     }
   }
-  return headers;
+  return forwarded;
 }
 
 /** Whether a header has a token of the service, also as one of several values that were joined by commas. */
@@ -62,9 +66,7 @@ const carriesToken = ([name, value]: Header): boolean =>
  * and of gateways stay behind, and so does an `Authorization` with a token of the service; a sender's own is passed on.
  */
 export const passedOn = (headers: readonly Header[]): readonly Header[] =>
-  headers.filter(
-    (header) => !ownHeaders.has(header[0]) && !isGatewayHeader(header[0]) && !carriesToken(header),
-  );
+  headers.filter((header) => !staysBehind(header[0]) && !carriesToken(header));
 
 /** Adds the headers of the second list whose names the first does not have. */
 export function addMissingHeaders(

@@ -8,7 +8,7 @@ import { type Account, defaultRetries, limitsOf } from '../account/account.ts';
 import { secondMs } from '../shared/clock.ts';
 import { type CanonicalRequest, ConfigReader } from './dialect.ts';
 import { parseAddress, refuseDestination, type DestinationRules } from '../destination/destination.ts';
-import { checkForwarded, passedOn, addMissingHeaders } from './forwarding.ts';
+import { forwardedByName, passedOn, addMissingHeaders } from './forwarding.ts';
 import { withTrace } from './traceContext.ts';
 import type { CallbackSettings, DeliverySettings } from '../message/message.ts';
 import { parseRetryDelay } from '../value/retryDelayExpression.ts';
@@ -55,7 +55,7 @@ function parseCallback(
   const url = parseAddress(reader.field(scope), text);
   refuseDestination(reader.field(scope), url, rules);
   const inner = reader.scope(scope);
-  const forwarded = checkForwarded(inner.forwarded(), (name) => inner.field(`forward-${name}`));
+  const forwarded = forwardedByName(inner.forwarded(), (name) => inner.field(`forward-${name}`));
   return {
     ...withDefaults(givenIn(inner, account), account, fallback),
     url,
@@ -75,7 +75,7 @@ function parse(request: Request, account: Account, rules: DestinationRules, now:
   const settings = withDefaults(given, account, { maxRetries: defaultRetries(account), labels: [] });
   const delayMs = parseDelay(reader, limits);
 
-  const forwarded = checkForwarded(reader.forwarded(), (name) => reader.field(`forward-${name}`));
+  const forwarded = forwardedByName(reader.forwarded(), (name) => reader.field(`forward-${name}`));
   const forwardAll = reader.read('header-forward', parseBoolean) ?? false;
   const incoming = forwardAll
     ? passedOn(request.otherHeaders)

@@ -1,24 +1,31 @@
-/** Readiness, for what sends requests to the stage: `GET /v2/ready`. `GET /v2/health` says that it runs. */
+/**
+ * Readiness, for whoever sends requests to the stage: `/v2/ready` is 200 while it takes messages. `/v2/health`, which the service
+ * itself answers, is 200 once the stage has started, with the file `env` written.
+ */
+import { splitUrl } from '../incoming.ts';
 import { answerJson, type Guard } from '../http.ts';
 import type { Disk } from './disk.ts';
 
 export interface Readiness {
   readonly guard: Guard;
-  /** Set while the parts of the stage run. */
-  isStarted: boolean;
+  /** Passed in this order. */
+  state: 'starting' | 'started' | 'ending';
 }
 
 /** @param disk undefined for a stage that keeps nothing */
 export function readiness(disk: () => Disk | undefined): Readiness {
   const made: Readiness = {
-    isStarted: false,
+    state: 'starting',
     guard: (listener) => (request, response) => {
-      if (request.url !== '/v2/ready' || request.method !== 'GET') {
+      const { path } = splitUrl(request.url ?? '/');
+      const isRead = request.method === 'GET' || request.method === 'HEAD';
+      const isAnswered = path === '/v2/ready' || (path === '/v2/health' && made.state === 'starting');
+      if (!isRead || !isAnswered) {
         listener(request, response);
         return;
       }
       void (async () => {
-        const error = made.isStarted ? await disk()?.trouble() : 'The service starts, or ends.';
+        const error = made.state === 'started' ? await disk()?.trouble() : `The service is ${made.state}.`;
         const headers = { 'cache-control': 'no-store' };
         if (error === undefined) answerJson(response, 200, 'application/json', { status: 'ready' }, headers);
         else answerJson(response, 503, 'application/json', { error, code: 'service_failed' }, headers);

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
 import { onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { mostReadBytes, refuseUnreadable } from '../gateway/unreadable.ts';
 import { renewCertificate } from '../network/tls.ts';
 import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 
@@ -44,11 +45,12 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
     }),
     options.port,
     // Lambda's own limit is not documented. It is larger than the service's, so that the service answers.
-    { maxHeaderSize: 65_536 },
+    { maxHeaderSize: mostReadBytes },
     '--publish-port',
     network,
   );
   renewCertificate(server, network, options.report);
+  server.on('clientError', refuseUnreadable);
   return { ...listening, stop: (signal) => drain(server, signal) };
 }
 

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
+import { endWith } from '../http.ts';
 import { passedHeaders, queryParameters, requestTime, splitUrl } from '../incoming.ts';
 import type { Origin } from '../network/network.ts';
 
@@ -105,6 +106,5 @@ export function applyUrlResult(response: ServerResponse, returned: unknown): voi
   response.statusCode = statusCode;
   response.setHeader('Content-Type', 'application/json');
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.setHeader('Content-Length', bytes.length);
-  response.end(bytes);
+  endWith(response, bytes);
 }

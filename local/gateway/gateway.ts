@@ -1,14 +1,14 @@
 /** API Gateway for the local stage: a REST API whose every route is a Lambda proxy with binary bodies. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
+import type { CodeOf, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
 import { onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
 import { renewCertificate } from '../network/tls.ts';
+import { headTooLarge, maxHeadBytes, mostReadBytes, refuseUnreadable } from './unreadable.ts';
 import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
 import { createRouter, type Router } from './router.ts';
 
@@ -42,9 +42,6 @@ export const tooLateToAnswer =
 
 /** API Gateway's "Payload size" of a REST API: 10 MiB. */
 const maxBodyBytes = 10_485_760;
-/** API Gateway's "Total combined size of request line and header values": 10 KiB. */
-const maxHeadBytes = 10_240;
-
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { functions, ready, report, guard = noGuard, network = onLoopback, timeoutMs = 29_000 } = options;
   const originOf = originsBehind(network);
@@ -65,7 +62,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }),
     options.port,
     // Larger than the gateway's limit, so that the gateway answers and not Node.
-    { maxHeaderSize: 65_536 },
+    { maxHeaderSize: mostReadBytes },
     '--port',
     network,
   );
@@ -76,22 +73,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     url,
     stop: (signal) => drain(server, signal),
   };
-}
-
-/** Answers bytes that are not HTTP, such as a path with a space or a bare `ü`. Node makes no request object of them. */
-function refuseUnreadable(_error: Error, socket: Duplex): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const code: ErrorCode = 'request_malformed';
-  const text = JSON.stringify({
-    error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
-    code,
-  });
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
-  );
 }
 
 interface Proxy {
@@ -109,12 +90,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
   const { path, query } = splitUrl(request.url ?? '/');
   const routed = proxy.route(path);
   if (headBytes(request) > maxHeadBytes) {
-    refuse(
-      response,
-      431,
-      'head_too_large',
-      `The request line and headers together exceed ${maxHeadBytes} bytes.`,
-    );
+    refuse(response, 431, 'head_too_large', headTooLarge);
   } else if (routed === undefined) {
     refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
   } else if (body === undefined) {

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
+import { endWith } from '../http.ts';
 import { passedHeaders, queryParameters, requestTime } from '../incoming.ts';
 import type { Origin } from '../network/network.ts';
 import { accountId } from '../aws/arns.ts';
@@ -140,6 +141,5 @@ export function applyProxyResult(response: ServerResponse, returned: unknown): v
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value));
   for (const [name, values] of Object.entries(multiValueHeaders))
     response.setHeader(name, values.map(String));
-  response.setHeader('Content-Length', bytes.length);
-  response.end(bytes);
+  endWith(response, bytes);
 }

@@ -168,7 +168,6 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   loading.resolve();
   const own = ownCalls();
   endings.push(own.close);
-  await checkHealth(gateway.url, own.call);
   const credentials = await clientVariables(
     publicUrl,
     { url: gateway.url, ...standIns.management },
@@ -195,9 +194,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const { still } = standIns;
     endings.push(await startControl({ ...{ data, still, report }, announce: options.announce }));
   }
-  ready.isStarted = true;
+  ready.state = 'started';
   endings.push(() => {
-    ready.isStarted = false;
+    ready.state = 'ending';
   });
   if (missing?.isCertain === false) endings.push(missing.sendMeanwhile());
   return { url: publicUrl, variables };
@@ -214,13 +213,20 @@ async function clientVariables(
   region: string,
   callOwn: CallOwn,
 ): Promise<Record<string, string>> {
-  const account = await localAccount(management, region, callOwn);
+  const { token, read_only_token, keys } = await localAccount(management, region, callOwn);
+  const current = keys?.current ?? '';
+  const next = keys?.next ?? '';
   return {
     SVC_URL: url,
-    SVC_TOKEN: account.token,
-    SVC_READ_ONLY_TOKEN: account.read_only_token,
-    SVC_CURRENT_SIGNING_KEY: account.keys?.current ?? '',
-    SVC_NEXT_SIGNING_KEY: account.keys?.next ?? '',
+    SVC_TOKEN: token,
+    SVC_READ_ONLY_TOKEN: read_only_token,
+    SVC_CURRENT_SIGNING_KEY: current,
+    SVC_NEXT_SIGNING_KEY: next,
+    // The names that the published clients, and applications built on them, read.
+    QSTASH_URL: url,
+    QSTASH_TOKEN: token,
+    QSTASH_CURRENT_SIGNING_KEY: current,
+    QSTASH_NEXT_SIGNING_KEY: next,
     SVC_MANAGEMENT_URL: url,
     SVC_MANAGEMENT_USER: management.username,
     SVC_MANAGEMENT_PASSWORD: management.password,
@@ -319,12 +325,6 @@ async function offerTestControl(
   });
   endings.push(control.close);
   return control;
-}
-
-async function checkHealth(url: string, callOwn: CallOwn): Promise<void> {
-  const response = await callOwn(`${url}/v2/health`);
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`The stage is not healthy: ${response.status} ${text}`);
 }
 
 /** Writes each variable as a line `NAME=value` for a shell. */

@@ -43,8 +43,6 @@ describe('a malformed configuration', () => {
     ['Svc-Callback', 'http://10.0.0.1/x', 403, /^Svc-Callback is .* not a public address/],
     ['Svc-Failure-Callback', 'http://[fe80::1]/', 403, /^Svc-Failure-Callback is .* not a public address/],
     ['Svc-Header-Forward', 'yes', 400, /^Svc-Header-Forward is "yes"; allowed are true and false\.$/],
-    ['Svc-Forward-Content-Length', '3', 400, /^Svc-Forward-Content-Length cannot be forwarded/],
-    ['Svc-Forward-Host', 'x', 400, /^Svc-Forward-Host cannot be forwarded/],
     ['Svc-Label', 'a,,b', 400, /^Svc-Label is "a,,b"; allowed are up to 10 labels/],
     ['Upstash-Retries', 'x', 400, /^Upstash-Retries is "x"/],
     [
@@ -199,22 +197,20 @@ describe('a path', () => {
   });
 
   it.each([
-    ['/v2/schedules', 'GET'],
-    ['/v2/schedules/nightly', 'GET, PATCH, DELETE, POST'],
+    ['/v2/schedules', 'GET, HEAD'],
+    ['/v2/schedules/nightly', 'GET, HEAD, PATCH, DELETE, POST'],
     ['/v2/schedules/nightly/pause', 'POST, PATCH'],
     ['/v2/schedules/https://example.com/a/b', 'POST'],
-    ['/v2/messages/msg_1', 'GET, DELETE'],
-    ['/v2/messages/count', 'GET'],
+    ['/v2/messages/msg_1', 'GET, HEAD, DELETE'],
+    ['/v2/messages/count', 'GET, HEAD'],
     ['/v2/dlq/retry', 'POST'],
     ['/v2//dlq//retry/', 'POST'],
-    ['/v2/workflows/runs/count', 'GET'],
-    ['/v2/health', 'GET'],
+    ['/v2/workflows/runs/count', 'GET, HEAD'],
+    ['/v2/health', 'GET, HEAD'],
   ])('says which methods it has: %s', async (path, allowed) => {
     const answer = await call(path, { method: 'OPTIONS' });
     const given = answer.headers.get('allow')?.split(', ').sort();
     expect([answer.status, given]).toEqual([405, allowed.split(', ').sort()]);
-    const head = await call(path, { method: 'HEAD' });
-    expect([head.status, head.headers.get('allow')]).toEqual([405, answer.headers.get('allow')]);
   });
 
   it('of the health check needs no token', async () => {

@@ -260,7 +260,7 @@ describe('requests', () => {
     ]);
     const endpoint = async () => ({ status: 200, body: await answer() });
     const handler = handlerOf<'keys'>(
-      { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint },
+      { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint, 'POST /v2/rotate': endpoint },
       findRoute,
       [],
     );

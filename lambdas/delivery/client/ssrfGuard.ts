@@ -1,5 +1,5 @@
 /** The guard against requests to addresses that are not public, or to this service itself (SSRF). */
-import { isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
+import { isAllowedName, isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
 import type { HostRules, Target } from '../../destination/destination.ts';
 import type { Address } from './nameResolver.ts';
 
@@ -24,7 +24,7 @@ export function checkAddresses(
   { allowed, own }: HostRules,
 ): void {
   if (addresses.some(({ address }) => isOwnHost(address, port, own))) throw ownHostRefusal(hostname);
-  if (allowed.hosts.has(plainName(hostname))) return;
+  if (isAllowedName(plainName(hostname), allowed)) return;
   const unsafe = addresses.find(({ address }) => !isReachable(address, allowed));
   if (unsafe !== undefined) throw refusal(hostname, unsafe.address);
 }

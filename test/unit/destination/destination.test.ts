@@ -243,7 +243,13 @@ describe('an unsafe destination', () => {
     const refuse = (url: string) => () => {
       refuseSsrf('The destination', url, { ...rules, allowed });
     };
-    for (const url of ['http://127.0.0.1:3000/', 'http://10.1.2.3/', 'http://[::1]/', 'http://localhost/']) {
+    for (const url of [
+      'http://app.localhost:3000/',
+      'http://127.0.0.1:3000/',
+      'http://10.1.2.3/',
+      'http://[::1]/',
+      'http://localhost/',
+    ]) {
       expect(refuse(url)).not.toThrow();
     }
     expect(refuse('http://127.0.0.1:8080/')).toThrow(

@@ -2,11 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { basePathOf, variablesIn } from '../../../lambdas/http/findRoute.ts';
 import {
   consoleRoutes,
+  findManagementRoute,
   findRoute,
   gatewayRoutesOf,
   managementRoutes,
   routes,
 } from '../../../lambdas/http/routes.ts';
+
+const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** The route of a request, and its variables, as the function behind the gateway finds them in the raw path. */
 function found(method: string, rawPath: string) {
@@ -38,6 +41,47 @@ describe('a path with slashes too many', () => {
     ['GET', '/v2/workflows//runs/wfr_1/', '/v2/workflows/runs/{runId}', { runId: 'wfr_1' }],
   ])('is that of its operation: %s %s', (method, path, route, variables) => {
     expect(found(method, path)).toEqual([route, variables]);
+  });
+});
+
+describe('a name of an operation in another case', () => {
+  it.each([
+    [
+      'POST',
+      '/v2/Schedules/https://Example.com/A',
+      '/v2/schedules/{schedule+}',
+      { schedule: 'https://Example.com/A' },
+    ],
+    ['GET', '/v2/Queues/Mail', '/v2/queues/{name}', { name: 'Mail' }],
+    ['POST', '/v2/queues/Mail/Pause', '/v2/queues/{name}/pause', { name: 'Mail' }],
+    ['POST', '/v2/FLOWCONTROL/Key/resetrate', '/v2/flowControl/{key}/resetRate', { key: 'Key' }],
+    ['POST', '/v2/DLQ/Retry', '/v2/dlq/retry', {}],
+  ])('is that operation, with its variables as they came: %s %s', (method, path, route, variables) => {
+    expect(found(method, path)).toEqual([route, variables]);
+  });
+
+  it('is the value of a variable where the path has one at its place', () => {
+    expect(found('GET', '/v2/dlq/Retry')).toEqual(['/v2/dlq/{dlqId}', { dlqId: 'Retry' }]);
+  });
+});
+
+describe('HEAD', () => {
+  it.each([...routes, ...managementRoutes].filter(({ method }) => method === 'GET').map(({ path }) => path))(
+    'is answered by the route of GET: %s',
+    (path) => {
+      const raw = path.replace(/\{\w+\+?\}/g, 'x').replace('/x/users', '/svc/users');
+      const find = routes.some((one) => one.path === path) ? findRoute : findManagementRoute;
+      const { route } = find('HEAD', raw);
+      // Webhooks of runs have a route of their own for HEAD.
+      expect([route?.path, route?.method]).toEqual([
+        path,
+        path.startsWith('/v2/workflows/hooks/') ? 'HEAD' : 'GET',
+      ]);
+    },
+  );
+
+  it('has no route where GET has none', () => {
+    expect(findRoute('HEAD', '/v2/batch').route).toBeUndefined();
   });
 });
 
@@ -84,7 +128,16 @@ describe('the routes of the gateway', () => {
     ['management', [...managementRoutes, ...consoleRoutes]],
   ])('lead each path of the %s API to its own function', (_, table) => {
     const gateway = gatewayRoutesOf(table);
-    for (const { path, function: own } of table) {
+    // API Gateway finds a resource by the exact case of its path.
+    const inOtherCases = table.flatMap((route) =>
+      [
+        (name: string) => name,
+        (name: string) => name.toLowerCase(),
+        (name: string) => name.toUpperCase(),
+        capitalized,
+      ].map((spell) => ({ ...route, path: route.path.replace(/(?<=^\/v2\/)[\w.]+/, spell) })),
+    );
+    for (const { path, function: own } of inOtherCases) {
       const leading = gateway.filter(
         (one) => one.path === path || path.startsWith(one.path.replace('{proxy+}', '')),
       );

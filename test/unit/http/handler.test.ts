@@ -25,7 +25,7 @@ const result = z.custom<APIGatewayProxyResult>((value) => typeof value === 'obje
 /** Returns the handler's result for the gateway when the endpoint of a request answers so, or throws. */
 async function answerTo(method: string, path: string, answer: () => unknown): Promise<APIGatewayProxyResult> {
   const endpoint = async () => Promise.resolve({ status: 200, body: answer() });
-  const routes = { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint };
+  const routes = { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint, 'POST /v2/rotate': endpoint };
   const handler = http.handlerOf<'keys'>(routes, http.findRoute, []);
   const requestContext = { requestId: 'test', path, identity: { sourceIp: '127.0.0.1' } };
   const request = { httpMethod: method, path, requestContext, body: null, isBase64Encoded: false };
@@ -122,6 +122,14 @@ describe('an answer', () => {
   it('that fits in neither way is an error, and not a failed function', async () => {
     const answer = await answerTo('GET', '/v2/keys', () => ({ body: '"'.repeat(4_000_000) }));
     expect(answer.statusCode).toBe(500);
+  });
+
+  it.each([
+    ['JSON', { status: 'ok' }, 'application/json'],
+    ['bytes', Buffer.from('svc_up 1'), undefined],
+  ])('to HEAD is that to GET without its body: %s', async (_, body, contentType) => {
+    const { statusCode, headers, ...rest } = await answerTo('HEAD', '/v2/keys', () => body);
+    expect([statusCode, headers?.['content-type'], rest]).toEqual([200, contentType, { body: '' }]);
   });
 
   it.each(['GET', 'HEAD'])('to %s has a body unless it is HEAD', async (method) => {

@@ -115,6 +115,34 @@ describe('the event', () => {
     expect([status, body]).toEqual([200, '']);
   });
 
+  test('has the path of a target that is a whole URL', async () => {
+    const { event } = await eventOf(
+      'POST',
+      'http://queue.example.com:8080/v2/publish/https://example.com/a?q=1',
+    );
+    expect(event.path).toBe('/v2/publish/https://example.com/a');
+    expect(event.multiValueQueryStringParameters).toEqual({ q: ['1'] });
+  });
+
+  test('lacks the headers that `Connection` names, but not those that belong to the request', async () => {
+    const { event } = await eventOf('POST', '/v2/publish/d', {
+      headers: [
+        'Connection',
+        'close, X-Hop , authorization',
+        'X-Hop',
+        '1',
+        'X-End',
+        '2',
+        'Authorization',
+        'Bearer t',
+      ],
+    });
+    const names = Object.keys(event.headers).map((name) => name.toLowerCase());
+    expect(names).not.toContain('x-hop');
+    expect(names).not.toContain('connection');
+    expect(names).toEqual(expect.arrayContaining(['x-end', 'authorization']));
+  });
+
   test('has a path that is badly encoded as it came', async () => {
     const { event } = await eventOf('POST', '/v2/publish/http://e.com/%zz%');
     expect(event.path).toBe('/v2/publish/http://e.com/%zz%');
