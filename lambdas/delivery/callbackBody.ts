@@ -1,3 +1,4 @@
+import { hasNumericTimes } from '../request/dialect.ts';
 import { beginningOf } from '../shared/bytes.ts';
 import { joinedHeaders, shownHeaders } from '../shared/headers.ts';
 import type { CallbackDetails } from '../message/kinds.ts';
@@ -8,6 +9,10 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 
 /** Counts the bytes whose base64 has at most `length` characters. */
 const fitting = (length: number): number => Math.max(0, Math.floor(length / 4) * 3);
+
+/** Writes Unix milliseconds as callbacks of a dialect have them: as text, or as a number. */
+const timeIn = (prefix: string, time: number): string | number =>
+  hasNumericTimes(prefix) ? time : String(time);
 
 /** Makes a callback's fields, with both bodies empty. */
 const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) => ({
@@ -25,8 +30,8 @@ const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) =
   method: message.method,
   sourceHeader: joinedHeaders(message.headers),
   sourceBody: '',
-  notBefore: String(message.notBefore),
-  createdAt: String(message.createdAt),
+  notBefore: timeIn(message.prefix, message.notBefore),
+  createdAt: timeIn(message.prefix, message.createdAt),
   scheduleId: message.scheduleId,
   callerIP: message.callerIp,
 });

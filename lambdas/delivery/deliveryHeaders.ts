@@ -11,21 +11,27 @@ import { headerName, type Header } from '../shared/headers.ts';
 import { loopMark } from './loopDetection.ts';
 import { signatureHeaders } from './rules/signature.ts';
 
-/** Makes the headers that tell a destination where its message came from. */
-function originHeaders({ prefix, ...message }: Message): readonly Header[] {
-  const origin = {
+/** Makes the headers that tell a destination about its message, and where that came from. */
+function tellingHeaders({ prefix, ...message }: Message, attempt: number): readonly Header[] {
+  const told = {
+    'message-id': message.messageId,
+    retried: String(attempt),
+    'caller-ip': message.callerIp,
+    region: settings.region,
+    'origin-message-id': message.originMessageId,
     'topic-name': message.topicName,
     'endpoint-name': message.endpointName,
     'queue-name': message.queueName,
     'schedule-id': message.scheduleId,
   };
-  return Object.entries(origin).flatMap(([name, value]): Header[] =>
+  return Object.entries(told).flatMap(([name, value]): Header[] =>
     value === undefined ? [] : [[headerName(prefix, name).toLowerCase(), value]],
   );
 }
 
 /**
- * Makes all headers of an attempt. The service's own go before those that the message forwards.
+ * Makes all headers of an attempt. The service's own go before those that the message forwards. With `hideHeaders`, those that
+ * tell about the message are left out. The mark that stops loops stays: only paths that an API has get one.
  *
  * @param attempt 0 for the first delivery
  */
@@ -44,11 +50,7 @@ export async function deliveryHeaders(
     signedAt: now(),
   });
   const own: readonly Header[] = [
-    [headerName(prefix, 'message-id').toLowerCase(), messageId],
-    [headerName(prefix, 'retried').toLowerCase(), String(attempt)],
-    [headerName(prefix, 'caller-ip').toLowerCase(), message.callerIp],
-    [headerName(prefix, 'region').toLowerCase(), settings.region],
-    ...originHeaders(message),
+    ...(message.hideHeaders === true ? [] : tellingHeaders(message, attempt)),
     ...(await loopMark(message)),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];

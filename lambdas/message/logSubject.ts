@@ -11,6 +11,8 @@ export interface LogSubject extends Origin {
   readonly labels: readonly string[];
   readonly callerIp: string;
   readonly flowControlKey?: string | undefined;
+  /** The id of the message that this one was made from. */
+  readonly retriedFrom?: string | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
@@ -26,5 +28,6 @@ export const logSubjectOf = (message: Message): LogSubject => ({
   labels: message.labels,
   callerIp: message.callerIp,
   flowControlKey: message.flowControl?.key,
+  retriedFrom: message.retriedFrom,
   createdAt: message.createdAt,
 });

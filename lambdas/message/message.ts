@@ -23,6 +23,8 @@ export interface Origin {
 export interface Lineage {
   /** The id of the message that this one was made from. */
   readonly retriedFrom?: string | undefined;
+  /** The id of the first message that this one goes back to, over all that were made again. */
+  readonly originMessageId?: string | undefined;
   /** The id of the last message that was made from this one. */
   readonly retriedAs?: string | undefined;
   /** The id of the message that this callback tells of. The account's failure callback is not told when a callback fails. */

@@ -45,6 +45,7 @@ const origin = {
 
 const lineage = {
   retriedFrom: optionalText,
+  originMessageId: optionalText,
   retriedAs: optionalText,
   callbackOf: optionalText,
 } satisfies Shape<Lineage>;
@@ -88,6 +89,7 @@ const subjectRow = z.object({
   labels: stored.labels,
   callerIp: z.string(),
   flowControlKey: optionalText,
+  retriedFrom: optionalText,
   createdAt: z.number(),
 } satisfies Shape<LogSubject>);
 

@@ -9,6 +9,7 @@ import * as deduplication from './deduplication.ts';
 import * as delay from './delay.ts';
 import * as flowControl from './flowControl.ts';
 import * as forwarding from './forwarding.ts';
+import * as hideHeaders from './hideHeaders.ts';
 import * as labels from './labels.ts';
 import * as method from './method.ts';
 import { made, type FormFields, type Settings } from './option.ts';
@@ -60,6 +61,7 @@ export const settings = /* @__PURE__ */ made(() => ({
   ...flowControl.settings,
   ...redaction.settings,
   ...circuit.settings,
+  ...hideHeaders.settings,
   ...deduplication.settings,
   ...others,
 }));
@@ -77,6 +79,7 @@ export const answered = /* @__PURE__ */ made(() => ({
   ...labels.answer,
   ...flowControl.answer,
   ...circuit.answer,
+  ...hideHeaders.answer,
   ...callbacks.answer,
 }));
 
@@ -88,6 +91,7 @@ export const fields: FormFields = /* @__PURE__ */ made(() => ({
   ...retries.fields,
   ...retryDelay.fields,
   ...circuit.fields,
+  ...hideHeaders.fields,
   'queue-name': { label: 'Queue', placeholder: 'orders', place: 'lane', only: 'schedule' },
   ...flowControl.fields,
   ...callbacks.fields,

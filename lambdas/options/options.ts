@@ -4,6 +4,7 @@ import type { Limits } from '../value/limits.ts';
 import * as callbacks from './callbacks.ts';
 import * as circuit from './circuit.ts';
 import * as flowControl from './flowControl.ts';
+import * as hideHeaders from './hideHeaders.ts';
 import * as labels from './labels.ts';
 import * as method from './method.ts';
 import type { Every, Given, Readable, Shape } from './option.ts';
@@ -22,6 +23,7 @@ export const stored = {
   flowControl: flowControl.stored,
   redaction: redaction.stored,
   circuit: circuit.stored,
+  hideHeaders: hideHeaders.stored,
 };
 
 /** The options of a delivery. */
@@ -46,6 +48,7 @@ export const parseGiven = (
   labels: labels.parse(given),
   redaction: redaction.parse(given),
   circuit: circuit.parse(given),
+  hideHeaders: hideHeaders.parse(given),
 });
 
 /** The options that each message of a run has by itself. */
@@ -53,6 +56,7 @@ interface OwnOptions {
   readonly method: unknown;
   readonly timeoutMs: unknown;
   readonly circuit: unknown;
+  readonly hideHeaders: unknown;
 }
 
 /** The options that all messages of a run have from its start: all others. */
@@ -102,6 +106,7 @@ export const showOptions = <Headers>(
   ...labels.show(of.labels),
   ...flowControl.show(of.flowControl),
   ...circuit.show(of.circuit),
+  ...hideHeaders.show(of.hideHeaders),
   ...callbacks.show(of.callback, of.failureCallback),
 });
 
@@ -127,6 +132,7 @@ export const writeOptions = (
     WrittenBy<typeof timeout.write> &
     WrittenBy<typeof redaction.write> &
     WrittenBy<typeof circuit.write> &
+    WrittenBy<typeof hideHeaders.write> &
     WrittenBy<typeof callbacks.write>,
 ) => ({
   ...method.write(of),
@@ -134,5 +140,6 @@ export const writeOptions = (
   ...writeRun(of),
   ...redaction.write(of),
   ...circuit.write(of),
+  ...hideHeaders.write(of),
   ...callbacks.write(of),
 });

@@ -187,6 +187,7 @@ export function renewed(
     ...overrides,
     messageId,
     retriedFrom: message.messageId,
+    originMessageId: message.originMessageId ?? message.retriedFrom ?? message.messageId,
     retriedAs: undefined,
   };
   return { ...made, expiresAt: expiryOf(made, limitsOf(account)) };

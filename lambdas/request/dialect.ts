@@ -40,6 +40,9 @@ const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
 export const dialectsToSign = (prefix: string, prefixes: readonly string[]): readonly string[] =>
   prefix === defaultPrefix ? acceptedOf(prefixes) : [prefix];
 
+/** Whether callbacks of a dialect have their times as numbers: receivers in production parse QStash's so. */
+export const hasNumericTimes = (prefix: string): boolean => prefix === 'Upstash';
+
 /** Finds the dialect of a path of the management API by the brand in it; undefined when it is not accepted. */
 export const prefixOfBrand = (brand: string, prefixes: readonly string[]): string | undefined =>
   acceptedOf(prefixes).find((prefix) => brandOf(prefix) === brand);

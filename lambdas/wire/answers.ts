@@ -49,14 +49,16 @@ const addressed = {
   callerIp: text('The address it was published from.'),
 };
 
+const retriedFrom = z.optional(
+  text('The message that it was made from, by a retry of a dead letter or by publishing again.'),
+);
+
 export const messageWithoutBody = z.object({
   ...addressed,
   ...settings.shape,
   notBefore: time('Before this it is not delivered.'),
   createdAt: time('When it was published.'),
-  retriedFrom: z.optional(
-    text('The message that it was made from, by a retry of a dead letter or by publishing again.'),
-  ),
+  retriedFrom,
   retriedAs: z.optional(text('The last message that was made from it so.')),
   callbackOf: z.optional(text('The message that it tells of, as its callback or failure callback.')),
 });
@@ -160,6 +162,7 @@ export const logEntry = z.object({
   ...addressed,
   ...z.partial(settings).shape,
   method: settings.shape.method,
+  retriedFrom,
   createdAt: time('When the message was published.'),
   notBefore: z.optional(time('With `CREATED`.')),
   retried: z.optional(whole('Of attempts: 0 for the first delivery, n for the nth retry.')),

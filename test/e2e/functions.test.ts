@@ -100,7 +100,10 @@ describe('a message to a Lambda function', () => {
     const bodies = events.map(bodyOf);
     expect(bodies).toEqual(expect.arrayContaining(['encoded', 'batch', 'group']));
     const callback = bodies.find((body) => body.startsWith('{'));
-    expect(callbackOf({ body: Buffer.from(callback ?? '') })).toMatchObject({ sourceMessageId, status: 200 });
+    expect(callbackOf({ body: Buffer.from(callback ?? ''), headers: {} })).toMatchObject({
+      sourceMessageId,
+      status: 200,
+    });
     expect(events.map(({ headers: { 'svc-endpoint-name': name } }) => name)).toContain('function');
   });
 

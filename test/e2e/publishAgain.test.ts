@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
-import { api, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { api, deadLettered, logged, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { getInAnyState, listedMessages, untilState } from '../support/listedMessages.ts';
-import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { errorOf, messageIdOf, publish, type Answer } from '../support/publish.ts';
 import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -16,6 +16,11 @@ const askAgain = (messageId: string, headers: Readonly<Record<string, string>> =
 /** Publishes a message again, and returns the id of the new one. */
 const again = async (messageId: string, headers?: Readonly<Record<string, string>>): Promise<string> =>
   messageIdOf(await askAgain(messageId, headers));
+
+/** The answer of a retry, as one of a publish. */
+async function ok201(answer: Promise<Answer>): Promise<Answer> {
+  return { ...(await answer), status: 200, json: await ok(answer, 201) };
+}
 
 /** The last of so many deliveries. */
 async function lastOf(inbox: Inbox, count: number) {
@@ -57,10 +62,39 @@ describe('a message that is published again', () => {
       'content-type': 'application/octet-stream',
       'x-tenant': 'acme',
       'svc-message-id': second,
+      'svc-origin-message-id': first,
     });
+    expect(one.headers).not.toHaveProperty('svc-origin-message-id');
     const same = { url, method: 'PUT', timeout: 9, maxRetries: 1, labels: ['first', 'second'] };
     expect(await untilState(second, 'DELIVERED')).toMatchObject({ ...same, retriedFrom: first });
     expect(await getInAnyState(first)).toEqual({ ...before, retriedAs: second });
+  });
+
+  it('names the first message to its receiver, and the one before in its log, however often it is made again', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) =>
+      response.writeHead(before === 0 ? 500 : 200).end(),
+    );
+    const first = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retries': '0' } }));
+    const [dead] = await deadLettered({ messageId: first }, 1);
+    const second = messageIdOf(await ok201(api('POST', `/v2/dlq/retry/${dead?.dlqId ?? ''}`)));
+    await untilState(second, 'DELIVERED');
+    const third = await again(second);
+    const [, retried, published] = await inbox.received(3);
+    for (const delivery of [retried, published]) {
+      expect(delivery?.headers['svc-origin-message-id']).toBe(first);
+    }
+    await untilState(third, 'DELIVERED');
+    for (const [messageId, before] of [
+      [second, first],
+      [third, second],
+    ] as const) {
+      const entries = await logged({ messageId }, 3);
+      expect(entries.map(({ state, retriedFrom }) => [state, retriedFrom])).toEqual([
+        ['DELIVERED', before],
+        ['ACTIVE', before],
+        ['CREATED', before],
+      ]);
+    }
   });
 
   it('may wait, be cancelled or have failed, and stays as it is', async () => {

@@ -21,6 +21,7 @@ const callback: Full<CallbackSettings> = {
   flowControl: { key: 'callbacks', parallelism: 1, rate: 2, period: 3 },
   redaction: { body: false, headers: 'all' },
   circuit: false,
+  hideHeaders: true,
   delayMs: 4_000,
 };
 
@@ -44,6 +45,7 @@ const full: Full<Message> = {
   flowControl: { key: 'lane', parallelism: 4, rate: 5, period: 60 },
   redaction: { body: true, headers: ['x-twice'] },
   circuit: true,
+  hideHeaders: true,
   topicName: 'group',
   endpointName: 'endpoint',
   queueName: 'queue',
@@ -55,6 +57,7 @@ const full: Full<Message> = {
   failureCallback: { ...callback, url: 'https://example.com/failure' },
   slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },
   retriedFrom: newId('msg', createdAt),
+  originMessageId: newId('msg', createdAt),
   retriedAs: newId('msg', createdAt),
   callbackOf: newId('msg', createdAt),
   workflow: { role: 'list', runId: 'wfr_1', createdAt, startSeq: 0, dlqId: 'dlq_1' },
@@ -71,6 +74,7 @@ const bare: Message = {
   flowControl: undefined,
   redaction: undefined,
   circuit: undefined,
+  hideHeaders: undefined,
   topicName: undefined,
   endpointName: undefined,
   queueName: undefined,

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { api, ok, unique } from '../support/api.ts';
+import { getInAnyState } from '../support/listedMessages.ts';
+import { makeGroup } from '../support/groups.ts';
+import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+const receiver = useReceiver();
+
+/** The headers of the service, in either dialect, by their names without the prefix. */
+const ownOf = (headers: Readonly<Record<string, string>>): readonly string[] =>
+  Object.keys(headers)
+    .filter((name) => /^(svc|upstash|webhook)-/.test(name))
+    .map((name) => name.replace(/^(svc|upstash)-/, ''))
+    .sort();
+
+const signatures = ['signature', 'webhook-id', 'webhook-signature', 'webhook-timestamp'];
+
+describe('a delivery whose headers are hidden', () => {
+  it.each(['Svc', 'Upstash'])('has the signatures only: %s', async (prefix) => {
+    const [one, other] = [receiver.inbox(), receiver.inbox()];
+    const topicName = await makeGroup([{ url: one.url, name: 'one' }]);
+    const headers = {
+      [`${prefix}-Hide-Headers`]: 'true',
+      [`${prefix}-Forward-X-Tenant`]: 'acme',
+      [`${prefix}-Callback`]: other.url,
+    };
+    const answer = await publish(topicName, { headers });
+    expect(answer.status).toBe(200);
+    const [delivery] = await one.received(1);
+    // What is published in the dialect of this service is signed in the other one as well.
+    expect([...new Set(ownOf(delivery?.headers ?? {}))]).toEqual(signatures);
+    expect(delivery?.headers['x-tenant']).toBe('acme');
+    // The callback is another message, whose receiver is the publisher's own.
+    const [callback] = await other.received(1);
+    expect(ownOf(callback?.headers ?? {})).toContain('message-id');
+  });
+
+  it('may be a callback, that of a group by default, or that of a schedule', async () => {
+    const [one, other] = [receiver.inbox(), receiver.inbox()];
+    const topicName = await makeGroup([{ url: one.url }]);
+    await ok(
+      api('PATCH', `/v2/topics/${topicName}`, {
+        body: { headers: { 'Svc-Hide-Headers': 'true', 'Svc-Callback-Hide-Headers': 'true' } },
+      }),
+    );
+    await ok(publish(topicName, { headers: { 'Svc-Callback': other.url } }));
+    for (const inbox of [one, other]) {
+      const [delivery] = await inbox.received(1);
+      expect([...new Set(ownOf(delivery?.headers ?? {}))]).toEqual(signatures);
+    }
+    const scheduleId = unique('hidden');
+    const headers = { 'Svc-Cron': '0 0 1 1 *', 'Svc-Schedule-Id': scheduleId, 'Svc-Hide-Headers': 'true' };
+    const third = receiver.inbox();
+    await ok(api('POST', `/v2/schedules/${third.url}`, { headers }));
+    await ok(api('POST', `/v2/schedules/${scheduleId}/run`));
+    const [delivery] = await third.received(1);
+    expect([...new Set(ownOf(delivery?.headers ?? {}))]).toEqual(signatures);
+    expect(await ok(api('GET', `/v2/schedules/${scheduleId}`))).toMatchObject({ hideHeaders: true });
+    await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
+  });
+
+  it('is shown with its message, and takes true and false only', async () => {
+    const headers = { 'Svc-Hide-Headers': 'TRUE', 'Svc-Delay': '1h' };
+    const messageId = messageIdOf(await publish(receiver.origin, { headers }));
+    expect(await getInAnyState(messageId)).toMatchObject({ hideHeaders: true });
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+    const refused = await publish(receiver.origin, { headers: { 'Svc-Hide-Headers': 'yes' } });
+    expect(errorOf(refused)).toBe('Svc-Hide-Headers is "yes"; allowed are true and false.');
+  });
+});
