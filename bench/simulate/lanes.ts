@@ -161,6 +161,8 @@ async function simulateKey(
       accountLimits: { parallelism: account.limits.max_global_parallelism, version: 1 },
       queueName: undefined,
       circuit: undefined,
+      createdAt: 0,
+      notBefore: 0,
       admittedTo: undefined,
       isAgain: false,
     });

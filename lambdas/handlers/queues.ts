@@ -3,6 +3,7 @@ import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { nameIn } from '../http/request.ts';
 import { queuesRoutes } from '../http/routeTable.ts';
+import { cancelDelayed } from '../publish/cancel.ts';
 import { deleteQueue, getQueue, listQueues, pauseQueue, putQueue, resumeQueue } from '../lane/queues.ts';
 
 const queueName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the queue');
@@ -15,7 +16,9 @@ export const handler = api<'queues'>(queuesRoutes, {
   'GET /v2/queues': async (call) => listAnswer(call, await listQueues(call.caller.account, cursorOf(call))),
   'GET /v2/queues/{name}': async (call) => ok(await getQueue(call.caller.account, queueName(call))),
   'DELETE /v2/queues/{name}': async (call) => {
-    await deleteQueue(call.caller.account, queueName(call));
+    const name = queueName(call);
+    await deleteQueue(call.caller.account, name);
+    await cancelDelayed(call.caller.account, name);
     return ok({});
   },
   'POST /v2/queues/{name}/pause': async (call) => {

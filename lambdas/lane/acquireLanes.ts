@@ -5,7 +5,7 @@ import { count } from '../aws/metrics.ts';
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
 import type { MessageHistory } from '../message/history.ts';
-import { noteHeld } from '../message/messages.ts';
+import { endMessage, noteHeld } from '../message/messages.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { resumeAccount } from './accountLanes.ts';
 import { extendMessage } from './line/extendLine.ts';
@@ -59,6 +59,10 @@ async function afterRefusal(
   if (refusal === 'held') {
     await noteHeld(history.message, job.attempt, now());
     count('AttemptsHeldBack');
+  }
+  if (refusal === 'deleted') {
+    if (await endMessage(history.message, 'CANCELED', now())) count('Cancelled');
+    return;
   }
   if (isAgain) {
     // The other worker that got this job may die between the record and what follows from it. This job is dropped, so nobody

@@ -82,10 +82,15 @@ export interface Lane extends LaneKey, Limits {
   readonly pumpAt: number;
   /** Unix milliseconds at which a pump extends the lifetimes of the messages in the line; in the past where none is on its way. */
   readonly keepAt: number;
-  /** Unix milliseconds before which an unused flow-control key is not forgotten; 0 where no message is delayed for so long. */
+  /**
+   * Unix milliseconds before which the row of an unused flow-control key, or of a deleted queue, does not expire: a delayed message
+   * may still name it. 0 where none does.
+   */
   readonly keptUntil: number;
-  /** Whether the queue was deleted: its row stays while its messages are being cancelled, and for some minutes (`checks.ts`). */
+  /** Whether the queue was deleted, and not made again. */
   readonly isDeleted: boolean;
+  /** When the queue was last deleted, Unix milliseconds. A queue that is made again keeps it. */
+  readonly deletedAt?: number | undefined;
   /** The lines of a deleted queue whose messages are not all cancelled yet. */
   readonly deletedLines: readonly DeletedLine[];
   /** The state of the circuit; only the lane of a circuit has one. */

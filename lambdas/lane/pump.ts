@@ -5,9 +5,7 @@
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
-import { removableAt } from './rules/checks.ts';
 import type { PumpJob } from '../job/job.ts';
-import { loadLane, removeLane } from './store/lanes.ts';
 import { sendJob } from '../job/send.ts';
 import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
@@ -32,12 +30,6 @@ export async function pump(job: PumpJob): Promise<void> {
   if (lane.deletedLines.length > 0 && !(await cancelDeletedLines(lane, until))) {
     await sendJob({ ...job, dueAt: now() }, now());
     return;
-  }
-  if (lane.isDeleted) {
-    // A queue that is made again at this moment stays. For one that was deleted again, another pump is on its way.
-    const left = await loadLane(key);
-    const isEmptied = left?.isDeleted === true && left.deletedLines.length === 0;
-    if (isEmptied && now() >= removableAt(left)) await removeLane(left);
   }
   if (job.keepsFrom === undefined) return;
   if (job.keepsFrom === 0 && lane.kind === 'queue') await checkHolders(lane);

@@ -1,7 +1,7 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import { minuteMs, secondMs } from '../shared/clock.ts';
+import { dayMs, minuteMs, secondMs } from '../shared/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { deleted } from './rules/cancelling.ts';
@@ -83,13 +83,19 @@ async function changeQueue(
   });
 }
 
+/** An account's `max_delay` may have been longer when its messages were published: it is a year on the paid plan. */
+const longestUsualDelayMs = 366 * dayMs;
+
 /**
- * Deletes a queue. The messages that wait in it are cancelled; those that are being delivered go on.
+ * Deletes a queue. The messages that wait in its line are cancelled, and delayed ones when they come to it; those that are being
+ * delivered go on.
  *
  * @throws HttpError 404 or 503
  */
-export const deleteQueue = (account: Account, name: string): Promise<void> =>
-  changeQueue(account, name, (queue, updatedAt) => ({ ...deleted(queue), updatedAt }));
+export const deleteQueue = (account: Account, name: string): Promise<void> => {
+  const longestDelayMs = Math.max(limitsOf(account).max_delay * secondMs, longestUsualDelayMs);
+  return changeQueue(account, name, (queue, time) => deleted(queue, time, longestDelayMs));
+};
 
 /**
  * Pauses a queue: no message starts until it is resumed. One that has started goes on, its retries included.

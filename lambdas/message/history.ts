@@ -15,6 +15,7 @@ import {
   isAttempt,
   isEnd,
   keyOf,
+  outlineOf,
   ownMessageOf,
   type End,
   type MessageKey,
@@ -64,6 +65,14 @@ export async function loadMessageRows(key: MessageKey): Promise<MessageRows | un
 export function endIn({ following }: MessageRows): End | undefined {
   const ended = following.find(isEnd);
   return ended && endOf(ended);
+}
+
+/** Whether a message was cancelled, or has failed for good: it ended, and was not delivered. */
+export async function endedUndelivered(key: MessageKey): Promise<boolean> {
+  const rows = await loadMessageRows(key);
+  if (rows === undefined) return false;
+  const states = rows.following.filter(isAttempt).map((row) => outlineOf(row).state);
+  return endIn(rows) !== undefined || states.some((state) => state === 'FAILED' || state === 'CANCELED');
 }
 
 /** Reads a message with its history; undefined when there is no such row. */

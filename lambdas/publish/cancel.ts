@@ -3,6 +3,7 @@ import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { longestPage, matches, type Filter } from '../wire/filters.ts';
+import { clockMarginMs, now } from '../shared/clock.ts';
 import { badRequest, quote } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { isOver } from '../message/message.ts';
@@ -10,7 +11,7 @@ import { loadMessage } from '../message/history.ts';
 import { listMessages, type ListedMessage } from '../message/list.ts';
 import { isNewer, shardsOf, type Ordered, type Range } from '../table/shards.ts';
 import { countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../list/pages.ts';
-import { limitedScan } from '../list/scans.ts';
+import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { withdraw } from './withdraw.ts';
 import { loadWaiting, noSuchMessage } from './messages.ts';
 
@@ -96,6 +97,30 @@ export async function cancelMessages(
     }),
   );
   return { cancelled, cursor };
+}
+
+/** Messages that a deleted queue's cancellation looks at in any case: as many as a request reads without a slot for long reads. */
+const lookedAt = rowsWithoutSlot;
+/** All messages of this time are looked at: the queue's row does not tell whether they were published before the deletion. */
+const ambiguousMs = 3 * clockMarginMs;
+
+/**
+ * Withdraws the newest of the messages that are delayed and belong to a queue which was just deleted. Older ones are cancelled when
+ * they come to the queue.
+ */
+export async function cancelDelayed(account: Account, queueName: string): Promise<void> {
+  const since = now() - ambiguousMs;
+  const delayed: Withdrawable[] = [];
+  let read = 0;
+  for await (const { found, time } of listed(account, {})) {
+    read += 1;
+    if (read > lookedAt && time < since) break;
+    if (found?.message.queueName !== queueName || found.message.notBefore <= now()) continue;
+    if (!isOver(found)) delayed.push(found);
+  }
+  await eachOf(delayed, atOnce, async ({ message, attempts }) => {
+    await withdraw(message, attempts.at(-1));
+  });
 }
 
 /** Counts the messages that a bulk cancellation would cancel. */

@@ -3,8 +3,9 @@ import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 import { deduplicationKey, deduplicationWindowMs } from './deduplicationKey.ts';
 import type { Deduplication } from '../options/deduplication.ts';
-import { claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
+import { claimAfter, claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
 import { log } from '../aws/log.ts';
+import { endedUndelivered } from '../message/history.ts';
 import type { Draft } from './prepare.ts';
 
 /** A message of which is known whether it is new or a duplicate of one before, or that this could not be found out in time. */
@@ -32,19 +33,24 @@ const longestPauseMs = 1_280;
 /**
  * Finds out whether a message was published before, by claiming its key. The first publisher claims before it accepts, so it
  * may fail or die between; then one of those that wait takes its place and accepts the message under the first one's id, and
- * the others wait for that one. So nothing is answered as a duplicate of a message that will not be delivered.
+ * the others wait for that one. A message that was cancelled or has failed for good gives its key to the next. So nothing is
+ * answered as a duplicate of a message that will not be delivered.
  *
  * @param waitUntil Unix milliseconds
  */
 async function claim(draft: Draft, key: string, waitUntil: number): Promise<Deduplicated> {
-  const { messageId } = draft.message;
+  const { messageId, accountId } = draft.message;
   for (let pauseMs = 20; ;) {
     const time = now();
-    const first = await claimKey({ key, messageId, now: time, until: time + deduplicationWindowMs });
+    const own = { key, messageId, now: time, until: time + deduplicationWindowMs };
+    const first = await claimKey(own);
     const duplicate = { messageId: first.messageId, isDuplicate: true };
     if (first.messageId === messageId) return { draft, messageId, isDuplicate: false, key };
-    if (first.isAccepted) return { draft: undefined, ...duplicate };
-    if (time >= first.claimedAt + memoryTimeoutMs) {
+    if (first.isAccepted) {
+      if (!(await endedUndelivered({ accountId, messageId: first.messageId })))
+        return { draft: undefined, ...duplicate };
+      if (await claimAfter(own, first.messageId)) return { draft, messageId, isDuplicate: false, key };
+    } else if (time >= first.claimedAt + memoryTimeoutMs) {
       const claimed = { key, messageId: first.messageId, now: now(), endedBy: time - memoryTimeoutMs };
       if (await takeOver(claimed)) {
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };

@@ -101,7 +101,14 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.onBodies('GetObject'),
     ],
     urlGroups: [...answer, rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem')],
-    queues: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
+    queues: [
+      ...answer,
+      ...rights.changeLanes(),
+      ...rights.listLanes(),
+      // The delayed messages of a deleted queue are cancelled.
+      rights.on('messages', 'Query', 'PutItem'),
+      rights.endSchedules(),
+    ],
     flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
     dlq: [
       ...answer,

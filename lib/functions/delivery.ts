@@ -65,8 +65,6 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   // The schedule of a wait whose event came before its timeout.
   rights.endSchedules(),
   ...rights.changeLanes(),
-  // The lane of a queue that was deleted.
-  rights.on('lanes', 'DeleteItem'),
   rights.onBodies('GetObject', 'PutObject'),
   rights.seeMissingBodies(),
   ...rights.invokeFunctions(),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { logged, publishDelayed, unique } from '../support/api.ts';
+import { api, logged, ok, publishDelayed, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
+import { untilState } from '../support/listedMessages.ts';
 import { messageIdOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -44,6 +45,34 @@ describe('a message with the deduplication id of another', () => {
     const first = await publishDelayed(receiver.origin, headers);
     const second = await publish(receiver.origin, { headers });
     expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
+  });
+
+  it('is another message where the first was cancelled or has failed for good, and then has the id', async () => {
+    const headers = { 'Svc-Deduplication-Id': unique('id') };
+    const cancelled = await publishDelayed(receiver.origin, headers);
+    await ok(api('DELETE', `/v2/messages/${cancelled}`));
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const failed = messageIdOf(await publish(failing.url, { headers: { ...headers, 'Svc-Retries': '0' } }));
+    await untilState(failed, 'FAILED');
+    const inbox = receiver.inbox();
+    const third = messageIdOf(await publish(inbox.url, { headers }));
+    expect(new Set([cancelled, failed, third]).size).toBe(3);
+    await untilState(third, 'DELIVERED');
+    const fourth = await publish(inbox.url, { headers });
+    expect([fourth.status, fourth.json]).toEqual([202, { messageId: third, deduplicated: true }]);
+  });
+
+  it('published many times at once after the first was cancelled is one message', async () => {
+    const inbox = receiver.inbox();
+    const headers = { 'Svc-Deduplication-Id': unique('id') };
+    const cancelled = await publishDelayed(inbox.url, headers);
+    await ok(api('DELETE', `/v2/messages/${cancelled}`));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => publish(inbox.url, { headers })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(202)]);
+    const ids = answers.map(({ json }) => z.object({ messageId: z.string() }).parse(json).messageId);
+    expect([new Set(ids).size, ids.includes(cancelled)]).toEqual([1, false]);
+    await untilState(ids[0] ?? '', 'DELIVERED');
+    expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('of another dialect is a duplicate', async () => {

@@ -116,6 +116,26 @@ describe('a queue that is deleted', () => {
     expect(await logged({ queueName: name, state: 'CANCELED' }, 20)).toHaveLength(20);
   });
 
+  it('cancels its delayed messages, visibly, and none that comes later or belongs to another queue', async () => {
+    const [inbox, other] = [receiver.inbox(), receiver.inbox()];
+    const [name, otherName] = [unique('deleted'), unique('kept')];
+    const delayed = (queue: string, url: string, delay: string): Promise<string> =>
+      enqueue(queue, url, delay, { 'Svc-Delay': delay });
+    const lost = [await delayed(name, inbox.url, '1s'), await delayed(name, inbox.url, '2h')];
+    await delayed(otherName, other.url, '1s');
+    const dueAt = Date.now() + 1_000;
+    await ok(api('DELETE', `/v2/queues/${name}`));
+    for (const id of lost) {
+      expect(await isWaiting(id)).toBe(false);
+      await logged({ messageId: id, state: 'CANCELED' }, 1);
+    }
+    await delayed(name, inbox.url, '2s');
+    await other.received(1);
+    await inbox.received(1);
+    expect(Date.now()).toBeGreaterThan(dueAt);
+    expect(bodiesOf(inbox)).toEqual(texts('2s'));
+  });
+
   it('while it is paused is there again, and not paused, with the next message', async () => {
     const inbox = receiver.inbox();
     const name = unique('deleted');

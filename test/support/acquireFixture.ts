@@ -32,6 +32,8 @@ export const attemptOf = (number: number, more: Partial<DueAttempt> = {}): DueAt
   circuit: undefined,
   accountLimits: { parallelism: 1, version: 1 },
   timeoutMs,
+  createdAt: 0,
+  notBefore: 0,
   admittedTo: undefined,
   isAgain: false,
   ...more,

@@ -285,6 +285,8 @@ export class Simulation {
       circuit: undefined,
       accountLimits: { parallelism: this.#options.accountParallelism, version: 1 },
       timeoutMs: 30_000,
+      createdAt: 0,
+      notBefore: 0,
       admittedTo: job.admittedTo,
       isAgain: job.isAgain === true,
     };

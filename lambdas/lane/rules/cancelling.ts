@@ -1,4 +1,5 @@
 /** Messages that are cancelled, and queues that are deleted with all messages that wait in them. */
+import { clockMarginMs } from '../../shared/clock.ts';
 import { type DeletedLine, type Lane, withLease } from '../lane.ts';
 import { isEmpty } from './line.ts';
 
@@ -34,8 +35,14 @@ export function withdrawWaiting(lane: Lane, entry: string): Lane {
   return firstPage < nextPage ? { ...lane, cancelled: lane.cancelled + 1 } : lane;
 }
 
-/** Deletes a queue: it holds nothing back from now on, and all messages that wait in it are to be cancelled. */
-export function deleted(lane: Lane): Lane {
+/**
+ * Deletes a queue: it holds nothing back from now on, and all messages that wait in it are to be cancelled.
+ *
+ * @param now Unix milliseconds
+ * @param longestDelayMs the longest that a message of it may still be delayed. Its row is kept for so long, so that these are
+ * cancelled when they come
+ */
+export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   const { front, firstPage, nextPage, back } = lane.line;
   return {
     ...lane,
@@ -50,7 +57,31 @@ export function deleted(lane: Lane): Lane {
     pumpAt: 0,
     isPaused: false,
     isDeleted: true,
+    deletedAt: now,
+    keptUntil: Math.max(lane.keptUntil, now + longestDelayMs),
+    updatedAt: now,
   };
+}
+
+/** A message of a queue whose first job has come. */
+interface Arriving {
+  /** When it was published, Unix milliseconds. */
+  readonly createdAt: number;
+  /** Before this it could not be in the queue's line, Unix milliseconds. */
+  readonly notBefore: number;
+  /** Whether its job has been handed out before. */
+  readonly isAgain: boolean;
+}
+
+/**
+ * Whether a message that arrives at its queue was delayed while the queue was deleted: then it is cancelled, as those in the line
+ * were. Clocks of processes differ, so a message that was published within seconds of the deletion does not count: it may have come
+ * after. The request that deletes the queue looks for these itself.
+ */
+export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAgain }: Arriving): boolean {
+  if (deletedAt === undefined || createdAt >= deletedAt - clockMarginMs) return false;
+  // A job that comes again may be that of a message that started before the deletion.
+  return !isAgain || notBefore > deletedAt + clockMarginMs;
 }
 
 /** Notes that the messages of a deleted line were cancelled up to a page. Another pump may have noted that before. */

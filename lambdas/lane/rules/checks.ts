@@ -1,6 +1,5 @@
 /** Checks of lanes: the moments at which a pump has to come, because no change of the lane would let the waiting attempts go on. */
 import { isOpen } from '../../circuit/circuit.ts';
-import { minuteMs } from '../../shared/clock.ts';
 import { type Lane, freeSlots, hasCapacity, mostLeases } from '../lane.ts';
 import { isEmpty } from './line.ts';
 import { freeStarts, nextFreeStart } from './rate.ts';
@@ -12,15 +11,6 @@ const deletionPauseMs = 100;
 const cancellationMs = 70_000;
 
 /**
- * The row of a deleted queue stays for this long, although nothing is left to cancel. A queue that is made again counts its
- * versions and pages on from there: else a process that is slow could write the old ones over those of the new queue.
- */
-const removalPauseMs = 5 * minuteMs;
-
-/** When the row of a deleted queue may be removed, Unix milliseconds. */
-export const removableAt = ({ updatedAt }: Lane): number => updatedAt + removalPauseMs;
-
-/**
  * Finds when a pump has to check a lane in which attempts wait, though nothing happens to it: when its rate allows a start
  * again, when a lease ends whose process may have died, or when an open circuit takes a probe.
  *
@@ -28,10 +18,9 @@ export const removableAt = ({ updatedAt }: Lane): number => updatedAt + removalP
  */
 export function nextCheckAt(lane: Lane, now: number): number | undefined {
   const checkAt = nextCheckOfLine(lane, now);
-  if (!lane.isDeleted && lane.deletedLines.length === 0) return checkAt;
-  // The messages of a deleted queue are to be cancelled, also where the queue has been made again; then its row is removed.
-  const nextStep = lane.deletedLines.length > 0 ? now + deletionPauseMs : removableAt(lane);
-  return Math.min(checkAt ?? Infinity, Math.max(now, nextStep, lane.pumpAt + cancellationMs));
+  if (lane.deletedLines.length === 0) return checkAt;
+  // The messages of a deleted queue are to be cancelled, also where the queue has been made again.
+  return Math.min(checkAt ?? Infinity, Math.max(now + deletionPauseMs, lane.pumpAt + cancellationMs));
 }
 
 function nextCheckOfLine(lane: Lane, now: number): number | undefined {

@@ -16,6 +16,7 @@ import {
   type LaneKey,
 } from '../lane.ts';
 import type { LaneKind, AdmittedTo } from '../../job/job.ts';
+import { wasDeletedWith } from '../rules/cancelling.ts';
 import { leave, endGrant, type DeclineReason } from '../rules/leaving.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import { dayMs } from '../../shared/clock.ts';
@@ -51,8 +52,9 @@ const longestEntryMs = leaseMarginMs / 2;
  *
  * - `held`: it waits in the line of its host's circuit.
  * - `overdue`: it has waited there for too long, and is to fail.
+ * - `deleted`: its message was delayed while its queue was deleted, and is to be cancelled.
  */
-export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue';
+export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue' | 'deleted';
 
 interface AcquiredSlot extends Slot {
   /** Gives the slot back without a start. */
@@ -79,10 +81,12 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
   };
 
   /** Enters the queue. A message that has entered it once keeps its slot until it is over, so its retries pass. */
-  async function enterQueue(dueAttempt: DueAttempt): Promise<Grant> {
+  async function enterQueue(dueAttempt: DueAttempt): Promise<Grant | 'deleted'> {
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
-    return lanes.change(queueLane(accountId, queueName), (lane, time) => {
+    return lanes.change<Grant | 'deleted'>(queueLane(accountId, queueName), (lane, time) => {
+      const isGranted = dueAttempt.admittedTo !== undefined;
+      if (!isGranted && wasDeletedWith(lane, dueAttempt)) return { lane, result: 'deleted' };
       // A queue that was deleted holds nothing back.
       if (!isThere(lane)) return { lane, result: 'in' };
       return enter(lane, arrivalOf(dueAttempt, 'queue'), time);

@@ -23,6 +23,10 @@ export interface DueAttempt extends Entry {
   /** The limits of its account, as this process knows them. */
   readonly accountLimits: Limits & { readonly version: number };
   readonly timeoutMs: number;
+  /** When its message was published, Unix milliseconds. */
+  readonly createdAt: number;
+  /** When its message was due first, Unix milliseconds. */
+  readonly notBefore: number;
   readonly admittedTo: AdmittedTo | undefined;
   /** Whether its job has been handed out before: the attempt may be under way, or in a line. */
   readonly isAgain: boolean;

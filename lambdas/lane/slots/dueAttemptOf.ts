@@ -32,7 +32,7 @@ export function dueAttemptOf(
   isAgain: boolean,
 ): DueAttempt {
   const { message } = history;
-  const { messageId, accountId, queueName, flowControl, createdAt, timeoutMs } = message;
+  const { messageId, accountId, queueName, flowControl, createdAt, notBefore, timeoutMs } = message;
   const { attempt, admittedTo } = job;
   return {
     messageId,
@@ -48,6 +48,8 @@ export function dueAttemptOf(
     circuit: circuitOf(history, account, job),
     accountLimits: { parallelism: limitsOf(account).max_global_parallelism, version: account.version },
     timeoutMs,
+    createdAt,
+    notBefore,
     admittedTo,
     isAgain,
   };

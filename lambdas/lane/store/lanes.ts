@@ -82,6 +82,7 @@ const laneRow = z.object({
   keepAt: number,
   keptUntil: number,
   isDeleted: flag,
+  deletedAt: z.optional(z.number()),
   deletedLines: z._default(
     z.array(z.object({ entries: z.array(z.string()), firstPage: z.number(), nextPage: z.number() })),
     [],
@@ -151,7 +152,8 @@ export const unusedLifetimeMs = 30 * dayMs;
 const circuitLifetimeMs = 2 * dayMs;
 
 function expiryOf(lane: Lane): number | undefined {
-  const isKept = lane.kind === 'queue' || lane.isPaused || lane.isPinnedParallelism || lane.isPinnedRate;
+  const isQueue = lane.kind === 'queue' && !lane.isDeleted;
+  const isKept = isQueue || lane.isPaused || lane.isPinnedParallelism || lane.isPinnedRate;
   const isEnded = lane.kind === 'circuit' && isEmpty(lane.line);
   const unusedUntil = now() + (isEnded ? circuitLifetimeMs : unusedLifetimeMs);
   return isKept ? undefined : epochSeconds(Math.max(unusedUntil, lane.keptUntil));

@@ -20,32 +20,54 @@ export interface KeyClaim {
   readonly isAccepted: boolean;
 }
 
+interface NewClaim {
+  readonly key: string;
+  readonly messageId: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** The end of the window, Unix milliseconds. */
+  readonly until: number;
+}
+
+const placeOf = ({ key, messageId, now, until }: NewClaim) => ({
+  TableName: settings.deduplicationTable,
+  Item: toItem({ id: key, messageId, claimedAt: now, until, expiresAt: epochSeconds(until) }),
+});
+
 /**
  * Claims a key for a message for as long as a window lasts.
  *
  * @param claim with times in Unix milliseconds
  * @returns the claim that holds: this one, or the one that was first
  */
-export async function claimKey(claim: {
-  readonly key: string;
-  readonly messageId: string;
-  readonly now: number;
-  readonly until: number;
-}): Promise<KeyClaim> {
-  const { key, messageId, now, until } = claim;
+export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
+  const { messageId, now } = claim;
   const { isMade, row } = await conditionalWrite(
     dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.deduplicationTable,
-        Item: toItem({ id: key, messageId, claimedAt: now, until, expiresAt: epochSeconds(until) }),
-        ...claiming({ attribute: 'until', endedBy: now }),
-      }),
+      new PutItemCommand({ ...placeOf(claim), ...claiming({ attribute: 'until', endedBy: now }) }),
     ),
   );
   if (isMade) return { messageId, claimedAt: now, isAccepted: false };
   const { isAccepted = false, ...rest } = claimRow.parse(row);
   return { ...rest, isAccepted };
 }
+
+/**
+ * Claims a key in the place of a message that has it and has ended without being delivered.
+ *
+ * @param before the id of that message
+ * @returns false when another publisher was sooner
+ */
+export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new PutItemCommand({
+        ...placeOf(claim),
+        ConditionExpression: 'messageId = :before',
+        ExpressionAttributeValues: { ':before': { S: before } },
+      }),
+    ),
+  );
 
 /**
  * Notes that the message that has a key is accepted.

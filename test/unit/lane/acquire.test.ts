@@ -81,6 +81,24 @@ describe('an attempt that goes on', () => {
     await fixture.pass(attemptOf(1, { queueName: queue.name }));
   });
 
+  it('is cancelled where its queue was deleted while it was delayed, also where that is there again', async () => {
+    for (const isDeleted of [true, false]) {
+      const fixture = new AcquireFixture();
+      const deletedAt = fixture.time;
+      await fixture.lanes.update(queue, (lane) => ({ ...lane, isDeleted, deletedAt }));
+      fixture.time += minuteMs;
+      const delayed = { queueName: queue.name, createdAt: deletedAt - minuteMs, notBefore: fixture.time };
+      expect(await fixture.laneGate.acquire(attemptOf(1, delayed))).toBe('deleted');
+      expect(await fixture.laneGate.acquire(attemptOf(2, { ...delayed, isAgain: true }))).toBe('deleted');
+      expect(fixture.lane(queue).leases.size).toBe(0);
+      // Its retries, and what was granted its slot before, go on.
+      await fixture.pass(attemptOf(3, { ...delayed, attempt: 1, accountLimits: { version: 1 } }));
+      await fixture.pass(
+        attemptOf(4, { ...delayed, createdAt: deletedAt + 1, accountLimits: { version: 1 } }),
+      );
+    }
+  });
+
   it('stands for itself in its account where its work comes again, so that another is told', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { accountLimits: { parallelism: 5, version: 1 }, isAgain: true });

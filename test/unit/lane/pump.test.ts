@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { joinLine } from '../../../lambdas/lane/rules/arrival.ts';
-import { newLane, type Lane, type LaneKey } from '../../../lambdas/lane/lane.ts';
+import { newLane, type LaneKey } from '../../../lambdas/lane/lane.ts';
 import type { PumpJob } from '../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
@@ -31,31 +31,6 @@ const pump = ({ kind: lane, name }: LaneKey, more: Partial<PumpJob> = {}): Promi
     { kind: 'pump', accountId: fixture.account.id, lane, name, dueAt: Date.now(), ...more },
     { isAgain: false },
   );
-
-/** Writes the lane of a queue that was deleted so long ago. */
-async function deletedQueue(name: string, agoMs: number, more: Partial<Lane> = {}): Promise<LaneKey> {
-  const key = laneKey('queue', name);
-  const updatedAt = Date.now() - agoMs;
-  await lambdas.saveLane({ ...newLane(key, updatedAt), isDeleted: true, ...more });
-  return key;
-}
-
-describe('the row of a deleted queue', () => {
-  it.each([
-    { agoMs: 290_000, isThere: true },
-    { agoMs: 300_000, isThere: false },
-  ])('is there $agoMs ms after the deletion: $isThere', async ({ agoMs, isThere }) => {
-    const key = await deletedQueue(`deleted-${agoMs}`, agoMs);
-    await pump(key);
-    expect((await lambdas.loadLane(key)) !== undefined).toBe(isThere);
-  });
-
-  it('stays where the queue was made again', async () => {
-    const key = await deletedQueue('again', 300_000, { isDeleted: false });
-    await pump(key);
-    expect(await lambdas.loadLane(key)).toBeDefined();
-  });
-});
 
 describe('a pump', () => {
   it('waits for the rest of a second, and then admits who has room', async () => {

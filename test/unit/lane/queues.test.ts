@@ -215,6 +215,29 @@ describe('a queue that is deleted', () => {
   });
 });
 
+describe('a delayed message of a deleted queue', () => {
+  it.each([
+    ['is cancelled when it is due', false],
+    ['is cancelled when it is due, also where the queue was made again', true],
+  ])('%s, and not delivered', async (_, isMadeAgain) => {
+    const account = await accountWith(`delayed-${String(isMadeAgain)}`);
+    const inbox = fixture.receiver.inbox();
+    const request = { ...requestOf(inbox.url, { delay: '60s' }), queueName: 'delayed' };
+    const messageId = idOf(await lambdas.publish(account, request));
+    pass(10_000);
+    await lambdas.deleteQueue(account, 'delayed');
+    if (isMadeAgain) await lambdas.putQueue(account, Buffer.from('{"queueName":"delayed"}'));
+    pass(120_000);
+    // Delivered twice: a worker may die at any moment.
+    const job = (await fixture.drain()).find((one) => one.kind === 'attempt' && one.messageId === messageId);
+    if (job === undefined) throw new Error('The message has no job.');
+    for (const isAgain of [false, true]) await fixture.perform(job, { isAgain });
+    await fixture.doJobs();
+    expect((await fixture.loadMessage({ accountId: account.id, messageId }))?.end).toBe('CANCELED');
+    expect(inbox.deliveries).toEqual([]);
+  });
+});
+
 describe('the oldest message of a queue', () => {
   it('is the one that was published first, also where pages of the line stand between', async () => {
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"old","paused":true}'));

@@ -131,13 +131,13 @@ describe('messages with the same deduplication id', () => {
     expect(inbox.deliveries).toHaveLength(2);
   });
 
-  it('cost one AWS call when the first is known', async () => {
+  it('cost two AWS calls when the first is known: its claim, and whether it has failed or was cancelled', async () => {
     const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     await fixture.publish(inbox.url, config);
     fixture.reset();
     await fixture.publish(inbox.url, config);
-    expect(fixture.calls()).toBe(1);
+    expect(fixture.calls()).toBe(2);
   });
 
   it('in one batch are one message, and the others of the batch are unharmed', async () => {

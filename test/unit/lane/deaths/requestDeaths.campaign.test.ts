@@ -152,6 +152,6 @@ describe('a deletion of a queue in which messages wait', () => {
     expect(first).toBe('DELIVERED');
     expect(others).toEqual(others.map(() => 'CANCELED'));
     expect(inbox.deliveries).toHaveLength(1);
-    expect(await on.lane('queue', 'doomed')).toBeUndefined();
+    expect(await on.lane('queue', 'doomed')).toMatchObject({ isDeleted: true, deletedLines: [] });
   });
 });

@@ -193,7 +193,7 @@ describe('a queue that is deleted while messages wait in it', () => {
       'CANCELED',
     ]);
     expect(once(to.events)).toEqual(['first try 0']);
-    expect(await on.lane('queue', 'doomed')).toBeUndefined();
+    expect(await on.lane('queue', 'doomed')).toMatchObject({ isDeleted: true, deletedLines: [] });
   });
 });
 

@@ -19,6 +19,8 @@ const traveller: DueAttempt = {
   circuit: undefined,
   accountLimits: { parallelism: 10, version: 1 },
   timeoutMs,
+  createdAt: 0,
+  notBefore: 0,
   admittedTo: undefined,
   isAgain: false,
 };

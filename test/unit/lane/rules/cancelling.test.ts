@@ -3,6 +3,7 @@ import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import {
   cancelledUpTo,
   deleted,
+  wasDeletedWith,
   endLease,
   withdraw,
   withdrawWaiting,
@@ -77,8 +78,9 @@ describe('the messages that wait in a lane', () => {
 describe('a queue that is deleted', () => {
   it('holds nothing back any more, and keeps who is to be cancelled', () => {
     const busy = { ...withLease(long, 'm', { slots: 1 }), cancelled: 1, pumpAt: 70_000, isPaused: true };
-    const lane = deleted(busy);
+    const lane = deleted(busy, 5_000, 90_000);
     expect(lane).toMatchObject({ cancelled: 0, pumpAt: 0, isPaused: false, isDeleted: true });
+    expect(lane).toMatchObject({ deletedAt: 5_000, updatedAt: 5_000, keptUntil: 95_000 });
     expect(lane.leases.size).toBe(0);
     expect(lane.deletedLines).toEqual([{ entries: ['f', 'g', 'a', 'b'], firstPage: 3, nextPage: 4 }]);
     // Numbers of pages are not used again.
@@ -86,9 +88,29 @@ describe('a queue that is deleted', () => {
   });
 
   it('has nobody to cancel where nobody waited, and keeps those of a deletion before', () => {
-    expect(deleted(empty).deletedLines).toEqual([]);
-    const again = deleted(joinLine(deleted(joinLine(empty, 'a')), 'b'));
+    expect(deleted(empty, 0, 0).deletedLines).toEqual([]);
+    const again = deleted(joinLine(deleted(joinLine(empty, 'a'), 0, 0), 'b'), 0, 0);
     expect(again.deletedLines.map(({ entries }) => entries)).toEqual([['a'], ['b']]);
+  });
+
+  it('has a delayed message cancelled that was published before, but for the seconds by which clocks differ', () => {
+    const at = 1_000_000;
+    const lane = deleted(empty, at, 0);
+    const message = { createdAt: at - 5_001, notBefore: at + 60_000, isAgain: false };
+    expect(wasDeletedWith(lane, message)).toBe(true);
+    expect(wasDeletedWith(lane, { ...message, createdAt: at - 5_000 })).toBe(false);
+    expect(wasDeletedWith(lane, { ...message, createdAt: at + 1 })).toBe(false);
+    expect(wasDeletedWith({ ...lane, isDeleted: false }, message)).toBe(true);
+    expect(wasDeletedWith(empty, message)).toBe(false);
+  });
+
+  it('does not cancel what may have started before, because its job comes again', () => {
+    const at = 1_000_000;
+    const lane = deleted(empty, at, 0);
+    const message = { createdAt: at - 60_000, notBefore: at - 1_000 };
+    expect(wasDeletedWith(lane, { ...message, isAgain: false })).toBe(true);
+    expect(wasDeletedWith(lane, { ...message, isAgain: true })).toBe(false);
+    expect(wasDeletedWith(lane, { ...message, notBefore: at + 5_001, isAgain: true })).toBe(true);
   });
 
   it('has its lines cancelled one by one, each from the page to which another came', () => {
@@ -96,7 +118,7 @@ describe('a queue that is deleted', () => {
       { entries: [], firstPage: 2, nextPage: 5 },
       { entries: ['x'], firstPage: 6, nextPage: 9 },
     ];
-    const lane: Lane = { ...deleted(empty), deletedLines: [one, two] };
+    const lane: Lane = { ...deleted(empty, 0, 0), deletedLines: [one, two] };
     const after = cancelledUpTo(lane, two, 7);
     expect(after.deletedLines).toEqual([one, { entries: [], firstPage: 7, nextPage: 9 }]);
     expect(cancelledUpTo(after, two, 9).deletedLines).toEqual([one]);

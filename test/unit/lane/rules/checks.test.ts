@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { closedCircuit } from '../../../../lambdas/circuit/circuit.ts';
 import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { mostLeases, newLane, type Lane, type Limits } from '../../../../lambdas/lane/lane.ts';
-import { nextCheckAt, removableAt } from '../../../../lambdas/lane/rules/checks.ts';
+import { nextCheckAt } from '../../../../lambdas/lane/rules/checks.ts';
 
 const now = 10_000;
 const laneWith = (limits: Limits = {}): Lane =>
@@ -72,11 +72,9 @@ describe('a pump checks a lane', () => {
 describe('the row of a deleted queue', () => {
   const line = { entries: ['a'], firstPage: 0, nextPage: 0 };
 
-  it('may be removed five minutes after the queue was deleted, and a pump comes for that', () => {
+  it('needs no pump once nothing is left to cancel: it expires by itself', () => {
     const gone: Lane = { ...laneWith(), kind: 'queue', isDeleted: true, updatedAt: 1_000 };
-    expect(removableAt(gone)).toBe(301_000);
-    expect(nextCheckAt(gone, now)).toBe(301_000);
-    expect(nextCheckAt(gone, 400_000)).toBe(400_000);
+    expect(nextCheckAt(gone, now)).toBeUndefined();
   });
 
   it('is checked soon while messages are to be cancelled, also where the queue was made again', () => {

@@ -183,7 +183,11 @@ it('the first in the line is granted its slot first, and nobody twice', () => {
 describe('a deleted queue', () => {
   /** A queue in whose line so many wait, the first of whom has a slot; deleted. */
   const deletedWith = (...entries: readonly string[]): Lane =>
-    deleted(entries.reduce((lane, entry) => joinLine(lane, entry), laneWith({ parallelism: 1 })));
+    deleted(
+      entries.reduce((lane, entry) => joinLine(lane, entry), laneWith({ parallelism: 1 })),
+      0,
+      0,
+    );
 
   it('has nothing left when all who waited are cancelled', () => {
     const lane = deletedWith('a', 'b');
