@@ -16,7 +16,7 @@ export const handlersDirectory = join(root, 'lambdas/handlers');
 const apart = {
   './lambdas/message/store/bucket.ts': 'bucket',
   './lambdas/delivery/client/invocation.ts': 'invocation',
-  './lambdas/http/openapi/document.ts': 'document',
+  './lambdas/http/openapi/served.ts': 'description',
   '@aws-sdk/client-scheduler': 'scheduler',
 };
 

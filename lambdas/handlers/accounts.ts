@@ -42,8 +42,7 @@ export const handler = managementApi<'accounts'>(accountsRoutes, {
     ok(await revokeToken(variable(call, 'id'), variable(call, 'tokenId'), call.request.callerIp)),
   'GET /v2/{brand}/stats/{id}': async (call) => ok(await getStats(variable(call, 'id'))),
   'GET /v2/{brand}/openapi.json': async ({ request }) => {
-    const { describeManagementApi } = await import('../http/openapi/document.ts');
-    const body = describeManagementApi(request.basePath);
-    return { ...ok(body), headers: { 'cache-control': 'public, max-age=3600' } };
+    const { serveDescription } = await import('../http/openapi/served.ts');
+    return serveDescription('management', request);
   },
 });

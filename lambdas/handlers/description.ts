@@ -7,8 +7,7 @@ export const handler = api<'description'>(descriptionRoutes, {
   'GET /v2/health': () => ok(health()),
   'GET /v2/openapi.json': async ({ request }) => {
     // Imported at the first request for it, so that a health check does not wait for it.
-    const { describeApi } = await import('../http/openapi/document.ts');
-    const body = describeApi(request.basePath);
-    return { ...ok(body), headers: { 'cache-control': 'public, max-age=3600' } };
+    const { serveDescription } = await import('../http/openapi/served.ts');
+    return serveDescription('messaging', request);
   },
 });

@@ -1,0 +1,52 @@
+/**
+ * Serves the descriptions of the APIs. Anybody may ask for them, so each is made once for a process, and a client that has it
+ * already gets no body.
+ */
+import { createHash } from 'node:crypto';
+import { valuesOf } from '../../shared/headers.ts';
+import type { ApiResponse } from '../handler.ts';
+import type { ApiRequest } from '../request.ts';
+import { describeApi, describeManagementApi } from './document.ts';
+
+interface Made {
+  /** The JSON before and after the path of the API, the one part that depends on the request. */
+  readonly before: string;
+  readonly after: string;
+  readonly etag: string;
+}
+
+/** No description has this text. */
+const placeholder = '/the-base-path';
+
+function make(describe: (basePath: string) => object): Made {
+  const json = JSON.stringify(describe(placeholder));
+  const [before = '', after = ''] = json.split(JSON.stringify(placeholder));
+  return { before, after, etag: `"${createHash('sha256').update(json).digest('base64url')}"` };
+}
+
+const describers = { messaging: describeApi, management: describeManagementApi };
+const known = new Map<keyof typeof describers, Made>();
+
+/** Whether a request says that its client has the version with this tag (RFC 9110, 13.1.2). */
+const has = ({ headers }: Pick<ApiRequest, 'headers'>, etag: string): boolean =>
+  valuesOf(headers, 'if-none-match')
+    .flatMap((value) => value.split(','))
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+
+/** Answers with the description of an API as JSON, or with 304 to a client that has it. */
+export function serveDescription(
+  of: keyof typeof describers,
+  request: Pick<ApiRequest, 'headers' | 'basePath'>,
+): ApiResponse {
+  const made = known.get(of) ?? make(describers[of]);
+  known.set(of, made);
+  const { before, after, etag } = made;
+  const headers = { 'cache-control': 'public, max-age=3600', etag };
+  if (has(request, etag)) return { status: 304, body: new Uint8Array(), headers };
+  const server = JSON.stringify(request.basePath === '' ? '/' : request.basePath);
+  return {
+    status: 200,
+    body: Buffer.from(before + server + after),
+    headers: { ...headers, 'content-type': 'application/json' },
+  };
+}
