@@ -6,40 +6,60 @@ import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseAddress, parseDestination, parseUrl, targetOf } from './destination.ts';
 import { isFunction, matchesArn } from './functions.ts';
 
-const name = new RegExp(nameForm);
+/** The name of a URL group or a queue: `group:<name>`, `queue:<name>`, or a plain name, which is that of a group. */
+const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, '')})$`);
 
 /** The ARN of a Lambda function, in which `*` stands for any characters. */
 const arn = /^arn:aws(-cn|-us-gov)?:lambda:[\w*:$-]+$/;
 
 /**
- * Reads a pattern: the name of a URL group or a queue, the ARN of a function, or what a URL begins with.
+ * Reads a pattern: the name of a URL group or a queue, the ARN of a function, or what a URL begins with. In a URL, `*` would look like
+ * any text and mean only itself, so it is refused.
  *
  * @returns the pattern as it is kept; undefined for a text that is none
  */
 export function parsePattern(text: string): string | undefined {
-  if (name.test(text) || arn.test(text)) return text;
+  if (named.test(text) || arn.test(text)) return text;
   try {
-    const { origin, pathname, username, password, search, hash } = new URL(parseUrl('It', text));
-    const isPlain = [username, password, search, hash].every((part) => part === '') && !/[?#]/.test(text);
-    return isPlain && !climbs(pathname) ? `${origin}${pathname}` : undefined;
+    const url = parseUrl('It', text);
+    const { origin, pathname, username, password, search, hash } = new URL(url);
+    const isPlain = [username, password, search, hash].every((part) => part === '') && !/[?#*]/.test(text);
+    return isPlain && !climbs(targetOf(url).path) ? `${origin}${pathname}` : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Whether some receivers read a path as one that goes up: `/a/../b`, with the slashes encoded or turned, too. */
+/** Decodes a text in which a `%` may stand for itself. @throws URIError for bytes that are not UTF-8 */
+const decodeWhereEncoded = (text: string): string =>
+  text.replace(/(?:%[\da-f]{2})+/gi, (encoded) => decodeURIComponent(encoded));
+
+/** Encodings within encodings that are undone; a path with more is refused. */
+const mostEncodings = 3;
+
+/**
+ * Whether some receivers read a path as one that goes up: `/a/../b`, also where it is encoded (once or more), where slashes are
+ * turned, where the dots are wide, or where a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
+ */
 function climbs(path: string): boolean {
+  let decoded = path;
   try {
-    return /(^|[/\\])\.\.([/\\]|$)/.test(decodeURIComponent(path));
+    decoded = decodeURIComponent(path);
+    for (let level = 1; level < mostEncodings; level += 1) decoded = decodeWhereEncoded(decoded);
+    if (decodeWhereEncoded(decoded) !== decoded) return true;
   } catch {
     return true;
   }
+  return decoded
+    .normalize('NFKC')
+    .split(/[/\\]/)
+    .some((segment) => /^\.\.([;\s\p{C}]|$)/u.test(segment.trim()));
 }
 
 /** Whether a function is as the pattern has it, or a URL has the pattern's scheme, host and port, and its path begins with the pattern's: as it stands, and normalized. */
 function begins(pattern: string, url: string): boolean {
   if (isFunction(url)) return isFunction(pattern) && matchesArn(pattern, url);
-  if (name.test(pattern) || isFunction(pattern)) return false;
+  if (named.test(pattern) || isFunction(pattern)) return false;
   const [wanted, given] = [new URL(pattern), new URL(url)];
   const [path = ''] = targetOf(url).path.split('?', 1);
   return (
@@ -59,14 +79,19 @@ export interface Publication {
 /** The settings with the URLs of callbacks, those of callbacks included. */
 const callbacks = /^((failure-)?callback-?)+$/;
 
+/** Whether a pattern names a URL group or a queue. */
+function names(pattern: string, kind: 'group' | 'queue', name: string): boolean {
+  const [, given = 'group', own] = named.exec(pattern) ?? [];
+  return given === kind && own === name;
+}
+
 /**
- * Makes the function that refuses what publishes elsewhere. A message may go to a URL or a group of the patterns, or through one of
- * their queues to anywhere; its callbacks may go to a URL of the patterns.
+ * Makes the function that refuses what publishes elsewhere. A message may go to a URL or a group of the patterns, and through one of
+ * their queues only; its callbacks may go to a URL of the patterns.
  *
  * @returns a function that throws HttpError 403, or 400 for a destination that is none
  */
 export function onlyTo(patterns: readonly string[]): (wanted: Publication) => void {
-  const isNamed = (one: string | undefined): boolean => one !== undefined && patterns.includes(one);
   const refuse = (field: string, given: string): Error =>
     forbidden(
       'token_scope_exceeded',
@@ -76,9 +101,11 @@ export function onlyTo(patterns: readonly string[]): (wanted: Publication) => vo
     const parsed = parseDestination(destination);
     const isAllowed =
       parsed.kind === 'group'
-        ? isNamed(parsed.name)
+        ? patterns.some((pattern) => names(pattern, 'group', parsed.name))
         : patterns.some((pattern) => begins(pattern, parsed.url));
-    if (!isAllowed && !isNamed(queueName)) throw refuse('The destination', quoteUrl(destination));
+    if (!isAllowed) throw refuse('The destination', quoteUrl(destination));
+    if (queueName !== undefined && !patterns.some((pattern) => names(pattern, 'queue', queueName)))
+      throw refuse('The queue', quote(queueName));
     for (const [field, values] of config) {
       if (!callbacks.test(field)) continue;
       for (const value of values) {

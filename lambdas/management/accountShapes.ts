@@ -115,7 +115,7 @@ export const newTokenInput = z.strictObject({
         z.minLength(1),
         z.maxLength(mostDestinations),
         z.describe(
-          'With the scope `publish`, all that it may publish to: what URLs begin with, ARNs of Lambda functions, and names of URL groups and queues.',
+          'With the scope `publish`, all that it may publish to: what URLs begin with, ARNs of Lambda functions, `group:<name>` for a URL group (a plain name as well), and `queue:<name>`, which permits the queue and no destination by itself.',
         ),
       ),
   ),

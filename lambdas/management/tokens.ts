@@ -80,7 +80,7 @@ function readToken(body: Uint8Array): Pick<NamedToken, 'name' | 'scope' | 'desti
     const pattern = parsePattern(text);
     if (pattern !== undefined) return pattern;
     throw badField(
-      `destinations.${index} is ${quoteJson(text)}; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, or the name of a URL group or a queue.`,
+      `destinations.${index} is ${quoteJson(text)}; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, group:<name> for a URL group, or queue:<name>.`,
     );
   });
   return {

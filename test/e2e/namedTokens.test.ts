@@ -116,7 +116,9 @@ describe('a named token', () => {
         body: { endpoints: [{ url: inbox.url }] },
       }),
     );
-    const { token } = await makeToken(account, 'publish', { destinations: [inbox.url, queue, group] });
+    const { token } = await makeToken(account, 'publish', {
+      destinations: [inbox.url, `queue:${queue}`, group],
+    });
     const elsewhere = `${receiver.origin}/elsewhere`;
 
     expect((await publish(inbox.url, { token, body: 'to a URL' })).status).toBe(200);

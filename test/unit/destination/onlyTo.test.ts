@@ -28,6 +28,8 @@ describe('a pattern', () => {
     ['http://127.0.0.1:8080/a/', 'http://127.0.0.1:8080/a/'],
     ['orders', 'orders'],
     ['mail.eu-1_x', 'mail.eu-1_x'],
+    ['group:orders', 'group:orders'],
+    ['queue:mail', 'queue:mail'],
   ])('%s is kept as %s', (text, kept) => {
     expect(parsePattern(text)).toBe(kept);
   });
@@ -41,6 +43,13 @@ describe('a pattern', () => {
     'https://example.com/?a=1',
     'https://example.com/#a',
     'https://example.com/a/%2e%2e%2fb',
+    'http://x/%2e%2e/',
+    'http://x/a/../b',
+    'http://*.example/',
+    'http://x/a*',
+    'topic:orders',
+    'queue:',
+    'queue:a/b',
     'two words',
     'a/b',
     '*',
@@ -58,6 +67,8 @@ describe('a token for https://example.com/hooks/', () => {
     'https:/example.com/hooks/x',
     'https%3A%2F%2Fexample.com%2Fhooks%2Fx',
     'https://EXAMPLE.com:443/hooks/x',
+    'https://example.com/hooks/a..b/..c/x..;y',
+    'https://example.com/hooks/100%25/a%20b',
     'https://user:secret@example.com/hooks/x',
   ])('publishes to %s', (destination) => {
     expect(isAllowed(patterns, { destination })).toBe(true);
@@ -78,6 +89,19 @@ describe('a token for https://example.com/hooks/', () => {
     'https://example.com/hooks/..%5cadmin',
     'https://example.com/hooks/..\\admin',
     'https://example.com/x/../hooks/',
+    'https://example.com/hooks/..;/admin',
+    'https://example.com/hooks/..;a=1/admin',
+    'https://example.com/hooks/..%3b/admin',
+    'https://example.com/hooks/%252e%252e/admin',
+    'https://example.com/hooks/%25252e%25252e/admin',
+    'https://example.com/hooks/%2525252525252e/admin',
+    'https://example.com/hooks/..%00/admin',
+    'https://example.com/hooks/..%00.txt',
+    'https://example.com/hooks/..%20/admin',
+    'https://example.com/hooks/%20../admin',
+    'https://example.com/hooks/..%09/admin',
+    'https://example.com/hooks/%ef%bc%8e%ef%bc%8e/admin',
+    'https://example.com/hooks/%c0%ae%c0%ae/admin',
     'https://example.com/%68ooks/x',
     'https://example.com/hooks/%',
     'hooks',
@@ -103,12 +127,23 @@ describe('a token for https://example.com/hooks/', () => {
   });
 });
 
-it('a token for a group publishes to that group, and for a queue through that queue to anywhere', () => {
-  const patterns = ['orders', 'mail'];
-  expect(isAllowed(patterns, { destination: 'orders' })).toBe(true);
-  expect(isAllowed(patterns, { destination: 'order' })).toBe(false);
-  expect(isAllowed(patterns, { destination: 'https://example.com/', queueName: 'mail' })).toBe(true);
-  expect(isAllowed(patterns, { destination: 'https://example.com/', queueName: 'post' })).toBe(false);
+describe('names of groups and queues', () => {
+  const url = 'https://example.com/';
+
+  it.each(['orders', 'group:orders'])('%s is a group, and no queue', (pattern) => {
+    expect(isAllowed([pattern], { destination: 'orders' })).toBe(true);
+    expect(isAllowed([pattern], { destination: 'order' })).toBe(false);
+    expect(isAllowed([pattern], { destination: url, queueName: 'orders' })).toBe(false);
+    expect(isAllowed([pattern, url], { destination: url, queueName: 'orders' })).toBe(false);
+  });
+
+  it('queue:mail permits the queue, and no destination by itself', () => {
+    expect(isAllowed(['queue:mail'], { destination: url, queueName: 'mail' })).toBe(false);
+    expect(isAllowed(['queue:mail'], { destination: 'mail' })).toBe(false);
+    expect(isAllowed(['queue:mail', url], { destination: url, queueName: 'mail' })).toBe(true);
+    expect(isAllowed(['queue:mail', url], { destination: url, queueName: 'post' })).toBe(false);
+    expect(isAllowed(['queue:mail', url], { destination: url })).toBe(true);
+  });
 });
 
 it('a token for a function publishes to that function, and has its callbacks there', () => {

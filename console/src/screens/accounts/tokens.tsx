@@ -187,7 +187,7 @@ function MakeToken({
           rows={3}
           isCode
           placeholder="https://example.com/hooks/"
-          hint="One a line: what URLs begin with, and names of URL groups and queues. Empty for all."
+          hint="One a line: what URLs begin with, group:name for a URL group, queue:name for a queue. Empty for all."
         />
       )}
       <TextField label="Ends" type="datetime-local" value={end} onInput={setEnd} hint="Empty for never." />

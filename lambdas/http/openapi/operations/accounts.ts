@@ -209,7 +209,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Make a named token',
     description:
-      'A token besides the account’s own two, with a scope, and an end where it has one. It is shown here and never again. A message of a token with `destinations` may go to one of their URLs or groups, or through one of their queues to anywhere; its callbacks may go to one of their URLs. `expires_at` may be `null`.',
+      'A token besides the account’s own two, with a scope, and an end where it has one. It is shown here and never again. A message of a token with `destinations` may go to one of their URLs or groups, and through a queue only if that is named as well; its callbacks may go to one of their URLs. `expires_at` may be `null`.',
     variables: ofAccount,
     body: {
       required: true,
@@ -230,7 +230,7 @@ export const accounts: Operations<'accounts'> = {
         ['field_invalid', `scope: Invalid input; allowed is ${allowedToken}.`],
         [
           'field_invalid',
-          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, or the name of a URL group or a queue.',
+          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, group:<name> for a URL group, or queue:<name>.',
         ],
         [
           'field_invalid',
