@@ -47,7 +47,7 @@ export async function listen(
   const server =
     tls === undefined
       ? createServer(settings, listener)
-      : createTlsServer({ ...settings, ...readCertificate(tls) }, listener);
+      : createTlsServer({ ...settings, ...readCertificate(tls) }, onlyOverTls(listener));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
       reject(explained(error, { host, port, flag }));
@@ -58,6 +58,14 @@ export async function listen(
   if (address === null || typeof address === 'string') throw new Error('The server has no TCP address.');
   return { server, port: address.port, url: urlOf(network, address.port) };
 }
+
+/** Tells browsers to use this host over TLS only, for a year (RFC 6797). */
+const onlyOverTls =
+  (listener: RequestListener): RequestListener =>
+  (request, response) => {
+    response.setHeader('strict-transport-security', 'max-age=31536000');
+    listener(request, response);
+  };
 
 /**
  * Finds a port of the loopback address for a program that has to be told one. The program does not start if another takes the

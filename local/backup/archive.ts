@@ -101,9 +101,15 @@ export async function readArchive(
   return about;
 }
 
+/** Characters of a description; those that are written have some 100. */
+const longestDescription = 10_000;
+
 async function describedBy(entry: AsyncIterable<unknown>): Promise<Description | undefined> {
   let text = '';
-  for await (const part of entry) text += String(part);
+  for await (const part of entry) {
+    if (text.length <= longestDescription) text += String(part);
+  }
+  if (text.length > longestDescription) return undefined;
   return description.safeParse(jsonOrUndefined(text)).data;
 }
 

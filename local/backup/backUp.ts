@@ -1,4 +1,5 @@
 /** Backs up a data directory, and restores it. */
+import { randomBytes } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -23,9 +24,10 @@ export async function backUp(folder: string, file: string): Promise<Description>
   if (missing !== undefined)
     throw new StageError(`${data} is no data directory of a stage: it has no ${missing}.`);
   const target = resolve(file);
-  const part = join(dirname(target), `.${basename(target)}.part`);
+  // Others may write to the folder too: they cannot guess the name, and what they put there is not written to.
+  const part = join(dirname(target), `.${basename(target)}.${randomBytes(12).toString('hex')}.part`);
   try {
-    const to = (await open(part, 'w', 0o600)).createWriteStream();
+    const to = (await open(part, 'wx', 0o600)).createWriteStream();
     const running = await askForBackup(data);
     if (running !== undefined) await pipeline(running, to);
     else await backUpUnused(data, to);

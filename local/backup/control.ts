@@ -26,8 +26,10 @@ export interface ControlOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** @returns a function that ends it */
-export async function startControl(options: ControlOptions): Promise<() => Promise<void>> {
+/** @returns its address, and a function that ends it */
+export async function startControl(
+  options: ControlOptions,
+): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
   const { data, report } = options;
   const password = randomBytes(32).toString('base64url');
   let isBusy = false;
@@ -79,9 +81,12 @@ export async function startControl(options: ControlOptions): Promise<() => Promi
     });
   });
   data.write(controlName, JSON.stringify({ url, password }));
-  return async () => {
-    await close(server);
-    data.remove(controlName);
+  return {
+    url,
+    close: async () => {
+      await close(server);
+      data.remove(controlName);
+    },
   };
 }
 

@@ -63,7 +63,8 @@ export function ownHosts(network: Network, ports: readonly number[], inside: rea
 export function parseNetworks(items: readonly string[]): BlockList {
   const list = new BlockList();
   for (const item of items) {
-    const [address = '', bits] = item.split('/');
+    const [address = '', bits, ...others] = item.split('/');
+    if (others.length > 0) throw new Error(`${item} is no network.`);
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
     if (bits === undefined) list.addAddress(address, family);
     else list.addSubnet(address, bits === '' ? Number.NaN : Number(bits), family);
@@ -113,14 +114,26 @@ function clientBehind(
   peer: string,
   isTrusted: (ip: string) => boolean,
 ): string {
-  const named = [header ?? []].flat().flatMap((text) => text.split(',').map((item) => plain(item.trim())));
+  const named = [header ?? []]
+    .flat()
+    .flatMap((text) => text.split(',').map((item) => addressIn(item.trim())));
   let client = peer;
   for (const ip of named.toReversed()) {
-    if (isIP(ip) === 0) break;
-    client = ip;
+    if (ip === '') break;
+    // What a trusted proxy writes in place of an address still tells its clients apart.
+    client = ip.slice(0, longestName);
     if (!isTrusted(ip)) break;
   }
   return client;
+}
+
+/** Characters of what a proxy names a client by; an IPv6 address has up to 45. */
+const longestName = 64;
+
+/** Reads an item of `X-Forwarded-For`. Some proxies write a port behind the address. */
+function addressIn(item: string): string {
+  const [, bracketed, v4] = /^(?:\[([^\]]*)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/.exec(item) ?? [];
+  return plain(bracketed ?? v4 ?? item);
 }
 
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '');

@@ -134,6 +134,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     data,
     endings,
   );
+  const { announce } = options;
+  const control = data && (await startControl({ data, still: standIns.still, report, announce }));
+  if (control !== undefined) endings.push(control.close);
   if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);
   const publicUrl = network.publicUrl ?? gateway.url;
@@ -144,7 +147,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     OWN_HOSTS: ownHosts(
       network,
       servers.map(({ port }) => port),
-      Object.values(standIns.urls),
+      [...Object.values(standIns.urls), ...(control === undefined ? [] : [control.url])],
     ).join(','),
     API_URL: publicUrl,
     // Hosts are not learned from requests: a client may send any, and another program may have the port tomorrow.
@@ -190,10 +193,6 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const inFlight = [...servers, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
-  if (data !== undefined) {
-    const { still } = standIns;
-    endings.push(await startControl({ ...{ data, still, report }, announce: options.announce }));
-  }
   ready.state = 'started';
   endings.push(() => {
     ready.state = 'ending';

@@ -67,7 +67,10 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
       .object({ database: z.object({ pid: z.number() }) })
       .parse(JSON.parse(readFileSync(join(dataDir, 'lock'), 'utf8'))).database.pid;
     const [, port] = /--port\0(\d+)/.exec(readFileSync(`/proc/${database}/cmdline`, 'utf8')) ?? [];
-    for (const own of [`http://127.0.0.1:${port ?? ''}/`, `${url}/v2/health`]) {
+    const control = z
+      .object({ url: z.url() })
+      .parse(JSON.parse(readFileSync(join(dataDir, 'control'), 'utf8')));
+    for (const own of [`http://127.0.0.1:${port ?? ''}/`, control.url, `${url}/v2/health`]) {
       const refused = await publish(own, { url, token });
       expect(refused.status).toBe(403);
     }
@@ -124,6 +127,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
         dispatcher,
       });
       expect(answer.status).toBe(200);
+      expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
     }
     await inbox.received(2);
     await dispatcher.close();

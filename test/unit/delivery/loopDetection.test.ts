@@ -438,3 +438,27 @@ describe('a row of hosts', () => {
     expect(await noted()).toHaveLength(1);
   });
 });
+
+describe('a delivery to an API that comes with several marks', () => {
+  const markFor = async (path: string): Promise<string> => {
+    const { loopMark } = await import('../../../lambdas/delivery/loopDetection.ts');
+    const [[, mark] = ['', '']] = await loopMark({ prefix: 'Svc', url: `https://queue.example.com${path}` });
+    return mark;
+  };
+
+  it('is refused whichever of them is its own, in whatever order a proxy sends or joins them', async () => {
+    const { refuseOwnDelivery } = await import('../../../lambdas/delivery/loopDetection.ts');
+    const [own, other] = [await markFor('/v2/publish/x'), await markFor('/v2/batch')];
+    const withMarks = (...marks: readonly string[]) => ({
+      ...{ prefix: 'Svc', queryToken: undefined, otherHeaders: [], otherQuery: [] },
+      config: new Map([['circle-mark', marks]]),
+    });
+    for (const marks of [[own], [own, other], [other, own], [`${own}, ${other}`], [`${other},${own}`]]) {
+      await expect(refuseOwnDelivery(withMarks(...marks), '/v2/publish/x')).rejects.toMatchObject({
+        code: 'delivery_loop',
+      });
+    }
+    await expect(refuseOwnDelivery(withMarks(other), '/v2/publish/x')).resolves.toBeUndefined();
+    await expect(refuseOwnDelivery(withMarks(), '/v2/publish/x')).resolves.toBeUndefined();
+  });
+});

@@ -151,6 +151,10 @@ test.each([
     ['--trusted-proxy', '10.0.0.0/33'],
     "argument '10.0.0.0/33' is invalid. Allowed are addresses and networks",
   ],
+  [
+    ['--allowed-destinations', '0.0.0.0/0/1'],
+    "argument '0.0.0.0/0/1' is invalid. Allowed are hosts and networks",
+  ],
   [['--trusted-proxy', 'proxy'], "argument 'proxy' is invalid. Allowed are addresses and networks"],
   [['--tls-cert', 'cert.pem'], '--tls-cert and --tls-key are given together: a certificate, and its key.'],
   [['--dev', '--host', '0.0.0.0'], '--dev excludes --host, --public-url and --tls-cert: everybody knows its'],

@@ -1,0 +1,58 @@
+import {
+  createWriteStream,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { pack } from 'tar-stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { backUp, restore } from '../../../../local/backup/backUp.ts';
+
+let folder: string;
+let data: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-backup-'));
+  data = join(folder, 'data');
+  mkdirSync(join(data, 'bodies'), { recursive: true });
+  for (const name of ['master-secret', 'management-password', 'dynamodb.db'])
+    writeFileSync(join(data, name), name);
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('a backup in a folder that others may write to', () => {
+  it('is not written to what they prepared beside it', async () => {
+    const victim = join(folder, 'victim');
+    writeFileSync(victim, 'not to be overwritten');
+    const shared = join(folder, 'shared');
+    mkdirSync(shared);
+    symlinkSync(victim, join(shared, '.backup.tgz.part'));
+    const file = join(shared, 'backup.tgz');
+    // A file of another user that all may read: its rights would be those of the secrets.
+    writeFileSync(file, '', { mode: 0o666 });
+    const { files } = await backUp(data, file);
+    expect(files).toBe(3);
+    expect(readFileSync(victim, 'utf8')).toBe('not to be overwritten');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(shared).sort()).toEqual(['.backup.tgz.part', 'backup.tgz']);
+  });
+});
+
+it('a file whose description never ends is no backup, and is not read into memory', async () => {
+  const file = join(folder, 'endless.tgz');
+  const archive = pack();
+  archive.entry({ name: 'backup.json' }, Buffer.alloc(50_000_000, 32));
+  archive.finalize();
+  await pipeline(archive, createGzip(), createWriteStream(file));
+  await expect(restore(file, join(folder, 'other'))).rejects.toThrow('This is no backup of a stage');
+});
