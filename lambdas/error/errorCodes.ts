@@ -228,6 +228,11 @@ const requestErrors = {
     meaning: 'This version of the console has no such file.',
     advice: 'Load the console’s page again.',
   },
+  body_too_slow: {
+    statuses: [408],
+    meaning: 'The body came too slowly, on a server on one machine.',
+    advice: 'Send it again, over a better connection.',
+  },
   method_not_allowed: {
     statuses: [405],
     meaning: 'The path exists, but not with this method.',

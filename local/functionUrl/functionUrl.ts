@@ -1,9 +1,11 @@
 /** A function URL of Lambda for the local stage: every request goes to one function, without a check before it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
-import { onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
+import { answerJson, drain, endWithServer, listen, noGuard, type Guard } from '../http.ts';
+import { isManyClients, onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { boundConnections, timeBounds } from '../gateway/connections.ts';
+import { Intake, notTaken, type AccountOf } from '../gateway/intake.ts';
 import { mostReadBytes, refuseUnreadable } from '../gateway/unreadable.ts';
 import { renewCertificate } from '../network/tls.ts';
 import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
@@ -22,6 +24,8 @@ export interface FunctionUrlOptions {
   /** Resolves when the function is loaded; requests that come before wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
+  /** Finds whose the large bodies are; without it all belong to one account. */
+  readonly accountOf?: AccountOf | undefined;
   /** Checks every request before it is answered. */
   readonly guard?: Guard | undefined;
   /** The loopback address only, when absent. */
@@ -31,12 +35,13 @@ export interface FunctionUrlOptions {
 export async function startFunctionUrl(options: FunctionUrlOptions): Promise<FunctionUrl> {
   const { guard = noGuard, network = onLoopback } = options;
   const originOf = originsBehind(network);
+  const intake = new Intake({ largest: largestEvent }, options.accountOf ?? (() => Promise.resolve('all')));
   const { server, ...listening } = await listen(
     guard((request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);
-      answer(request, response, { ...options, originOf, requestId }).catch((error: unknown) => {
+      answer(request, response, { ...options, originOf, intake, requestId }).catch((error: unknown) => {
         if (request.errored !== null) return;
         options.report(error);
         if (response.headersSent) response.destroy();
@@ -45,37 +50,44 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
     }),
     options.port,
     // Lambda's own limit is not documented. It is larger than the service's, so that the service answers.
-    { maxHeaderSize: mostReadBytes },
+    { ...timeBounds, maxHeaderSize: mostReadBytes },
     '--publish-port',
     network,
   );
   renewCertificate(server, network, options.report);
   server.on('clientError', refuseUnreadable);
+  boundConnections(server, isManyClients(network));
   return { ...listening, stop: (signal) => drain(server, signal) };
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  {
-    called,
-    ready,
-    originOf,
-    requestId,
-  }: FunctionUrlOptions & { readonly originOf: OriginOf; readonly requestId: string },
-): Promise<void> {
+interface Door extends FunctionUrlOptions {
+  readonly originOf: OriginOf;
+  readonly intake: Intake;
+  readonly requestId: string;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, door: Door): Promise<void> {
+  const { called, ready, originOf, intake, requestId } = door;
   const receivedAt = Date.now();
-  const body = await readBody(request, largestEvent);
-  const event = body && toUrlEvent({ request, origin: originOf(request), body, requestId, receivedAt });
-  if (event === undefined || Buffer.byteLength(JSON.stringify(event)) > largestEvent) {
-    const Message = `Request must be smaller than ${largestEvent} bytes for the InvokeFunction operation`;
-    answerJson(response, 413, 'application/json', { Message });
-    return;
-  }
   await ready;
-  const publish = called();
-  if (publish === undefined) throw new Error('The function behind the URL is not there.');
-  applyUrlResult(response, await publish.invoke(event));
+  await intake.take(request, async (taken) => {
+    if (taken === 'tooSlow' || taken === 'busy') {
+      const { status, headers, ...body } = notTaken[taken];
+      answerJson(response, status, 'application/json', body, headers);
+      return;
+    }
+    const body = taken === 'unknownSender' ? Buffer.alloc(0) : taken;
+    const event =
+      body !== 'tooLarge' && toUrlEvent({ request, origin: originOf(request), body, requestId, receivedAt });
+    if (event === false || Buffer.byteLength(JSON.stringify(event)) > largestEvent) {
+      const Message = `Request must be smaller than ${largestEvent} bytes for the InvokeFunction operation`;
+      answerJson(response, 413, 'application/json', { Message });
+      return;
+    }
+    const publish = called();
+    if (publish === undefined) throw new Error('The function behind the URL is not there.');
+    applyUrlResult(response, await publish.invoke(event));
+  });
 }
 
 /** Answers as Lambda does when a function fails or its time is over. No function can change this answer. */

@@ -3,14 +3,16 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CodeOf, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
-import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
-import { onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
+import { answerJson, drain, endWithServer, listen, noGuard, type Guard } from '../http.ts';
+import { boundConnections, timeBounds, type ConnectionBounds } from './connections.ts';
+import { Intake, notTaken, type AccountOf, type IntakeBounds } from './intake.ts';
+import { isManyClients, onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
 import { renewCertificate } from '../network/tls.ts';
 import { headTooLarge, maxHeadBytes, mostReadBytes, refuseUnreadable } from './unreadable.ts';
 import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
-import { createRouter, type Router } from './router.ts';
+import { createRouter, type Routed, type Router } from './router.ts';
 
 export interface Gateway {
   readonly port: number;
@@ -32,6 +34,9 @@ export interface GatewayOptions {
   readonly network?: Network | undefined;
   /** The time for a function; 29 s when absent, API Gateway's "Integration timeout" for a REST API. */
   readonly timeoutMs?: number;
+  /** Finds whose the large bodies are; without it all belong to one account. */
+  readonly accountOf?: AccountOf | undefined;
+  readonly bounds?: ConnectionBounds & Omit<IntakeBounds, 'largest'>;
 }
 
 /** The deployed gateway's sentence for a function that fails, or is too slow. */
@@ -45,13 +50,15 @@ const maxBodyBytes = 10_485_760;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { functions, ready, report, guard = noGuard, network = onLoopback, timeoutMs = 29_000 } = options;
   const originOf = originsBehind(network);
-  const route = createRouter(options.routes);
+  const find = createRouter(options.routes);
+  const accountOf = options.accountOf ?? (() => Promise.resolve('all'));
+  const intake = new Intake({ ...options.bounds, largest: maxBodyBytes }, accountOf);
   const { server, port, url } = await listen(
     guard((request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);
-      answer(request, response, { route, functions, ready, timeoutMs, originOf, requestId }).catch(
+      answer(request, response, { find, functions, ready, timeoutMs, originOf, intake, requestId }).catch(
         (error: unknown) => {
           if (request.errored !== null) return;
           report(error);
@@ -62,12 +69,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }),
     options.port,
     // Larger than the gateway's limit, so that the gateway answers and not Node.
-    { maxHeaderSize: mostReadBytes },
+    { ...timeBounds, maxHeaderSize: mostReadBytes },
     '--port',
     network,
   );
   renewCertificate(server, network, report);
   server.on('clientError', refuseUnreadable);
+  boundConnections(server, isManyClients(network), options.bounds);
   return {
     port,
     url,
@@ -76,50 +84,64 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 interface Proxy {
-  readonly route: Router;
+  readonly find: Router;
   readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
   readonly ready: Promise<void>;
   readonly timeoutMs: number;
   readonly originOf: OriginOf;
+  readonly intake: Intake;
   readonly requestId: string;
 }
 
+/** Answers a request. What its head decides is decided before its body is read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
-  const body = await readBody(request, maxBodyBytes);
   const { path, query } = splitUrl(request.url ?? '/');
-  const routed = proxy.route(path);
-  if (headBytes(request) > maxHeadBytes) {
-    refuse(response, 431, 'head_too_large', headTooLarge);
-  } else if (routed === undefined) {
-    refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
-  } else if (body === undefined) {
-    refuse(response, 413, 'body_too_large', `The body exceeds ${maxBodyBytes} bytes.`);
-  } else {
-    const { requestId } = proxy;
-    const { route, pathParameters } = routed;
-    const event = toProxyEvent({
-      origin: proxy.originOf(request),
-      ...{ request, path, query, body, pathParameters, requestId, receivedAt },
-      resource: route.path,
-    });
-    // The body is base64 in the event, so in practice this limits bodies.
-    if (body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
-      refuse(
-        response,
-        413,
-        'body_too_large',
-        `The request, its body in base64, exceeds ${largestEvent} bytes.`,
-      );
-      return;
-    }
+  const routed = proxy.find(path);
+  if (headBytes(request) > maxHeadBytes) refuse(response, 431, 'head_too_large', headTooLarge);
+  else if (routed === undefined) refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
+  else {
     await proxy.ready;
-    const called = proxy.functions.get(route.function);
-    if (called === undefined) throw new Error(`The function ${route.function} is not there.`);
-    const returned = await within(proxy.timeoutMs, called.invoke(event));
-    if (returned === tooLate) refuse(response, 504, 'service_timeout', tooLateToAnswer);
-    else applyProxyResult(response, returned);
+    await proxy.intake.take(request, async (taken) => {
+      if (taken === 'tooLarge')
+        refuse(response, 413, 'body_too_large', `The body exceeds ${maxBodyBytes} bytes.`);
+      else if (taken === 'tooSlow' || taken === 'busy') {
+        const { status, headers, ...refusal } = notTaken[taken];
+        answerJson(response, status, 'application/json', refusal, headers);
+      } else {
+        const body = taken === 'unknownSender' ? Buffer.alloc(0) : taken;
+        await invoke(request, response, { ...proxy, ...routed, path, query, body, receivedAt });
+      }
+    });
   }
+}
+
+interface Invoked extends Proxy, Routed {
+  readonly path: string;
+  readonly query: string;
+  readonly body: Buffer;
+  readonly receivedAt: number;
+}
+
+/** Answers with what the function of a route returns. */
+async function invoke(request: IncomingMessage, response: ServerResponse, invoked: Invoked): Promise<void> {
+  const { route, originOf, functions, timeoutMs, ...read } = invoked;
+  const event = toProxyEvent({ ...read, request, origin: originOf(request), resource: route.path });
+  // The body is base64 in the event, so in practice this limits bodies.
+  if (read.body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
+    refuse(
+      response,
+      413,
+      'body_too_large',
+      `The request, its body in base64, exceeds ${largestEvent} bytes.`,
+    );
+    return;
+  }
+  const called = functions.get(route.function);
+  if (called === undefined) throw new Error(`The function ${route.function} is not there.`);
+  const returned = await within(timeoutMs, called.invoke(event));
+  if (returned === tooLate) refuse(response, 504, 'service_timeout', tooLateToAnswer);
+  else applyProxyResult(response, returned);
 }
 
 function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {

@@ -108,6 +108,15 @@ export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf 
   };
 }
 
+/** Makes the function that tells whether many clients may stand behind an address: this machine's, or that of a trusted proxy. */
+export function isManyClients({ trustedProxies }: Network): (address: string) => boolean {
+  const trusted = parseNetworks(['127.0.0.0/8', '::1', ...trustedProxies]);
+  return (address) => {
+    const ip = plain(address);
+    return isIP(ip) > 0 && trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
 /** Finds the client: the last address of `X-Forwarded-For` that is no trusted proxy's. Those before it are the client's own words. */
 function clientBehind(
   header: string | readonly string[] | undefined,

@@ -22,6 +22,7 @@ import { isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
 import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
+import type { AccountOf } from '../gateway/intake.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { inTurns } from '../lambda/turns.ts';
@@ -102,6 +103,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
   const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
+  // The settings that it reads are there once the functions are loaded, for which requests wait.
+  const accountOf: AccountOf = async (headers, query) =>
+    (await import('../../lambdas/http/messagingApi.ts')).accountOf(headers, query);
   const gateway = await startGateway({
     port: options.port,
     network,
@@ -110,6 +114,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     functions,
     ready: loading.promise,
     report,
+    accountOf,
   });
   endings.push(() => gateway.stop(AbortSignal.abort()));
   const publishUrl =
@@ -119,6 +124,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
           port: options.publishPort,
           network,
           guard,
+          accountOf,
           called: () => functions.get('publish'),
           ready: loading.promise,
           report,
