@@ -66,13 +66,13 @@ describe('a body', () => {
   });
 
   test('that is large is read for a good token only, with a length or without', async () => {
-    let account: string | undefined;
-    const { port, taken } = await start({}, { accountOf: () => Promise.resolve(account) });
+    const sender: { account?: string } = {};
+    const { port, taken } = await start({}, { accountOf: () => Promise.resolve(sender.account) });
     expect(await send(port, Buffer.alloc(500_000))).toBe('unknownSender');
     const chunked = post(port, '/v2/publish/d', { 'transfer-encoding': 'chunked' });
     chunked.end(Buffer.alloc(500_000));
     expect(await answerTo(chunked)).toBe('unknownSender');
-    account = 'acct';
+    sender.account = 'acct';
     expect(await send(port, Buffer.alloc(500_000))).toBe('500000');
     expect(taken).toHaveLength(3);
   });
