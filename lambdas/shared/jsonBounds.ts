@@ -1,0 +1,64 @@
+/**
+ * The bounds of JSON from outside: how many values it may have, and how deeply they may be nested. They are checked by one look at
+ * the bytes, before anything is made of them: the values of 4 MB of `[0,0,…` would take seconds, and 400 MB of memory.
+ */
+export interface JsonBounds {
+  /** Values, counted with the names of fields. */
+  readonly values: number;
+  /** Levels of lists and objects within each other. */
+  readonly depth: number;
+}
+
+/** Enough for every body but those that are lists of messages or ids. */
+export const plainBounds: JsonBounds = { values: 10_000, depth: 100 };
+
+const [quote, backslash, comma, colon] = [34, 92, 44, 58];
+const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125];
+
+/**
+ * Finds what JSON has too much of. Bytes that are not JSON may pass: the parser refuses them.
+ *
+ * @param bytes UTF-8: the bytes of a character that is not ASCII are never those of JSON's own
+ */
+export function excessIn(bytes: Uint8Array, { values, depth }: JsonBounds): keyof JsonBounds | undefined {
+  let level = 0;
+  let count = 1;
+  for (let at = 0; at < bytes.length; at += 1) {
+    switch (bytes[at]) {
+      case quote:
+        at = endOfText(bytes, at);
+        break;
+      case comma:
+      case colon:
+        count += 1;
+        if (count > values) return 'values';
+        break;
+      case openList:
+      case openObject:
+        level += 1;
+        count += 1;
+        if (level > depth) return 'depth';
+        if (count > values) return 'values';
+        break;
+      case closeList:
+      case closeObject:
+        level -= 1;
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** Finds the quote that ends a text; the last byte where it has no end. */
+function endOfText(bytes: Uint8Array, from: number): number {
+  let end = bytes.indexOf(quote, from + 1);
+  while (end !== -1 && isEscaped(bytes, end, from)) end = bytes.indexOf(quote, end + 1);
+  return end === -1 ? bytes.length : end;
+}
+
+/** Whether an odd number of backslashes stands before a byte. */
+function isEscaped(bytes: Uint8Array, at: number, from: number): boolean {
+  let first = at;
+  while (first - 1 > from && bytes[first - 1] === backslash) first -= 1;
+  return (at - first) % 2 === 1;
+}
