@@ -262,8 +262,18 @@ export async function onEach<T extends Ordered, E>(
   return undefined;
 }
 
+export interface Counted {
+  readonly count: number;
+  /** Whether there may be more, behind the cursor. */
+  readonly atLeast?: true;
+  readonly cursor: string | undefined;
+}
+
+/** Entries that one count reaches: beyond it the answer says "at least". */
+const mostCounted = 10_000;
+
 /**
- * Counts the wanted rows of a list: all of them, or as many as the time suffices for.
+ * Counts the wanted rows of a list: all of them, or up to a bound, or as many as the time suffices for.
  *
  * @param scope the list's owner and what it lists, so that a cursor is good for this list only
  * @param entryOf gives undefined for a row that is not wanted
@@ -275,12 +285,13 @@ export async function countEach<T extends Ordered, E>(
   rows: AsyncIterable<T>,
   entryOf: (row: T) => E | undefined,
   note: (entry: E) => void = () => undefined,
-): Promise<{ readonly count: number; readonly cursor: string | undefined }> {
+): Promise<Counted> {
   const until = now() + countBudgetMs;
   let count = 0;
   let last: Place | undefined;
   for await (const row of rows) {
-    if (last !== undefined && now() > until) return { count, cursor: await sealed(scope, last) };
+    if (last !== undefined && (now() > until || count >= mostCounted))
+      return { count, atLeast: true, cursor: await sealed(scope, last) };
     const entry = entryOf(row);
     if (entry !== undefined) {
       count += 1;

@@ -2,6 +2,7 @@
  * The limit of long reads. A list or a bulk operation whose filter matches little reads many rows, for seconds: without a limit,
  * those of one account could take every execution of a function. A request that reads few rows costs nothing here.
  */
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
@@ -15,6 +16,9 @@ export const scansAtOnce = 5;
 export const rowsWithoutSlot = 2_000;
 /** A function that answers requests ends after 28 s: a slot that is leased for longer is that of a dead process. */
 const leaseMs = 30 * secondMs;
+
+/** The longest that a request reads before it lets others go on, in milliseconds. */
+const turnMs = 10;
 
 const code: CodeOf<429> = 'scan_limit_reached';
 
@@ -39,8 +43,23 @@ async function takeSlot(accountId: string): Promise<ScanSlot> {
   return slot;
 }
 
+/** The longest pause of a long read, in milliseconds. */
+const longestPauseMs = 100;
+
 /**
- * Passes on the rows that a request reads. Once they are many, it takes a slot, which it frees when the request stops.
+ * Lets the other requests of the process go on. Where they took their time, it leaves them as much once more: long reads together
+ * then take half of the process. On Lambda a process has one request, and this costs nothing.
+ */
+async function giveWay(): Promise<void> {
+  const since = performance.now();
+  await setImmediate();
+  const tookMs = performance.now() - since;
+  if (tookMs > 1) await setTimeout(Math.min(tookMs, longestPauseMs));
+}
+
+/**
+ * Passes on the rows that a request reads. Once they are many, it takes a slot, which it frees when the request stops. Rows come from
+ * memory, many at a time, so it lets other requests of the process go on now and then.
  *
  * @param weight the rows that one of these stands for, where each is read with others
  * @throws HttpError 429 when the account has as many long reads as it may
@@ -52,8 +71,13 @@ export async function* limitedScan<T>(
 ): AsyncGenerator<T> {
   let read = 0;
   let slot: ScanSlot | undefined;
+  let turnEndsAt = performance.now() + turnMs;
   try {
     for await (const row of rows) {
+      if (performance.now() > turnEndsAt) {
+        await giveWay();
+        turnEndsAt = performance.now() + turnMs;
+      }
       read += weight;
       if (read > rowsWithoutSlot) slot ??= await takeSlot(accountId);
       yield row;

@@ -37,6 +37,8 @@ export interface ListedMessage extends LoggedMessage {
   readonly attempts: readonly AttemptOutline[];
   /** When its end came from outside, Unix milliseconds; undefined for a message without one. */
   readonly endedAt: number | undefined;
+  /** Whether it belongs to a workflow's run; cheaper than to read the whole message. */
+  readonly isOfRun: boolean;
 }
 
 /**
@@ -164,6 +166,7 @@ class Recorded implements ListedMessage {
   readonly #attempts: ListedItem[] = [];
   #ended: Row | undefined;
   #message: Message | undefined;
+  #outlines: readonly AttemptOutline[] | undefined;
 
   constructor(messageId: string) {
     this.id = messageId;
@@ -172,8 +175,10 @@ class Recorded implements ListedMessage {
 
   add(item: ListedItem): void {
     if (item.has('end')) this.#ended = item.only(['end', 'endedAt']);
-    else if (item.has('attempt')) this.#attempts.push(item);
-    else if (!item.has('held')) this.own = item;
+    else if (item.has('attempt')) {
+      this.#attempts.push(item);
+      this.#outlines = undefined;
+    } else if (!item.has('held')) this.own = item;
   }
 
   get message(): Message {
@@ -190,9 +195,14 @@ class Recorded implements ListedMessage {
   }
 
   get attempts(): readonly AttemptOutline[] {
-    return this.#attempts
+    this.#outlines ??= this.#attempts
       .map((item) => outlineOf(item.only(outlined)))
       .sort((one, other) => one.number - other.number);
+    return this.#outlines;
+  }
+
+  get isOfRun(): boolean {
+    return this.own?.has('workflow') === true;
   }
 
   textsOf(name: string): readonly string[] {

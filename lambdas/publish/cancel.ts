@@ -2,7 +2,7 @@ import { filterable } from '../message/logEntries.ts';
 import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import { longestPage, matches, type Filter } from '../wire/filters.ts';
+import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
 import { clockMarginMs, now } from '../shared/clock.ts';
 import { badRequest, quote } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -36,7 +36,7 @@ export async function cancelMessage(account: Account, messageId: string): Promis
 }
 
 /** The parts of a message that a cancellation needs. */
-type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'end'>;
+type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'end' | 'isOfRun' | 'textsOf'>;
 
 /** A row of the messages to choose from; a row whose id belongs to no message has none. */
 interface Candidate extends Ordered {
@@ -60,16 +60,20 @@ async function selection(account: Account, filter: Filter) {
   const rows: AsyncIterable<Candidate> =
     filter.ids === undefined
       ? limitedScan(account.id, listed(account, range))
-      : loadedRows(idRows(filter.ids, range.behind), atOnce, async (row) => ({
-          ...row,
-          found: await loadMessage({ accountId: account.id, messageId: row.id }),
-        }));
+      : loadedRows(idRows(filter.ids, range.behind), atOnce, async (row) => {
+          const found = await loadMessage({ accountId: account.id, messageId: row.id });
+          return { ...row, found: found && { ...found, isOfRun: found.message.workflow !== undefined } };
+        });
+  // A row of the table is read whole only where a few of its attributes match.
+  const isWanted = (found: Withdrawable): boolean =>
+    filter.values.size === 0 ||
+    (mayMatch(filter, (name) => found.textsOf?.(name)) && matches(filter, filterable(found.message)));
   const selected = ({ found }: Candidate): Withdrawable | undefined =>
     found !== undefined &&
     !isOver(found) &&
     // Messages of runs are cancelled with their run.
-    found.message.workflow === undefined &&
-    (filter.ids !== undefined || matches(filter, filterable(found.message)))
+    !found.isOfRun &&
+    (filter.ids !== undefined || isWanted(found))
       ? found
       : undefined;
   return { scope, rows, selected };

@@ -16,7 +16,7 @@ import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../list
 
 /** A row of the list; a row whose id belongs to no message has none. */
 interface Listed extends Ordered {
-  readonly listed: Omit<ListedMessage, keyof Ordered> | undefined;
+  readonly listed: Omit<ListedMessage, keyof Ordered | 'isOfRun'> | undefined;
 }
 
 const kindOf = ({ workflow, callbackOf }: Message): MessageKind => {

@@ -302,7 +302,11 @@ export const cancelled = z.object({ cancelled: whole('How many messages were can
 export const deleted = z.object({ deleted: whole('How many entries were deleted.'), cursor });
 
 /** The answer to a count: all that match, or those that were counted before the time was over. */
-export const counted = z.object({ count: whole('How many match.'), cursor });
+export const counted = z.object({
+  count: whole('How many match: up to 10,000, or as many as were counted in time.'),
+  atLeast: z.optional(z.literal(true).check(z.describe('Whether there may be more: the cursor counts on.'))),
+  cursor,
+});
 export const deadLetterGroup = z.object({
   host: text('The host of the destination, with its port where it has one.'),
   responseStatus: whole('Of the last answer; 0 where there was none.'),
