@@ -7,7 +7,14 @@ import type { CodeOf } from '../error/errorCodes.ts';
 import { HttpError } from '../error/httpError.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import type { AuditAction } from '../wire/auditActions.ts';
-import { withdrawEntry, writeEntry, type AuditEntry, type AuditPlace } from './store/entries.ts';
+import { nextDay, now, secondMs } from '../shared/clock.ts';
+import {
+  countNewEntry,
+  withdrawEntry,
+  writeEntry,
+  type AuditEntry,
+  type AuditPlace,
+} from './store/entries.ts';
 
 export { nameSubject } from './store/entries.ts';
 export type { AuditPlace } from './store/entries.ts';
@@ -19,11 +26,31 @@ interface Change extends AuditEntry {
   readonly action: AuditAction;
 }
 
-/** Notes that a change is about to be made. @throws where it cannot be noted; the change must not be made then */
-export const beginChange = (
+/**
+ * Notes that a change is about to be made. Changes have a share of the account's quota: its own tokens may add as many entries in a
+ * day as it may send messages. Repetitions within a minute add none.
+ *
+ * @param mostPerDay the entries that may be added in a day; undefined for the operator, who is not held to a quota
+ * @throws HttpError 429; or where the change cannot be noted. It must not be made then
+ */
+export async function beginChange(
   { id: accountId, region }: { readonly id: string; readonly region: string },
   change: Change,
-): Promise<AuditPlace> => writeEntry({ accountId, region }, change);
+  mostPerDay?: number,
+): Promise<AuditPlace> {
+  const { place, isNew } = await writeEntry({ accountId, region }, change);
+  if (isNew && mostPerDay !== undefined && !(await countNewEntry(place, mostPerDay))) {
+    await logAndContinue(withdrawEntry(place));
+    const tomorrow = nextDay(now());
+    throw new HttpError(
+      429,
+      'daily_limit_reached',
+      `The account's limit max_requests_per_day_hard is ${mostPerDay}, for changes as well; as many were made today. The next day begins at ${new Date(tomorrow).toISOString()}.`,
+      { 'retry-after': String(Math.ceil((tomorrow - now()) / secondMs)) },
+    );
+  }
+  return place;
+}
 
 /** The refusals with 503 that say that nothing was changed. */
 const unchanged: ReadonlySet<string> = new Set<CodeOf<503>>(['busy', 'not_stored', 'region_draining']);

@@ -27,12 +27,20 @@ type TrailQuery = { readonly [Name in (typeof trailParameters)[number]]?: string
 const textsIn = (text: string | undefined): readonly string[] | undefined =>
   text?.split(',').map((one) => one.trim());
 
-const entryOf = ({ time, actor, action, subject, address }: AuditRow): Answer<typeof answers.auditEntry> => ({
+const entryOf = ({
   time,
   actor,
   action,
   subject,
   address,
+  count,
+}: AuditRow): Answer<typeof answers.auditEntry> => ({
+  time,
+  actor,
+  action,
+  subject,
+  address,
+  ...(count > 1 && { count }),
 });
 
 /** Makes a page of the trail, the newest entries first. @throws HttpError 400 or 429 */
@@ -51,8 +59,8 @@ export async function readTrail(
   const unknown = actions?.find((one) => !auditActions.some((known) => known === one));
   if (unknown !== undefined)
     throw badField(`action is ${quote(unknown)}; allowed are ${auditActions.join(', ')}.`);
-  const isWanted = ({ isWithdrawn, actor, action, subject }: AuditRow): boolean =>
-    isWithdrawn !== true &&
+  const isWanted = ({ count: times, actor, action, subject }: AuditRow): boolean =>
+    times > 0 &&
     (actors === undefined || actors.includes(actor)) &&
     (actions === undefined || actions.includes(action)) &&
     (query.subject === undefined || query.subject === subject);

@@ -1,5 +1,6 @@
 /** The entry in the audit trail of a request that changes something which lasts. */
 import * as z from 'zod/mini';
+import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { beginChange, nameSubject, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
@@ -15,6 +16,7 @@ type WriteRoute = Extract<(typeof routes)[number], { readonly access: 'write' }>
 /** The routes that change something which lasts, each with its action. A test asks of each other one why it is not here. */
 export const auditedRoutes = {
   'DELETE /v2/messages': 'messages.cancel',
+  'DELETE /v2/messages/{messageId}': 'messages.cancel',
   'PATCH /v2/topics/{name}': 'urlGroup.change',
   'DELETE /v2/topics/{name}': 'urlGroup.delete',
   'POST /v2/topics/{name}/endpoints': 'urlGroup.addEndpoints',
@@ -32,17 +34,26 @@ export const auditedRoutes = {
   'POST /v2/circuits/{host}/close': 'circuit.close',
   'DELETE /v2/dlq': 'dlq.delete',
   'POST /v2/dlq/retry': 'dlq.retry',
+  'DELETE /v2/dlq/{dlqId}': 'dlq.delete',
+  'POST /v2/dlq/retry/{dlqId}': 'dlq.retry',
   'POST /v2/schedules/{schedule+}': 'schedule.save',
   'PATCH /v2/schedules/{schedule}': 'schedule.change',
   'DELETE /v2/schedules/{schedule}': 'schedule.delete',
+  'POST /v2/schedules/{schedule}/run': 'schedule.run',
   'POST /v2/schedules/{schedule}/pause': 'schedule.pause',
   'PATCH /v2/schedules/{schedule}/pause': 'schedule.pause',
   'POST /v2/schedules/{schedule}/resume': 'schedule.resume',
   'PATCH /v2/schedules/{schedule}/resume': 'schedule.resume',
   'DELETE /v2/workflows/runs': 'runs.cancel',
+  'DELETE /v2/workflows/runs/{runId}': 'runs.cancel',
   'DELETE /v2/workflows/dlq': 'runDlq.delete',
   'POST /v2/workflows/dlq/resume': 'runDlq.resume',
   'POST /v2/workflows/dlq/restart': 'runDlq.restart',
+  'DELETE /v2/workflows/dlq/{dlqId}': 'runDlq.delete',
+  'POST /v2/workflows/dlq/resume/{dlqId}': 'runDlq.resume',
+  'POST /v2/workflows/dlq/restart/{dlqId}': 'runDlq.restart',
+  'POST /v2/workflows/dlq/callback/{dlqId}': 'runDlq.runCallback',
+  'DELETE /v2/workflows/dlq/callback/{dlqId}': 'runDlq.cancelCallback',
   'POST /v2/keys/rotate': 'keys.rotate',
   'POST /v2/rotate': 'keys.rotate',
 } as const satisfies { readonly [R in WriteRoute as `${R['method']} ${R['path']}`]?: AuditAction };
@@ -123,7 +134,9 @@ export async function beginAudited(call: Call, caller: Caller): Promise<Audited 
   if (action === undefined) return undefined;
   const subject = subjectOf(call);
   const address = call.request.callerIp;
-  const place = await beginChange(caller.account, { actor: actorOf(caller), action, subject, address });
+  const change = { actor: actorOf(caller), action, subject, address };
+  const { max_requests_per_day_hard: mostPerDay } = limitsOf(caller.account);
+  const place = await beginChange(caller.account, change, mostPerDay);
   return { place, hasSubject: subject !== undefined };
 }
 

@@ -77,7 +77,8 @@ export const auditEntry = z.object({
       'What it was done to: a name or an id; the filters of many; the fields of an account that were set.',
     ),
   ),
-  address: z.optional(text('The address that the request came from.')),
+  address: z.optional(text('The address that the last request came from.')),
+  count: z.optional(whole('How often it was done within the minute, where that is more than once.')),
 });
 export const auditPage = z.object({ cursor, entries: z.array(auditEntry) });
 

@@ -10,6 +10,7 @@ export const auditActions = [
   'schedule.save',
   'schedule.change',
   'schedule.delete',
+  'schedule.run',
   'schedule.pause',
   'schedule.resume',
   'urlGroup.change',
@@ -33,5 +34,7 @@ export const auditActions = [
   'runDlq.delete',
   'runDlq.resume',
   'runDlq.restart',
+  'runDlq.runCallback',
+  'runDlq.cancelCallback',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];

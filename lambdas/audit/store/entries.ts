@@ -1,12 +1,13 @@
 /** The rows of the audit trail: in the usage table of the account's region, a partition for each account. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { randomBytes } from 'node:crypto';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { createHash, randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { auditedOwner } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
-import { dynamodbIn, queryRows, toItem } from '../../aws/dynamodb.ts';
-import { dayMs, epochSeconds, hourMs, now } from '../../shared/clock.ts';
-import { momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
+import { dynamodbIn, queryRows, toItem, unlessRefused } from '../../aws/dynamodb.ts';
+import { dayMs, dayOf, epochSeconds, minuteMs, now } from '../../shared/clock.ts';
+import { byAge, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
 
 /** Entries are kept, and shown, this long. */
 export const keptMs = 90 * dayMs;
@@ -29,48 +30,103 @@ export interface AuditPlace {
 }
 
 export interface AuditRow extends AuditEntry, Ordered {
-  /** Whether its change was refused. */
-  readonly isWithdrawn?: boolean | undefined;
+  /** How often the change was made within its minute; 0 for one that was refused. */
+  readonly count: number;
 }
 
 /** Digits of Unix milliseconds, so that ids sort by time. */
 const timeDigits = 15;
 const idAt = (time: number): string => String(time).padStart(timeDigits, '0');
-const newIdAt = (time: number): string => `${idAt(time)}#${randomBytes(6).toString('base64url')}`;
+const minuteOf = (time: number): number => Math.floor(time / minuteMs) * minuteMs;
 
-/** Sets attributes of an entry, which is made where it is missing. */
-async function write({ accountId, region, id }: AuditPlace, attributes: object): Promise<void> {
+/** Repetitions of one actor, action and subject within a minute have one id. A subject that is not known yet is another each time. */
+function idOf(time: number, { actor, action, subject = randomUUID() }: AuditEntry): string {
+  const what = createHash('sha256').update(JSON.stringify([actor, action, subject]));
+  return `${idAt(minuteOf(time))}#${what.digest('base64url').slice(0, 16)}`;
+}
+
+/** Counts an entry up or down, and sets attributes of it. It is made where it is missing. */
+async function write(
+  { accountId, region, id }: AuditPlace,
+  counted: 1 | -1 | 0,
+  attributes: Readonly<Record<string, string | number | undefined>>,
+): Promise<number> {
   const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  await dynamodbIn(region).send(
+  // The first moment stays.
+  const sets = given.map(([name]) => `#${name} = ${name === 'at' ? `if_not_exists(#at, :at)` : `:${name}`}`);
+  const { Attributes } = await dynamodbIn(region).send(
     new UpdateItemCommand({
       TableName: settings.usageTable,
       Key: toItem({ owner: auditedOwner(accountId), id }),
-      UpdateExpression: `SET ${given.map(([name]) => `#${name} = :${name}`).join(', ')}`,
-      ExpressionAttributeNames: Object.fromEntries(given.map(([name]) => [`#${name}`, name])),
-      ExpressionAttributeValues: toItem(
-        Object.fromEntries(given.map(([name, value]) => [`:${name}`, value] as const)),
-      ),
+      UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}ADD #count :counted`,
+      ExpressionAttributeNames: {
+        '#count': 'count',
+        ...Object.fromEntries(given.map(([name]) => [`#${name}`, name])),
+      },
+      ExpressionAttributeValues: toItem({
+        ':counted': counted,
+        ...Object.fromEntries(given.map(([name, value]) => [`:${name}`, value] as const)),
+      }),
+      ReturnValues: 'UPDATED_NEW',
     }),
   );
+  return countRow.parse(Attributes === undefined ? {} : unmarshall(Attributes)).count;
 }
 
-/** Writes an entry of a change that is about to be made. */
+const countRow = z.object({ count: z._default(z.number(), 1) });
+
+/**
+ * Writes an entry of a change that is about to be made, or counts one of this minute up.
+ *
+ * @returns its place, and whether it is new
+ */
 export async function writeEntry(
   { accountId, region }: Omit<AuditPlace, 'id'>,
   entry: AuditEntry,
-): Promise<AuditPlace> {
+): Promise<{ readonly place: AuditPlace; readonly isNew: boolean }> {
   const time = now();
-  const place = { accountId, region, id: newIdAt(time) };
-  await write(place, { ...entry, expiresAt: epochSeconds(time + keptMs) });
-  return place;
+  const place = { accountId, region, id: idOf(time, entry) };
+  const { actor, action, subject, address } = entry;
+  const count = await write(place, 1, {
+    ...{ actor, action, subject, address },
+    at: time,
+    expiresAt: epochSeconds(time + keptMs),
+  });
+  return { place, isNew: count === 1 };
 }
 
 /** Adds the subject, which was not known before the change. */
-export const nameSubject = (place: AuditPlace, subject: string): Promise<void> => write(place, { subject });
+export async function nameSubject(place: AuditPlace, subject: string): Promise<void> {
+  await write(place, 0, { subject });
+}
 
-/** Takes an entry back, whose change was refused: lists pass it over, and it expires soon. */
-export const withdrawEntry = (place: AuditPlace): Promise<void> =>
-  write(place, { isWithdrawn: true, expiresAt: epochSeconds(now() + hourMs) });
+/** Takes back one change of an entry, which was refused. Lists skip an entry with none left. */
+export async function withdrawEntry(place: AuditPlace): Promise<void> {
+  await write(place, -1, {});
+}
+
+/** Entries that an account's own tokens may add in a day: the row of the day counts them. */
+export async function countNewEntry(
+  { accountId, region }: Omit<AuditPlace, 'id'>,
+  mostPerDay: number,
+): Promise<boolean> {
+  const time = now();
+  return unlessRefused(
+    dynamodbIn(region).send(
+      new UpdateItemCommand({
+        TableName: settings.usageTable,
+        Key: toItem({ owner: auditedOwner(accountId), id: `day#${dayOf(time)}` }),
+        UpdateExpression: 'ADD entries :one SET expiresAt = :expiresAt',
+        ConditionExpression: 'attribute_not_exists(entries) OR entries < :most',
+        ExpressionAttributeValues: toItem({
+          ':one': 1,
+          ':most': mostPerDay,
+          ':expiresAt': epochSeconds(time + 2 * dayMs),
+        }),
+      }),
+    ),
+  );
+}
 
 const auditRow = z.object({
   id: z.string(),
@@ -79,10 +135,16 @@ const auditRow = z.object({
   action: z._default(z.string(), ''),
   subject: z.optional(z.string()),
   address: z.optional(z.string()),
+  at: z.optional(z.number()),
+  count: z._default(z.number(), 1),
+  /** Of older releases: whether its change was refused. */
   isWithdrawn: z.optional(z.boolean()),
 });
 
-/** Lists an account's entries in this region, the newest first, those that were taken back as well. */
+/**
+ * Lists an account's entries in this region, the newest first, those that were taken back as well. Those of one minute are read
+ * together, because their ids do not tell their order.
+ */
 export async function* listEntries(accountId: string, range: Range): AsyncGenerator<AuditRow> {
   const { first, last } = momentsOf({ ...range, fromDate: Math.max(range.fromDate ?? 0, now() - keptMs) });
   if (first > last) return;
@@ -93,15 +155,24 @@ export async function* listEntries(accountId: string, range: Range): AsyncGenera
     ExpressionAttributeNames: { '#owner': 'owner' },
     ExpressionAttributeValues: toItem({
       ':owner': auditedOwner(accountId),
-      ':first': idAt(first),
+      ':first': idAt(minuteOf(first)),
       // `~` sorts behind every character of an id.
       ':last': `${idAt(Math.min(last, 10 ** timeDigits - 1))}~`,
     }),
     ScanIndexForward: false,
     Limit: rowsPerRead,
   });
+  let minute: AuditRow[] = [];
+  const inMinute = (): readonly AuditRow[] =>
+    minute.filter(({ time }) => time >= first && time <= last).sort(byAge);
   for await (const row of rows) {
-    const read = auditRow.parse(row);
-    yield { ...read, time: Number(read.id.slice(0, timeDigits)) };
+    const { at, isWithdrawn, count, ...read } = auditRow.parse(row);
+    const time = at ?? Number(read.id.slice(0, timeDigits));
+    if (minute[0] !== undefined && minuteOf(minute[0].time) !== minuteOf(time)) {
+      yield* inMinute();
+      minute = [];
+    }
+    minute.push({ ...read, time, count: isWithdrawn === true ? 0 : count });
   }
+  yield* inMinute();
 }

@@ -93,10 +93,46 @@ describe('the audit trail', () => {
     const { length } = await lambdas.trail();
     // Usage may be written as well, by the first requests.
     expect(await writesOf(() => lambdas.pause('mail'))).toBeLessThanOrEqual(2);
-    expect(await lambdas.trail()).toHaveLength(length + 1);
+    expect(await lambdas.trail()).toHaveLength(length);
     await lambdas.pause('nothing');
-    expect(await lambdas.trail()).toHaveLength(length + 1);
-    expect(await lambdas.rows()).toBe(length + 2);
+    expect(await lambdas.trail()).toHaveLength(length);
+    expect(await lambdas.rows()).toBe(length + 1);
+  });
+
+  it('has one entry for repetitions within a minute, and the next minute another', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Math.ceil(Date.now() / 60_000) * 60_000 + 60_000 });
+    const lambdas = await importLambdas();
+    for (const name of ['mail', 'post']) await lambdas.save(name);
+    for (let times = 0; times < 3; times += 1) {
+      await lambdas.pause('mail');
+      vi.setSystemTime(Date.now() + 1_000);
+    }
+    await lambdas.pause('post');
+    // A refused one among them does not count, and takes none of the others away.
+    await lambdas.pause('nothing');
+    vi.setSystemTime(Date.now() + 60_000);
+    await lambdas.pause('mail');
+    const pauses = (await lambdas.trail()).filter(({ action }) => action === 'queue.pause');
+    expect(pauses.map(({ subject, count }) => [subject, count])).toEqual([
+      ['mail', undefined],
+      ['post', undefined],
+      ['mail', 3],
+    ]);
+  });
+
+  it('cannot be filled: an account adds as many entries in a day as it may send messages', async () => {
+    const lambdas = await importLambdas();
+    await lambdas.updateAccount(
+      lambdas.account.id,
+      Buffer.from('{"max_requests_per_day":2,"max_requests_per_day_hard":2}'),
+    );
+    for (const name of ['a', 'b', 'c']) await lambdas.save(name);
+    const statuses: unknown[] = [];
+    for (const name of ['a', 'b', 'a', 'c']) statuses.push((await lambdas.pause(name)).statusCode);
+    // What is repeated within a minute adds none.
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect(await lambdas.isPaused('c')).toBe(false);
+    expect((await lambdas.trail()).filter(({ actor }) => actor === 'token')).toHaveLength(2);
   });
 
   it('forgets an entry after 90 days, whether its row is gone or not', async () => {

@@ -49,7 +49,17 @@ export function Audit({ place }: { readonly place: Place }) {
             columns={[
               { head: 'When', cell: ({ time }) => <Time at={time} /> },
               { head: 'Who', cell: ({ actor }) => actors.get(actor) ?? <code>{actor}</code> },
-              { head: 'Action', cell: ({ action }) => <code>{action}</code> },
+              {
+                head: 'Action',
+                cell: ({ action, count }) =>
+                  count === undefined ? (
+                    <code>{action}</code>
+                  ) : (
+                    <>
+                      <code>{action}</code> {count} times
+                    </>
+                  ),
+              },
               { head: 'What', isWide: true, cell: ({ subject }) => subject && <Cut text={subject} isCode /> },
               { head: 'From', cell: ({ address }) => address },
             ]}
