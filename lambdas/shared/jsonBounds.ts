@@ -24,7 +24,7 @@ export function excessIn(bytes: Uint8Array, { values, depth }: JsonBounds): keyo
   let level = 0;
   let count = 1;
   for (let at = 0; at < bytes.length; at += 1) {
-    switch (bytes[at]) {
+    switch (bytes[at] ?? 0) {
       case quote:
         at = endOfText(bytes, at);
         break;
