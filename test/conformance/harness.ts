@@ -30,6 +30,15 @@ export class Refused {
   }
 }
 
+/** The reason for which a version does not offer an operation, although it declares its names. */
+export class NotOffered {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
 /**
  * Expects that the service refuses a call.
  *
@@ -44,10 +53,14 @@ export async function refused(call: () => Promise<unknown>, text: RegExp, reason
   return new Refused(reason);
 }
 
-/** Operations by their names. Each word of a name is a name that the client declares, if it offers the operation. */
+/**
+ * Operations by their names. Each word of a name is a name that the client declares, if it offers the operation; what follows a
+ * semicolon only explains.
+ */
 export type Operations = Readonly<Record<string, () => Promise<unknown>>>;
 
 const wordsOf = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
+const namesOf = (operation: string): readonly string[] => wordsOf(operation.split('; ')[0] ?? '');
 
 /** The words of the client's declarations, without those of their comments; undefined for a client without any. */
 function declaredWords(): ReadonlySet<string> | undefined {
@@ -69,13 +82,13 @@ async function resultOf(
   run: () => Promise<unknown>,
   declared: ReadonlySet<string> | undefined,
 ): Promise<Result> {
-  const missing = wordsOf(operation).find((word) => declared?.has(word) === false);
+  const missing = namesOf(operation).find((word) => declared?.has(word) === false);
   if (missing !== undefined) return { operation, outcome: 'not offered', reason: missing };
   try {
     const value = await Promise.race([run(), overdue()]);
-    return value instanceof Refused
-      ? { operation, outcome: 'refused', reason: value.reason }
-      : { operation, outcome: 'passed' };
+    if (value instanceof Refused) return { operation, outcome: 'refused', reason: value.reason };
+    if (value instanceof NotOffered) return { operation, outcome: 'not offered', reason: value.reason };
+    return { operation, outcome: 'passed' };
   } catch (error) {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { operation, outcome: 'failed', reason };

@@ -1,6 +1,7 @@
 /** The operations of `@upstash/workflow`. A case calls only what its name has, so that it runs in every version that declares it. */
 import * as qstash from '@upstash/qstash';
 import * as workflow from '@upstash/workflow';
+import * as nextjs from '@upstash/workflow/nextjs';
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
@@ -29,12 +30,15 @@ const withoutRetries = { retries: 0 };
 /** The error of which newer versions do not let the service try again. */
 const Failure = 'WorkflowNonRetryableError' in workflow ? workflow.WorkflowNonRetryableError : Error;
 
-/** Serves a workflow at a path of the receiver, and verifies the signatures of its requests unless told. */
-function serve(route: Route, options: { failureFunction?: () => void; isOpen?: boolean } = {}): string {
-  const { failureFunction, isOpen = false } = options;
-  const inbox = receiver.inbox((delivery, response) => {
-    const { method, headers, body } = delivery;
-    void handler(new Request(inbox.url, { method, headers, body: new Uint8Array(body) })).then(
+/** Receives for a handler of the web's requests, at its path and below it. @returns its URL */
+function receiveFor(handler: Handler): string {
+  const inbox = receiver.inbox(({ method, target, headers, body }, response) => {
+    const request = new Request(`${receiver.origin}${target}`, {
+      method,
+      headers,
+      body: new Uint8Array(body),
+    });
+    void handler(request).then(
       async (answer) => {
         response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
       },
@@ -43,17 +47,20 @@ function serve(route: Route, options: { failureFunction?: () => void; isOpen?: b
       },
     );
   });
-  const handler = handlerOf(
-    workflow.serve(route, {
-      qstashClient,
-      receiver: isOpen ? undefined : new qstash.Receiver(keys),
-      url: inbox.url,
-      env: {},
-      ...withoutRetries,
-      ...(failureFunction && { failureFunction }),
-    }),
-  );
   return inbox.url;
+}
+
+const verifying = { qstashClient, receiver: new qstash.Receiver(keys), env: {}, ...withoutRetries };
+
+/** Serves a workflow at a path of the receiver, and verifies the signatures of its requests unless told. */
+function serve(route: Route, options: { failureFunction?: () => void; isOpen?: boolean } = {}): string {
+  const { failureFunction, isOpen = false } = options;
+  const served = workflow.serve(route, {
+    ...verifying,
+    ...(isOpen && { receiver: undefined }),
+    ...(failureFunction && { failureFunction }),
+  });
+  return receiveFor(handlerOf(served));
 }
 
 /** Starts a run with a request to its endpoint, as every version can. @returns the run's id */
@@ -113,10 +120,18 @@ async function deadLettered(): Promise<string> {
 await runOperations({
   'serve, run': async () => {
     const value = await ran(async (context) => {
-      const [one, two] = await Promise.all([context.run('one', () => 1), context.run('two', () => 2)]);
-      return [context.requestPayload, await context.run('sum', () => one + two)];
+      const one = await context.run('one', () => 1);
+      return [context.requestPayload, await context.run('two', () => one + 1)];
     });
-    deepEqual(value, [{ n: 1 }, 3]);
+    deepEqual(value, [{ n: 1 }, 2]);
+  },
+  'run; in parallel': async () => {
+    const value = await ran(async (context) => {
+      const [one, two] = await Promise.all([context.run('one', () => 1), context.run('two', () => 2)]);
+      await Promise.all([context.sleep('nap', 1), context.run('three', () => 3)]);
+      return context.run('sum', () => one + two);
+    });
+    equal(value, 3);
   },
   'sleep, sleepUntil': async () => {
     const woke = await ran(async (context) => {
@@ -173,6 +188,10 @@ await runOperations({
     deepEqual(await client.cancel({ ids: id }), { cancelled: 1 });
     equal(await ended(id), 'RUN_CANCELED');
   },
+  'cancel; by the run itself': async () => {
+    const id = await triggered(serve((context) => context.cancel()));
+    equal(await ended(id), 'RUN_CANCELED');
+  },
   'dlq.list, resume, restart': async () => {
     equal((await client.dlq.resume([await deadLettered()])).workflowRuns.length, 1);
     equal((await client.dlq.restart([await deadLettered()])).workflowRuns.length, 1);
@@ -185,4 +204,27 @@ await runOperations({
     );
     deepEqual([body, isFailed], ['hello', false]);
   },
+  'serveMany, createWorkflow, invoke': () =>
+    new Promise<void>((done, failed) => {
+      const child = nextjs.createWorkflow((context: workflow.WorkflowContext<string>) =>
+        context.run('get', () => `${context.requestPayload} there`),
+      );
+      const parent = nextjs.createWorkflow(async (context: workflow.WorkflowContext) => {
+        const answers = await Promise.all([
+          context.invoke('first', { workflow: child, body: 'hello' }),
+          context.invoke('second', { workflow: child, body: 'you' }),
+        ]);
+        await context.run('check', () => {
+          deepEqual(
+            answers.map(({ body }) => body),
+            ['hello there', 'you there'],
+          );
+        });
+        await context.run('done', () => {
+          done();
+        });
+      });
+      const { POST } = nextjs.serveMany({ parent, child }, verifying);
+      triggered(`${receiveFor(POST)}/parent`).catch(failed);
+    }),
 });

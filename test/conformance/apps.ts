@@ -1,0 +1,3 @@
+import type { Client } from './clients.ts';
+
+export const apps: readonly Client[] = [];
