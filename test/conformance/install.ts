@@ -10,6 +10,7 @@ import { limitForInstallsMs } from '../support/limits.ts';
 import { findPython, installInto } from '../support/python.ts';
 import type { Client, Version } from './clients.ts';
 
+/** Fails with what the program says. */
 const run = promisify(execFile);
 
 /** The folder of what is installed together, the same for all clients that need the same. */
@@ -28,23 +29,24 @@ export const declarationsOf = (client: Client, version: Version): string | undef
     : join(homeOf(client, version), 'node_modules', client.declaredBy);
 
 /** Installations under way and done, by their folders: clients that need the same share one. */
-const installations = new Map<string, Promise<unknown>>();
+const installations = new Map<string, Promise<string>>();
 
-async function once<T>(home: string, install: () => Promise<T>): Promise<void> {
+function once(home: string, install: () => Promise<string>): Promise<string> {
   const installation = installations.get(home) ?? install();
   installations.set(home, installation);
-  await installation;
+  return installation;
 }
 
-async function installFromNpm(home: string, packages: readonly string[]): Promise<void> {
+async function installFromNpm(home: string, packages: readonly string[]): Promise<string> {
   const ready = join(home, 'installed');
-  if (existsSync(ready)) return;
+  if (existsSync(ready)) return home;
   rmSync(home, { recursive: true, force: true });
   mkdirSync(home, { recursive: true });
   writeFileSync(join(home, 'package.json'), '{"private":true}');
   const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages];
   await run('npm', args, { cwd: home, timeout: limitForInstallsMs });
   writeFileSync(ready, '');
+  return home;
 }
 
 /** Bundles a program beside the packages that it imports, so that it finds those. */
@@ -76,24 +78,50 @@ async function builtByCargo(home: string, source: string): Promise<readonly stri
   return [join(home, 'debug/operations')];
 }
 
-/** Makes the command that runs the operations of a version. */
-export async function commandOf(client: Client, version: Version): Promise<readonly string[]> {
+const pythonHome = join(root, '.cache/conformance/python');
+
+/**
+ * Installs into a folder of its own for `PYTHONPATH`, with the pip of one virtual environment: an environment for each version
+ * would take ten seconds more.
+ *
+ * @returns the interpreter
+ */
+async function installFromPyPi(home: string, packages: readonly string[]): Promise<string> {
+  const python = findPython();
+  if (python === undefined) throw new Error('There is no Python 3.10 or newer with its venv module.');
+  const interpreter = join(pythonHome, 'bin/python');
+  await once(pythonHome, () => installInto(pythonHome, python, ['pip']));
+  const ready = join(home, 'installed');
+  if (existsSync(ready)) return interpreter;
+  rmSync(home, { recursive: true, force: true });
+  const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', home];
+  await run(interpreter, [...args, ...packages], { timeout: limitForInstallsMs });
+  writeFileSync(ready, '');
+  return interpreter;
+}
+
+interface Program {
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Makes the program that runs the operations of a version. */
+export async function programOf(client: Client, version: Version): Promise<Program> {
   const home = homeOf(client, version);
   switch (client.registry) {
     case 'PyPI': {
-      const python = findPython();
-      if (python === undefined) throw new Error('There is no Python 3.10 or newer with its venv module.');
-      await once(home, () => installInto(home, python, version.packages));
-      return [join(home, 'bin/python'), join(import.meta.dirname, client.program)];
+      const interpreter = await once(home, () => installFromPyPi(home, version.packages));
+      const source = join(import.meta.dirname, client.program);
+      return { command: [interpreter, source], env: { PYTHONPATH: home } };
     }
     case 'Go':
-      return builtByGo(home, client.program);
+      return { command: await builtByGo(home, client.program) };
     case 'crates.io':
-      return builtByCargo(home, client.program);
+      return { command: await builtByCargo(home, client.program) };
     case 'npm':
       await once(home, () => installFromNpm(home, version.packages));
-      return bundled(home, client.program);
+      return { command: await bundled(home, client.program) };
     case undefined:
-      return bundled(home, client.program);
+      return { command: await bundled(home, client.program) };
   }
 }

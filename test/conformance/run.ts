@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Client, Version } from './clients.ts';
-import { commandOf, declarationsOf } from './install.ts';
+import { declarationsOf, programOf } from './install.ts';
 import { resultShape, type Result } from './result.ts';
 
 /** The service and the account, and how it reaches this machine. */
@@ -22,12 +22,14 @@ export async function resultsOf(
   version: Version,
   target: Target,
 ): Promise<readonly Result[]> {
-  const [command = '', ...args] = await commandOf(client, version);
+  const program = await programOf(client, version);
+  const [command = '', ...args] = program.command;
   const declarations = declarationsOf(client, version);
   const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
+      ...program.env,
       PYTHONDONTWRITEBYTECODE: '1',
       CONFORMANCE_URL: target.url,
       CONFORMANCE_TOKEN: target.token,
