@@ -70,11 +70,19 @@ function tell(client: Client, version: Version, results: readonly Result[]): voi
   }
 }
 
-/** The longest runs come first, so that none is left alone at the end. */
+/** Runs all that is chosen; a client that cannot be installed or started has failed. */
 async function testAll(service: Service): Promise<readonly Tested[]> {
   const runs = chosen.flatMap((client) => client.versions.map((version) => ({ client, version })));
   const done = await sideBySide(runs, service.runsAtOnce, async ({ client, version }) => {
-    const results = await resultsOf(client, version, await service.target());
+    const results = await resultsOf(client, version, await service.target()).catch(
+      (error: unknown): readonly Result[] => [
+        {
+          operation: 'all',
+          outcome: 'failed',
+          reason: error instanceof Error ? error.message : String(error),
+        },
+      ],
+    );
     tell(client, version, results);
     return { client, results };
   });
