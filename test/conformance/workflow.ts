@@ -174,7 +174,7 @@ await runOperations({
     if (!('logs' in client)) return new NotOffered('logs');
     const id = await triggered(serve((context) => context.run('one', () => 1)));
     await stateOf(id);
-    // Old versions take a filter as it is.
+    // oxlint-disable-next-line typescript/no-deprecated -- Old versions take a filter as it is.
     const { runs } = await client.logs({ workflowRunId: id, ...{ filter: { workflowRunId: id } } });
     deepEqual(
       runs.map(({ workflowRunId, workflowState }) => [workflowRunId, workflowState]),

@@ -7,8 +7,7 @@ import tempfile
 import threading
 import urllib.error
 import urllib.request
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
-from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent))
 
@@ -16,10 +15,6 @@ from operations import TOKEN, URL, eventually, operation, origin, receiver, run,
 
 os.environ["QSTASH_URL"] = URL
 keys = service("/v2/keys")
-
-
-class Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
 
 
 class Quiet(WSGIRequestHandler):
@@ -30,7 +25,7 @@ class Quiet(WSGIRequestHandler):
 # Django takes the place of the receiver.
 receiver.shutdown()
 receiver.server_close()
-server = make_server("127.0.0.1", receiver.server_port, None, server_class=Server, handler_class=Quiet)
+server = make_server("127.0.0.1", receiver.server_port, None, handler_class=Quiet)
 
 import django
 from django.conf import settings
@@ -48,7 +43,14 @@ settings.configure(
         "django_qstash.schedules",
         "shop",
     ],
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{folder.name}/db", "OPTIONS": {"timeout": 60}}},
+    DATABASES={
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": f"{folder.name}/db",
+            # A transaction that reads first and writes then fails at once beside another; one that may write waits from the start.
+            "OPTIONS": {"timeout": 60, "transaction_mode": "IMMEDIATE"},
+        }
+    },
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
     USE_TZ=True,
     LOGGING_CONFIG=None,

@@ -227,10 +227,11 @@ async fn logs(world: Arc<World>) -> Outcome {
 }
 
 async fn verify(world: Arc<World>) -> Outcome {
+    // First, because another operation rotates them: a delivery is signed with one of these, before and after.
+    let keys = world.client.signing_keys().get().await?;
     let inbox = world.server.inbox(200);
     world.published(to(&inbox.url)?.retries(1).body("work").build()).await?;
     let came = inbox.next().await?;
-    let keys = world.client.signing_keys().get().await?;
     let receiver = Receiver::new(ReceiverConfig {
         current_signing_key: keys.current,
         next_signing_key: keys.next,
