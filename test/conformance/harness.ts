@@ -21,6 +21,29 @@ export const receiver = await startReceiver(
   process.env['CONFORMANCE_RECEIVER'],
 );
 
+/** Answers a request as frameworks of the web do. */
+export type Handler = (request: Request) => Promise<Response>;
+
+/** Receives for a handler of the web's requests, at its path and below it. @returns its URL */
+export function receiveFor(handler: Handler): string {
+  const inbox = receiver.inbox(({ method, target, headers, body }, response) => {
+    const request = new Request(`${receiver.origin}${target}`, {
+      method,
+      headers,
+      body: new Uint8Array(body),
+    });
+    void handler(request).then(
+      async (answer) => {
+        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      },
+      (error: unknown) => {
+        response.writeHead(500).end(String(error));
+      },
+    );
+  });
+  return inbox.url;
+}
+
 /** The reason for which the service refuses an operation. */
 export class Refused {
   readonly reason: string;

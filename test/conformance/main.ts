@@ -1,6 +1,6 @@
 /** `npm run conformance`: runs the published clients in their versions, and writes `docs/conformance.md`. */
 import { Argument } from '@commander-js/extra-typings';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { argumentsOf, command, parse, wholeNumber } from '../../bin/commandLine.
 import { root } from '../support/bundledStage.ts';
 import { deployed, onThisMachine, type Service } from './accounts.ts';
 import { apps } from './apps.ts';
-import { clients, type Client, type Version } from './clients.ts';
+import { clients, type Client, type Registry, type Version } from './clients.ts';
 import { follow, missingProgram, quickStarts } from './quickStarts.ts';
 import type { Result } from './result.ts';
 import { resultsOf } from './run.ts';
@@ -54,10 +54,22 @@ const startService = (): Promise<Service> =>
 
 const isChosen = (name: string): boolean => only === undefined || only === name;
 
+/** The programs that compile clients. */
+const compilers: Partial<Record<Registry, string>> = { Go: 'go', 'crates.io': 'cargo' };
+
+/** Whether a client can be compiled here. Where all has to pass, one that cannot is a mistake. */
+function isPossible({ name, registry }: Client): boolean {
+  const compiler = registry === undefined ? undefined : compilers[registry];
+  const isThere = compiler === undefined || spawnSync(compiler, ['version']).error === undefined;
+  if (isThere || process.env['CI'] !== undefined) return true;
+  process.stdout.write(`${name}: skipped, because there is no ${compiler ?? ''}\n`);
+  return false;
+}
+
 /** What is run, in the order of the page. */
-const chosen: readonly Client[] = [...(what === 'apps' ? [] : clients), ...apps].filter(
-  ({ name, isSlow = false }) => isChosen(name) && !(isSlow && check === true),
-);
+const chosen: readonly Client[] = [...(what === 'apps' ? [] : clients), ...apps]
+  .filter(({ name, isSlow = false }) => isChosen(name) && !(isSlow && check === true))
+  .filter(isPossible);
 
 function tell(client: Client, version: Version, results: readonly Result[]): void {
   const failures = results.filter(({ outcome }) => outcome === 'failed');

@@ -5,11 +5,10 @@ import * as nextjs from '@upstash/workflow/nextjs';
 import { deepEqual, equal, match } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
-import { NotOffered, receiver, runOperations, token, url } from './harness.ts';
+import { NotOffered, receiveFor, receiver, runOperations, token, url, type Handler } from './harness.ts';
 import { deadLetterOfRun, signingKeys, stateOf } from './service.ts';
 
 type Route = (context: workflow.WorkflowContext) => Promise<unknown>;
-type Handler = (request: Request) => Promise<Response>;
 
 const keys = await signingKeys();
 const qstashClient = new qstash.Client({ baseUrl: url, token });
@@ -29,26 +28,6 @@ const withoutRetries = { retries: 0 };
 
 /** The error of which newer versions do not let the service try again. */
 const Failure = 'WorkflowNonRetryableError' in workflow ? workflow.WorkflowNonRetryableError : Error;
-
-/** Receives for a handler of the web's requests, at its path and below it. @returns its URL */
-function receiveFor(handler: Handler): string {
-  const inbox = receiver.inbox(({ method, target, headers, body }, response) => {
-    const request = new Request(`${receiver.origin}${target}`, {
-      method,
-      headers,
-      body: new Uint8Array(body),
-    });
-    void handler(request).then(
-      async (answer) => {
-        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-      },
-      (error: unknown) => {
-        response.writeHead(500).end(String(error));
-      },
-    );
-  });
-  return inbox.url;
-}
 
 const verifying = { qstashClient, receiver: new qstash.Receiver(keys), env: {}, ...withoutRetries };
 

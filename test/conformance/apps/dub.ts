@@ -1,8 +1,8 @@
 /** The calls of Dub: webhooks of customers with callbacks, batches into queues, workflows. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { headersOfQueue, pending, receiveFor, reportedWebhook } from './environment.ts';
-import { receiver, runOperations } from '../harness.ts';
+import { headersOfQueue, pending, reportedWebhook } from './environment.ts';
+import { receiveFor, receiver, runOperations } from '../harness.ts';
 import { stateOf } from '../service.ts';
 import * as qstash from '@upstash/qstash';
 import * as workflow from '@upstash/workflow';

@@ -2,7 +2,7 @@
 import { equal } from 'node:assert/strict';
 import * as z from 'zod/mini';
 import type { Delivery } from '../../support/receiver.ts';
-import { receiver, token, url } from '../harness.ts';
+import { receiveFor, receiver, token, url } from '../harness.ts';
 import { signingKeys } from '../service.ts';
 
 const { currentSigningKey, nextSigningKey } = await signingKeys();
@@ -10,26 +10,6 @@ process.env['QSTASH_URL'] = url;
 process.env['QSTASH_TOKEN'] = token;
 process.env['QSTASH_CURRENT_SIGNING_KEY'] = currentSigningKey;
 process.env['QSTASH_NEXT_SIGNING_KEY'] = nextSigningKey;
-
-/** Receives for a handler of the web's requests, at its path and below it. @returns its URL */
-export function receiveFor(handler: (request: Request) => Promise<Response>): string {
-  const inbox = receiver.inbox(({ method, target, headers, body }, response) => {
-    const request = new Request(`${receiver.origin}${target}`, {
-      method,
-      headers,
-      body: new Uint8Array(body),
-    });
-    void handler(request).then(
-      async (answer) => {
-        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-      },
-      (error: unknown) => {
-        response.writeHead(500).end(String(error));
-      },
-    );
-  });
-  return inbox.url;
-}
 
 /** What Dub and Papermark read of a callback. */
 const callbackShape = z.looseObject({

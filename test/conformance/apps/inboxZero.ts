@@ -1,8 +1,8 @@
 /** The calls of Inbox Zero: messages with flow control, batches, and queues that are made for each kind of work. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { pending, receiveFor } from './environment.ts';
-import { receiver, runOperations } from '../harness.ts';
+import { pending } from './environment.ts';
+import { receiveFor, receiver, runOperations } from '../harness.ts';
 import * as qstash from '@upstash/qstash';
 import { verifySignatureAppRouter } from '@upstash/qstash/nextjs';
 

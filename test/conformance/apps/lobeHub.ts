@@ -1,8 +1,8 @@
 /** The calls of LobeHub: steps of agents, and the pipeline of workflows that reads memories out of topics. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { pending, receiveFor } from './environment.ts';
-import { receiver, runOperations } from '../harness.ts';
+import { pending } from './environment.ts';
+import { receiveFor, receiver, runOperations } from '../harness.ts';
 import { stateOf } from '../service.ts';
 import * as qstash from '@upstash/qstash';
 import * as workflow from '@upstash/workflow';

@@ -1,7 +1,7 @@
 /** The calls of Papermark: webhooks of customers with callbacks, and jobs of schedules. It verifies the JSON that it has read and written again. */
 import { deepEqual, equal } from 'node:assert/strict';
-import { headersOfQueue, pending, receiveFor, reportedWebhook } from './environment.ts';
-import { receiver, runOperations } from '../harness.ts';
+import { headersOfQueue, pending, reportedWebhook } from './environment.ts';
+import { receiveFor, receiver, runOperations } from '../harness.ts';
 import * as qstash from '@upstash/qstash';
 
 const client = new qstash.Client({ token: process.env['QSTASH_TOKEN'] ?? '' });
