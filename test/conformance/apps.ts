@@ -10,7 +10,7 @@ export const apps: readonly Client[] = [
     program: 'apps/lobeHub.ts',
     versions: [
       {
-        name: 'qstash 2.12.0, workflow 0.2.23',
+        name: 'qstash 2.12.0 with workflow 0.2.23',
         packages: ['@upstash/qstash@2.12.0', '@upstash/workflow@0.2.23'],
       },
     ],
@@ -22,11 +22,11 @@ export const apps: readonly Client[] = [
     program: 'apps/dub.ts',
     versions: [
       {
-        name: 'qstash 2.9.0, workflow 0.2.17',
+        name: 'qstash 2.9.0 with workflow 0.2.17',
         packages: ['@upstash/qstash@2.9.0', '@upstash/workflow@0.2.17'],
       },
       {
-        name: 'qstash 2.11.3, workflow 1.1.1',
+        name: 'qstash 2.11.3 with workflow 1.1.1',
         packages: ['@upstash/qstash@2.11.3', '@upstash/workflow@1.1.1'],
       },
     ],

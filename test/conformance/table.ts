@@ -12,7 +12,8 @@ const head = `# Which clients work
 
 Each operation of the published clients, in the oldest supported version, the newest and some between, unchanged; and the calls of
 [applications](apps.md) with the clients that they use. \`npm run conformance\` makes this page by running them against the local stage; with
-\`--url\` and \`--token\` it runs them against any deployment. CI makes it again for each change and compares, save the clients marked with \`*\`.
+\`--url\` and \`--token\` it runs them against any deployment. CI makes it again and compares, save for what is marked \`*\`: that takes a
+minute to compile, and ran when the page was written.
 
 \`✓\`: passed. \`–\`: that version does not offer the operation. A number: refused by design, for the reason below the tables.
 `;
