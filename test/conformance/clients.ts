@@ -2,51 +2,111 @@
 import newestQstash from '../../node_modules/@upstash/qstash/package.json' with { type: 'json' };
 import newestWorkflow from '../../node_modules/@upstash/workflow/package.json' with { type: 'json' };
 
+export type Registry = 'npm' | 'PyPI' | 'Go' | 'crates.io';
+
+/** One column of the table of a client: what is installed together. */
+export interface Version {
+  /** The heading of the column. */
+  readonly name: string;
+  /** As the registry's own client takes them, such as `@upstash/qstash@2.3.0`. */
+  readonly packages: readonly string[];
+}
+
 export interface Client {
   readonly name: string;
-  readonly registry: 'npm' | 'PyPI' | undefined;
-  /** The program with the client's operations, in this folder. */
+  /** Undefined for a program of this machine, `curl`. */
+  readonly registry: Registry | undefined;
+  /** The program with the client's operations, in this folder: a file, or the folder of a Go module or a Rust crate. */
   readonly program: string;
   /** The oldest supported version first. */
-  readonly versions: readonly string[];
-  /** The reason for the oldest version. */
-  readonly why: string;
+  readonly versions: readonly Version[];
+  /** What to know of the versions: one sentence or two. */
+  readonly about: string;
+  /** The package whose declarations say what a version offers; without one, all operations are run in all versions. */
+  readonly declaredBy?: string;
+  /** True for a client that takes a minute to compile: `--check` leaves it out. */
+  readonly isSlow?: boolean;
 }
+
+/** Versions of one npm package, each alone. */
+const onNpm = (name: string, versions: readonly string[]): readonly Version[] =>
+  versions.map((version) => ({ name: version, packages: [`${name}@${version}`] }));
+
+/** Versions of one package of PyPI, each alone. */
+const onPyPi = (name: string, versions: readonly string[]): readonly Version[] =>
+  versions.map((version) => ({ name: version, packages: [`${name}==${version}`] }));
 
 export const clients: readonly Client[] = [
   {
     name: '@upstash/qstash',
     registry: 'npm',
     program: 'qstash.ts',
-    versions: ['2.3.0', newestQstash.version],
-    why: 'Versions before 2.3.0 send the headers of a message as they are, without `Upstash-Forward-`, so no delivery has them.',
+    declaredBy: '@upstash/qstash',
+    versions: onNpm('@upstash/qstash', [
+      ...['2.3.0', '2.7.20', '2.7.21', '2.8.4', '2.9.0', '2.11.0', '2.11.3'],
+      newestQstash.version,
+    ]),
+    about:
+      'Versions before 2.3.0 send the headers of a message as they are, without `Upstash-Forward-`, so no delivery has them.',
   },
   {
     name: '@upstash/workflow',
     registry: 'npm',
     program: 'workflow.ts',
-    versions: ['0.1.2', newestWorkflow.version],
-    why: '0.1.2 is the first version.',
+    declaredBy: '@upstash/workflow',
+    versions: onNpm('@upstash/workflow', [
+      ...[
+        '0.1.2',
+        '0.2.7',
+        '0.2.12',
+        '0.2.17',
+        '0.2.22',
+        '0.2.23',
+        '0.3.0-rc',
+        '1.0.0',
+        '1.1.0',
+        '1.1.1',
+        '1.2.0',
+      ],
+      newestWorkflow.version,
+    ]),
+    about: '0.1.2 is the first version.',
   },
   {
     name: 'qstash',
     registry: 'PyPI',
     program: 'qstash_operations.py',
-    versions: ['2.0.2', '3.4.0'],
-    why: 'Versions before 2.0.2 know only the address of the hosted service.',
+    versions: onPyPi('qstash', ['2.0.2', '2.0.3', '2.0.4', '3.0.0', '3.2.0', '3.4.0']),
+    about: 'Versions before 2.0.2 know only the address of the hosted service.',
   },
   {
     name: 'upstash-workflow',
     registry: 'PyPI',
     program: 'workflow_operations.py',
-    versions: ['0.1.0', '2.0.0'],
-    why: '0.1.0 is the first version.',
+    versions: onPyPi('upstash-workflow', ['0.1.0', '0.1.1', '0.1.3', '2.0.0']),
+    about: '0.1.0 is the first version.',
+  },
+  {
+    name: 'github.com/upstash/qstash-go',
+    registry: 'Go',
+    program: 'go',
+    versions: [{ name: '1.0.0', packages: [] }],
+    about: '1.0.0 is the only version.',
+  },
+  {
+    name: 'qstash-rs',
+    registry: 'crates.io',
+    program: 'rust',
+    versions: [{ name: '0.6.0', packages: [] }],
+    about:
+      '`upstash-qstash` 0.3.0, the other crate, cannot be used: it knows only the address of the hosted service, and its first API, `/v1`.',
+    isSlow: true,
   },
   {
     name: 'curl',
     registry: undefined,
     program: 'curl.ts',
-    versions: ['any version'],
-    why: 'Plain HTTP has no version.',
+    versions: [{ name: 'any version', packages: [] }],
+    about: 'Plain HTTP has no version.',
   },
 ];

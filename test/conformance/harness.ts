@@ -21,8 +21,40 @@ export const receiver = await startReceiver(
   process.env['CONFORMANCE_RECEIVER'],
 );
 
+/** Answers a request as frameworks of the web do. */
+export type Handler = (request: Request) => Promise<Response>;
+
+/** Receives for a handler of the web's requests, at its path and below it. @returns its URL */
+export function receiveFor(handler: Handler): string {
+  const inbox = receiver.inbox(({ method, target, headers, body }, response) => {
+    const request = new Request(`${receiver.origin}${target}`, {
+      method,
+      headers,
+      body: new Uint8Array(body),
+    });
+    void handler(request).then(
+      async (answer) => {
+        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      },
+      (error: unknown) => {
+        response.writeHead(500).end(String(error));
+      },
+    );
+  });
+  return inbox.url;
+}
+
 /** The reason for which the service refuses an operation. */
 export class Refused {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/** The reason for which a version does not offer an operation, although it declares its names. */
+export class NotOffered {
   readonly reason: string;
 
   constructor(reason: string) {
@@ -44,10 +76,14 @@ export async function refused(call: () => Promise<unknown>, text: RegExp, reason
   return new Refused(reason);
 }
 
-/** Operations by their names. Each word of a name is a name that the client declares, if it offers the operation. */
+/**
+ * Operations by their names. Each word of a name is a name that the client declares, if it offers the operation; what follows a
+ * semicolon only explains.
+ */
 export type Operations = Readonly<Record<string, () => Promise<unknown>>>;
 
 const wordsOf = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
+const namesOf = (operation: string): readonly string[] => wordsOf(operation.split('; ')[0] ?? '');
 
 /** The words of the client's declarations, without those of their comments; undefined for a client without any. */
 function declaredWords(): ReadonlySet<string> | undefined {
@@ -69,13 +105,13 @@ async function resultOf(
   run: () => Promise<unknown>,
   declared: ReadonlySet<string> | undefined,
 ): Promise<Result> {
-  const missing = wordsOf(operation).find((word) => declared?.has(word) === false);
+  const missing = namesOf(operation).find((word) => declared?.has(word) === false);
   if (missing !== undefined) return { operation, outcome: 'not offered', reason: missing };
   try {
     const value = await Promise.race([run(), overdue()]);
-    return value instanceof Refused
-      ? { operation, outcome: 'refused', reason: value.reason }
-      : { operation, outcome: 'passed' };
+    if (value instanceof Refused) return { operation, outcome: 'refused', reason: value.reason };
+    if (value instanceof NotOffered) return { operation, outcome: 'not offered', reason: value.reason };
+    return { operation, outcome: 'passed' };
   } catch (error) {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { operation, outcome: 'failed', reason };

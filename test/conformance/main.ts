@@ -1,22 +1,30 @@
 /** `npm run conformance`: runs the published clients in their versions, and writes `docs/conformance.md`. */
-import { execFile } from 'node:child_process';
+import { Argument } from '@commander-js/extra-typings';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { argumentsOf, command, parse, wholeNumber } from '../../bin/commandLine.ts';
 import { root } from '../support/bundledStage.ts';
-import { startCommand, startStage } from '../support/stage.ts';
-import { clients } from './clients.ts';
+import { deployed, onThisMachine, type Service } from './accounts.ts';
+import { apps } from './apps.ts';
+import { clients, type Client, type Registry, type Version } from './clients.ts';
 import { follow, missingProgram, quickStarts } from './quickStarts.ts';
-import { resultsOf, type Target } from './run.ts';
-import { pageOf, type Tested } from './table.ts';
+import type { Result } from './result.ts';
+import { resultsOf } from './run.ts';
+import { sideBySide } from './sideBySide.ts';
+import { pageOf, sectionsOf, type Tested } from './table.ts';
 
-const about = `Runs each operation of the published clients in their oldest supported and newest version, writes
-docs/conformance.md, and follows docs/quick-starts. It exits with 1 when something of that fails, or when --check finds another page.`;
+const about = `Runs each operation of the published clients in their versions, and the calls of applications, writes docs/conformance.md,
+and follows docs/quick-starts. It exits with 1 when something of that fails, or when --check finds another page. --check leaves
+out what takes a minute to compile.`;
 
 const options = argumentsOf((args) =>
   parse(
     command('conformance', about)
+      .addArgument(
+        new Argument('[what]', 'only the calls of applications; no page is written').choices(['apps']),
+      )
       .option('--url <url>', 'the service; a local stage of its own when absent')
       .option(
         '--token <token>',
@@ -27,67 +35,77 @@ const options = argumentsOf((args) =>
         'where the service reaches this machine, such as a tunnel; needed with --url',
       )
       .option('--receiver-port <port>', 'the port behind --receiver', wholeNumber(1, 65_535), 3399)
-      .option('--only <name>', 'only this client or quick start; no page is written')
+      .option('--only <name>', 'only this client, application or quick start; no page is written')
       .option('--check', 'write nothing; the committed page has to be this one'),
     args,
-  ).opts(),
+  ),
 );
+const { url, token, receiver, receiverPort: port, only, check } = options.opts();
+const [what] = options.processedArgs;
 
 const page = join(root, 'docs/conformance.md');
 
-interface Service {
-  readonly target: Target;
-  /** The variables of the quick starts; their apps run beside a local stage only. */
-  readonly env: Readonly<Record<string, string>> | undefined;
-  readonly end: () => Promise<void>;
+const startService = (): Promise<Service> =>
+  url === undefined
+    ? onThisMachine()
+    : Promise.resolve(
+        deployed(url, token ?? '', receiver === undefined ? undefined : { url: receiver, port }),
+      );
+
+const isChosen = (name: string): boolean => only === undefined || only === name;
+
+/** The programs that compile clients. */
+const compilers: Partial<Record<Registry, string>> = { Go: 'go', 'crates.io': 'cargo' };
+
+/** Whether a client can be compiled here. Where all has to pass, one that cannot is a mistake. */
+function isPossible({ name, registry }: Client): boolean {
+  const compiler = registry === undefined ? undefined : compilers[registry];
+  const isThere = compiler === undefined || spawnSync(compiler, ['version']).error === undefined;
+  if (isThere || process.env['CI'] !== undefined) return true;
+  process.stdout.write(`${name}: skipped, because there is no ${compiler ?? ''}\n`);
+  return false;
 }
 
-async function startService(): Promise<Service> {
-  const { url, token, receiver, receiverPort: port } = options;
-  if (url !== undefined) {
-    const reached = receiver === undefined ? undefined : { url: receiver, port };
-    return {
-      target: { url, token: token ?? '', receiver: reached },
-      env: undefined,
-      end: () => Promise.resolve(),
-    };
-  }
-  const stage = await startStage({ command: startCommand });
-  const target = { url: stage.url, token: stage.token, receiver: undefined };
-  const { currentSigningKey, nextSigningKey } = stage;
-  const names = Object.entries({
-    URL: stage.url,
-    TOKEN: stage.token,
-    CURRENT_SIGNING_KEY: currentSigningKey,
-    NEXT_SIGNING_KEY: nextSigningKey,
-  });
-  const env = Object.fromEntries(
-    ['QSTASH', 'SVC'].flatMap((brand) => names.map(([name, value]) => [`${brand}_${name}`, value])),
+/** What is run, in the order of the page. */
+const chosen: readonly Client[] = [...(what === 'apps' ? [] : clients), ...apps]
+  .filter(({ name, isSlow = false }) => isChosen(name) && !(isSlow && check === true))
+  .filter(isPossible);
+
+function tell(client: Client, version: Version, results: readonly Result[]): void {
+  const failures = results.filter(({ outcome }) => outcome === 'failed');
+  process.stdout.write(
+    `${client.name} ${version.name}: ${results.length} operations, ${failures.length} failed\n`,
   );
-  return { target, env, end: () => stage.remove() };
+  for (const { operation, reason } of failures) {
+    process.exitCode = 1;
+    process.stdout.write(`  ${operation}: ${reason ?? ''}\n`);
+  }
 }
 
-async function testAll(target: Target): Promise<readonly Tested[]> {
-  const all: Tested[] = [];
-  for (const client of clients.filter(({ name }) => name === (options.only ?? name))) {
-    const results = [];
-    for (const version of client.versions) {
-      const of = await resultsOf(client, version, target);
-      results.push(of);
-      const failures = of.filter(({ outcome }) => outcome === 'failed');
-      process.stdout.write(`${client.name}@${version}: ${of.length} operations, ${failures.length} failed\n`);
-      for (const { operation, reason } of failures) {
-        process.exitCode = 1;
-        process.stdout.write(`  ${operation}: ${reason ?? ''}\n`);
-      }
-    }
-    all.push({ client, results });
-  }
-  return all;
+/** Runs all that is chosen; a client that cannot be installed or started has failed. */
+async function testAll(service: Service): Promise<readonly Tested[]> {
+  const runs = chosen.flatMap((client) => client.versions.map((version) => ({ client, version })));
+  const done = await sideBySide(runs, service.runsAtOnce, async ({ client, version }) => {
+    const results = await resultsOf(client, version, await service.target()).catch(
+      (error: unknown): readonly Result[] => [
+        {
+          operation: 'all',
+          outcome: 'failed',
+          reason: error instanceof Error ? error.message : String(error),
+        },
+      ],
+    );
+    tell(client, version, results);
+    return { client, results };
+  });
+  return chosen.map((client) => ({
+    client,
+    results: done.filter((one) => one.client === client).map(({ results }) => results),
+  }));
 }
 
 async function followAll(env: Readonly<Record<string, string>>): Promise<void> {
-  for (const name of quickStarts.filter((one) => one === (options.only ?? one))) {
+  for (const name of quickStarts.filter(isChosen)) {
     const missing = missingProgram(name);
     // Where all has to pass, a program that is missing is a mistake.
     if (missing !== undefined && process.env['CI'] === undefined) {
@@ -110,20 +128,26 @@ async function formatted(text: string): Promise<string> {
   return (await running).stdout;
 }
 
-const { target, env, end } = await startService();
-try {
-  const all = await testAll(target);
-  if (env !== undefined) await followAll(env);
-  if (options.only === undefined) {
-    const text = await formatted(pageOf(all));
-    if (options.check !== true) writeFileSync(page, text);
-    else if (readFileSync(page, 'utf8') !== text) {
-      process.exitCode = 1;
-      process.stdout.write(
-        'docs/conformance.md is another: run npm run conformance, and look at the difference.\n',
-      );
-    }
+/** Writes the page, or compares it; a client that was left out keeps its section. */
+async function writePage(all: readonly Tested[]): Promise<void> {
+  const before = readFileSync(page, 'utf8');
+  const text = await formatted(pageOf([...clients, ...apps], all, sectionsOf(before)));
+  if (check !== true) writeFileSync(page, text);
+  else if (before !== text) {
+    process.exitCode = 1;
+    process.stdout.write(
+      'docs/conformance.md is another: run npm run conformance, and look at the difference.\n',
+    );
   }
-} finally {
-  await end();
 }
+
+const started = Date.now();
+const service = await startService();
+try {
+  const all = await testAll(service);
+  if (service.env !== undefined && what === undefined) await followAll(service.env);
+  if (only === undefined && what === undefined) await writePage(all);
+} finally {
+  await service.end();
+}
+process.stdout.write(`It took ${Math.round((Date.now() - started) / 1000)} s.\n`);

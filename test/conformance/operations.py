@@ -25,7 +25,10 @@ arrived = threading.Condition()
 
 
 def operation(name):
-    """Registers a function as the operation of this name. Each word of it is a name of the client, if it offers the operation."""
+    """
+    Registers a function as the operation of this name. Each word of it is a name of the client, if it offers the operation; what
+    follows a semicolon only explains.
+    """
 
     def register(function):
         operations[name] = function
@@ -115,7 +118,7 @@ def run(package):
     declared = set(re.findall(r"\w+", "\n".join(source.read_text("utf-8") for source in sources)))
 
     def result_of(name):
-        missing = [word for word in re.findall(r"\w+", name) if word not in declared]
+        missing = [word for word in re.findall(r"\w+", name.split("; ")[0]) if word not in declared]
         if missing:
             return {"operation": name, "outcome": "not offered", "reason": missing[0]}
         try:

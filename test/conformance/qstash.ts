@@ -2,9 +2,11 @@
 /** The operations of `@upstash/qstash`. A case calls only what its name has, so that it runs in every version that declares it. */
 import * as qstash from '@upstash/qstash';
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
 import { groupOperations } from './qstashGroups.ts';
-import { receiver, runOperations, token, url, type Operations } from './harness.ts';
+import { NotOffered, receiver, runOperations, token, url, type Operations } from './harness.ts';
 import { providerOperations } from './providers.ts';
 import { deadLetterOf, delivered, messageOf, signingKeys } from './service.ts';
 
@@ -25,6 +27,25 @@ async function deadLettered(): Promise<string> {
   const { messageId } = await client.publish({ url: failing().url, retries: 0 });
   return deadLetterOf(messageId);
 }
+
+/** Prints the URL of the first request of a client without settings, and sends nothing. */
+const tellUrl = `
+import { Client } from '@upstash/qstash';
+globalThis.fetch = (url) => {
+  console.log(String(url));
+  process.exit();
+};
+await new Client({}).publish({ url: 'https://example.com' });`;
+
+const settings: Operations = {
+  'Client; finds QSTASH_URL and QSTASH_TOKEN': async () => {
+    const env = { PATH: process.env['PATH'], QSTASH_URL: url, QSTASH_TOKEN: token };
+    const args = ['--input-type=module', '--eval', tellUrl];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env, cwd: import.meta.dirname });
+    if (!stdout.startsWith(`${url}/v2/`)) return new NotOffered(stdout);
+    return undefined;
+  },
+};
 
 const publishing: Operations = {
   'publish({ url, method, headers, body })': async () => {
@@ -135,14 +156,18 @@ const messages: Operations = {
     await rejects(messageOf(messageId), /404/);
   },
   'messages.cancel({ messageIds })': async () => {
+    if (!('cancel' in client.messages)) return new NotOffered('cancel');
     const { messageId } = await client.publish({ url: somewhere, delay: 600 });
     deepEqual(await client.messages.cancel({ messageIds: [messageId] }), { cancelled: 1 });
+    return undefined;
   },
   logs: async () => {
+    if (!('logs' in client)) return new NotOffered('logs');
     const { messageId } = await client.publish({ url: receiver.inbox().url });
     await delivered(messageId);
     const { logs } = await client.logs();
     ok(logs.some((log) => log.messageId === messageId));
+    return undefined;
   },
   events: async () => {
     const { messageId } = await client.publish({ url: receiver.inbox().url });
@@ -164,8 +189,17 @@ const messages: Operations = {
     deepEqual(await client.dlq.deleteMany({ dlqIds: [await deadLettered()] }), { deleted: 1 });
   },
   'dlq.retry({ dlqIds })': async () => {
+    if (!('retry' in client.dlq)) return new NotOffered('retry');
     equal((await client.dlq.retry({ dlqIds: [await deadLettered()] })).responses.length, 1);
+    return undefined;
   },
 };
 
-await runOperations({ ...publishing, ...receiving, ...providerOperations, ...messages, ...groupOperations });
+await runOperations({
+  ...settings,
+  ...publishing,
+  ...receiving,
+  ...providerOperations,
+  ...messages,
+  ...groupOperations,
+});

@@ -3,7 +3,7 @@
 import * as qstash from '@upstash/qstash';
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { receiver, token, url, type Operations } from './harness.ts';
+import { NotOffered, receiver, token, url, type Operations } from './harness.ts';
 
 const client = new qstash.Client({ baseUrl: url, token });
 const somewhere = 'https://example.com/hook';
@@ -77,6 +77,8 @@ export const groupOperations: Operations = {
     await queue.delete();
   },
   'flowControl.get, pause, resume': async () => {
+    // Older versions have the word as an option only.
+    if (!('flowControl' in client)) return new NotOffered('flowControl');
     const [key, inbox] = [unique('key'), receiver.inbox()];
     await client.publish({ url: inbox.url, flowControl: { key, parallelism: 3 } });
     await inbox.received(1);
@@ -84,6 +86,7 @@ export const groupOperations: Operations = {
     equal((await client.flowControl.get(key)).isPaused, true);
     await client.flowControl.resume(key);
     equal((await client.flowControl.get(key)).isPaused, false);
+    return undefined;
   },
   'flowControl.pin, unpin, resetRate, getGlobalParallelism': async () => {
     const [key, inbox] = [unique('key'), receiver.inbox()];

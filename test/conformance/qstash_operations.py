@@ -1,5 +1,6 @@
 """The operations of `qstash` on PyPI. A case calls only what its name has, so that it runs in every version that declares it."""
 
+import os
 import time
 
 import qstash
@@ -13,6 +14,14 @@ def kept(**settings):
     """Publishes what is due in ten minutes, and returns what the service keeps of it."""
     published = client.message.publish(**{"url": SOMEWHERE, "delay": 600, **settings})
     return service(f"/v2/messages/{published.message_id}")
+
+
+@operation("QStash(QSTASH_URL); finds it in the environment")
+def _():
+    os.environ["QSTASH_URL"] = URL
+    inbox = Inbox()
+    qstash.QStash(TOKEN, retry=False).message.publish(url=inbox.url)
+    inbox.received()
 
 
 def failing():

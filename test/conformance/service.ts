@@ -40,3 +40,24 @@ export async function signingKeys() {
   const { current, next } = keysShape.parse(await read('/v2/keys'));
   return { currentSigningKey: current, nextSigningKey: next };
 }
+
+const runsShape = z.object({ runs: z.array(z.looseObject({ workflowState: z.string() })) });
+
+/** Waits until a run has ended. @returns its state */
+export async function stateOf(workflowRunId: string): Promise<string> {
+  const runs = await eventually(
+    async () => runsShape.parse(await read(`/v2/workflows/logs?workflowRunId=${workflowRunId}`)).runs,
+    ([run]) => run !== undefined && run.workflowState !== 'RUN_STARTED',
+  );
+  return runs[0]?.workflowState ?? '';
+}
+
+/** Waits for the dead letter of a run. @returns its id */
+export async function deadLetterOfRun(workflowRunId: string): Promise<string> {
+  const letters = await eventually(
+    async () =>
+      deadLetterShape.parse(await read(`/v2/workflows/dlq?workflowRunId=${workflowRunId}`)).messages,
+    ({ length }) => length > 0,
+  );
+  return letters[0]?.dlqId ?? '';
+}

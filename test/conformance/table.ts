@@ -10,32 +10,75 @@ export interface Tested {
 
 const head = `# Which clients work
 
-Each operation of the published clients, in the oldest supported and in the newest version, unchanged. \`npm run conformance\` makes this
-page by running them against the local stage; with \`--url\` and \`--token\` it runs them against any deployment.
+Each operation of the published clients, in the oldest supported version, the newest and some between, unchanged; and the calls of
+[applications](apps.md) with the clients that they use. \`npm run conformance\` makes this page by running them against the local stage; with
+\`--url\` and \`--token\` it runs them against any deployment. CI makes it again and compares, save for what is marked \`*\`: that takes a
+minute to compile, and ran when the page was written.
 
-\`–\`: that version does not offer the operation. A number: refused by design, for the reason below the tables.
+\`✓\`: passed. \`–\`: that version does not offer the operation. A number: refused by design, for the reason below the tables.
 `;
 
-export function pageOf(all: readonly Tested[]): string {
+const headingOf = ({ name, registry }: Client): string =>
+  registry === undefined ? `## \`${name}\`` : `## \`${name}\` (${registry})`;
+
+/** The sections of a page by their headings. */
+export const sectionsOf = (page: string): ReadonlyMap<string, string> =>
+  new Map(
+    page
+      .split(/^(?=## )/m)
+      .slice(1)
+      .map((section) => [section.split('\n', 1)[0] ?? '', section] as const),
+  );
+
+const tableOf = (lines: readonly (readonly string[])[]): string =>
+  lines.map((line) => `| ${line.join(' | ')} |\n`).join('');
+
+/** One row a client: what of it was tested. */
+function summaryOf(all: readonly Client[]): string {
+  const rows = all.map(({ name, registry, versions, isSlow = false }) => [
+    `\`${name}\`${registry === undefined ? '' : ` (${registry})`}${isSlow ? ' `*`' : ''}`,
+    versions.map((version) => version.name).join(', '),
+  ]);
+  return tableOf([['client or application', 'versions'], ['---', '---'], ...rows]);
+}
+
+/**
+ * @param kept the sections of the page before, for clients that were not run
+ * @throws when a client has neither results nor a section
+ */
+export function pageOf(
+  all: readonly Client[],
+  tested: readonly Tested[],
+  kept: ReadonlyMap<string, string>,
+): string {
   const reasons: string[] = [];
   const cell = (result: Result | undefined): string => {
-    if (result === undefined) return 'did not run';
+    if (result === undefined) return '–';
     const { outcome, reason = '' } = result;
+    if (outcome === 'passed') return '✓';
     if (outcome === 'not offered') return '–';
     if (outcome !== 'refused') return outcome;
     if (!reasons.includes(reason)) reasons.push(reason);
     return String(reasons.indexOf(reason) + 1);
   };
-  const sections = all.map(({ client: { name, registry, versions, why }, results }) => {
+  const sections = all.map((client) => {
+    const results = tested.find((one) => one.client === client)?.results;
+    const heading = headingOf(client);
+    if (results === undefined) {
+      const section = kept.get(heading);
+      if (section === undefined)
+        throw new Error(`${client.name} was not run, and the page has nothing of it.`);
+      return `${section.trimEnd()}\n`;
+    }
     const operations = [...new Set(results.flat().map(({ operation }) => operation))].toSorted();
     const rows = operations.map((operation) => [
       `\`${operation}\``,
       ...results.map((of) => cell(of.find((one) => one.operation === operation))),
     ]);
-    const lines = [['', ...versions], versions.map(() => '---').concat('---'), ...rows];
-    const title = registry === undefined ? `\`${name}\`` : `\`${name}\` (${registry})`;
-    return `## ${title}\n\n${why}\n\n${lines.map((line) => `| ${line.join(' | ')} |\n`).join('')}`;
+    const names = client.versions.map(({ name }) => name);
+    const table = tableOf([['', ...names], names.map(() => '---').concat('---'), ...rows]);
+    return `${heading}\n\n${client.about}\n\n${table}`;
   });
   const refusals = reasons.map((reason, index) => `${index + 1}. ${reason}\n`).join('');
-  return `${head}\n${sections.join('\n')}\n## Refused by design\n\n${refusals}`;
+  return `${head}\n${summaryOf(all)}\n${sections.join('\n')}\n## Refused by design\n\n${refusals}`;
 }
