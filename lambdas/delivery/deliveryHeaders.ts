@@ -4,7 +4,7 @@ import { signingKeysOf } from '../account/credentials.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { settings } from '../aws/settings.ts';
 import type { Message } from '../message/message.ts';
-import { dialectsToSign } from '../request/dialect.ts';
+import { deliveryDialects } from '../request/dialect.ts';
 import { addMissingHeaders } from '../request/forwarding.ts';
 import { now } from '../shared/clock.ts';
 import { headerName, type Header } from '../shared/headers.ts';
@@ -12,7 +12,7 @@ import { loopMark } from './loopDetection.ts';
 import { signatureHeaders } from './rules/signature.ts';
 
 /** Makes the headers that tell a destination about its message, and where that came from. */
-function tellingHeaders({ prefix, ...message }: Message, attempt: number): readonly Header[] {
+function tellingHeaders(message: Message, dialect: string, attempt: number): readonly Header[] {
   const told = {
     'message-id': message.messageId,
     retried: String(attempt),
@@ -25,7 +25,7 @@ function tellingHeaders({ prefix, ...message }: Message, attempt: number): reado
     'schedule-id': message.scheduleId,
   };
   return Object.entries(told).flatMap(([name, value]): Header[] =>
-    value === undefined ? [] : [[headerName(prefix, name).toLowerCase(), value]],
+    value === undefined ? [] : [[headerName(dialect, name).toLowerCase(), value]],
   );
 }
 
@@ -42,15 +42,18 @@ export async function deliveryHeaders(
   body: Uint8Array,
 ): Promise<readonly Header[]> {
   const { prefix, messageId } = message;
+  const dialects = deliveryDialects(prefix, settings.headerPrefixes);
   const signatures = signatureHeaders(signingKeysOf(await masterSecret(), account), {
     messageId,
     url: message.url,
     body,
-    dialects: dialectsToSign(prefix, settings.headerPrefixes),
+    dialects,
     signedAt: now(),
   });
   const own: readonly Header[] = [
-    ...(message.hideHeaders === true ? [] : tellingHeaders(message, attempt)),
+    ...(message.hideHeaders === true
+      ? []
+      : dialects.flatMap((dialect) => tellingHeaders(message, dialect, attempt))),
     ...(await loopMark(message)),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];

@@ -34,10 +34,10 @@ const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
 ];
 
 /**
- * Tells in which dialects a delivery is signed. A publish without settings shows no dialect and counts as the default one; its receiver
- * may verify another's signature, as that of QStash's Python client does, so what is in the default dialect is signed in all of them.
+ * Finds the dialects of a delivery's headers. A publish without settings shows no dialect and counts as the default one; clients of
+ * another send such publishes, and their receivers read that one's headers. So what is in the default dialect has those of all.
  */
-export const dialectsToSign = (prefix: string, prefixes: readonly string[]): readonly string[] =>
+export const deliveryDialects = (prefix: string, prefixes: readonly string[]): readonly string[] =>
   prefix === defaultPrefix ? acceptedOf(prefixes) : [prefix];
 
 /** Whether callbacks of a dialect have their times as numbers: receivers in production parse QStash's so. */

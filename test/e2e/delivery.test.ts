@@ -143,6 +143,18 @@ describe('the Upstash dialect', () => {
     expect(Object.keys(delivery?.headers ?? {}).filter((name) => name.startsWith('svc-'))).toEqual([]);
   });
 
+  it('is spoken beside the other where a publish has no setting that shows its dialect', async () => {
+    const inbox = receiver.inbox();
+    const messageId = messageIdOf(await publish(inbox.url));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers).toMatchObject({
+      'svc-message-id': messageId,
+      'upstash-message-id': messageId,
+      'svc-retried': '0',
+      'upstash-retried': '0',
+    });
+  });
+
   it('is understood in the query, its token included', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, {
