@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { Scope } from '../destination/destination.ts';
 import type { CircuitSettings } from '../circuit/settings.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shardCounts } from '../shared/ids.ts';
@@ -55,6 +56,11 @@ export interface Account {
   readonly lambdaDestinations?: readonly string[] | undefined;
   /** The URL that is told of what fails for good without a failure callback of its own. */
   readonly failureCallback?: string | undefined;
+  /**
+   * Where the token of this request may send messages; undefined where that is everywhere. It belongs to the request and is not stored:
+   * so all that a request does for its account is held to it.
+   */
+  readonly scope?: Scope | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }

@@ -135,7 +135,7 @@ export function saveAccount(account: Account, read: Account | undefined): Promis
     dynamodbIn(region).send(
       new PutItemCommand({
         TableName: settings.accountsTable,
-        Item: toItem({ ...account, expiresAt }),
+        Item: toItem({ ...account, scope: undefined, expiresAt }),
         ...condition,
       }),
     ),

@@ -1,6 +1,5 @@
 import { isServed, type Account } from './account.ts';
 import { now } from '../shared/clock.ts';
-import type { Publication } from '../destination/onlyTo.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from './credentials.ts';
 import type { NamedToken } from './namedToken.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
@@ -17,8 +16,6 @@ export interface Caller {
   readonly access: Access | 'publish';
   /** The token, where it is a named one. */
   readonly named?: NamedToken;
-  /** Refuses what the token may not publish, where it may not publish to all. @throws HttpError 403, or 400 for no destination */
-  readonly refuse?: ((publication: Publication) => void) | undefined;
 }
 
 const unauthorized = (code: CodeOf<401>, message: string): HttpError =>

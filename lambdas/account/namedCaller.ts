@@ -42,7 +42,8 @@ export async function callerWith(account: Account, password: string): Promise<Ca
   if (named === undefined) return new HttpError(401, 'token_invalid', 'The token was revoked.', bearer);
   const { endsAt = Infinity, scope, destinations } = named;
   if (now() < endsAt) {
-    return { account, access: accessOf[scope], named, refuse: destinations && onlyTo(destinations) };
+    const own = destinations === undefined ? account : { ...account, scope: onlyTo(destinations) };
+    return { account: own, access: accessOf[scope], named };
   }
   return new HttpError(401, 'token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`, bearer);
 }

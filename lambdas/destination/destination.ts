@@ -152,18 +152,35 @@ export interface HostRules {
   readonly own: OwnHosts;
 }
 
+/**
+ * Where a token may send messages that may not send them everywhere: `onlyTo.ts` makes it. Each function throws HttpError 403 for what
+ * is not allowed; `field` is the field's name in the error's text.
+ */
+export interface Scope {
+  readonly allows: (url: string) => boolean;
+  readonly refuse: (field: string, url: string) => void;
+  readonly refuseGroup: (field: string, name: string) => void;
+  readonly refuseQueue: (field: string, name: string) => void;
+  /** Allows some URLs besides, such as those of a URL group that is allowed. */
+  readonly withKnown: (urls: readonly string[]) => Scope;
+}
+
 /** The rules for all destinations of an account. */
 export interface DestinationRules extends HostRules {
   readonly functions: AllowedFunctions;
+  /** The scope of the request's token; undefined where it may send messages everywhere. */
+  readonly scope?: Scope | undefined;
 }
 
 /**
- * Refuses a destination to which nothing may be delivered: a function that is not allowed, or a URL as {@link refuseSsrf} does.
+ * Refuses a destination to which nothing may be delivered: a function that is not allowed, a URL as {@link refuseSsrf} does, or one
+ * beyond the scope of the request's token. All URLs that a request can make the service call pass here.
  *
  * @param field the field's name in the error's text
  * @throws HttpError 403
  */
 export function refuseDestination(field: string, destination: string, rules: DestinationRules): void {
+  rules.scope?.refuse(field, destination);
   if (!isFunction(destination)) {
     refuseSsrf(field, destination, rules);
     return;

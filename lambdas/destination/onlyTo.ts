@@ -1,9 +1,8 @@
 /** The destinations of named tokens that may publish to some only. Few requests come with such a token, so this is loaded for the first. */
 import { forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
-import type { Config } from '../shared/config.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
-import { parseAddress, parseDestination, parseUrl, targetOf } from './destination.ts';
+import { parseUrl, targetOf, type Scope } from './destination.ts';
 import { isFunction, matchesArn } from './functions.ts';
 
 /** The name of a URL group or a queue: `group:<name>`, `queue:<name>`, or a plain name, which is that of a group. */
@@ -69,16 +68,6 @@ function begins(pattern: string, url: string): boolean {
   );
 }
 
-/** The destination, the queue and the options of a message that a request publishes. */
-export interface Publication {
-  readonly destination: string;
-  readonly queueName?: string | undefined;
-  readonly config: Config;
-}
-
-/** The settings with the URLs of callbacks, those of callbacks included. */
-const callbacks = /^((failure-)?callback-?)+$/;
-
 /** Whether a pattern names a URL group or a queue. */
 function names(pattern: string, kind: 'group' | 'queue', name: string): boolean {
   const [, given = 'group', own] = named.exec(pattern) ?? [];
@@ -86,32 +75,31 @@ function names(pattern: string, kind: 'group' | 'queue', name: string): boolean 
 }
 
 /**
- * Makes the function that refuses what publishes elsewhere. A message may go to a URL or a group of the patterns, and through one of
- * their queues only; its callbacks may go to a URL of the patterns.
+ * Makes the scope of a token that may not publish to all. A message may go to a URL, function or group of the patterns, and through
+ * one of their queues only; whatever else a request can make the service call is held to their URLs and functions.
  *
- * @returns a function that throws HttpError 403, or 400 for a destination that is none
+ * @param known URLs that are allowed besides, to the letter, but for a query that a request adds
  */
-export function onlyTo(patterns: readonly string[]): (wanted: Publication) => void {
+export function onlyTo(patterns: readonly string[], known: readonly string[] = []): Scope {
   const refuse = (field: string, given: string): Error =>
     forbidden(
       'token_scope_exceeded',
       `${field} is ${given}; the token may only publish to ${patterns.map(quote).join(', ')}.`,
     );
-  return ({ destination, queueName, config }) => {
-    const parsed = parseDestination(destination);
-    const isAllowed =
-      parsed.kind === 'group'
-        ? patterns.some((pattern) => names(pattern, 'group', parsed.name))
-        : patterns.some((pattern) => begins(pattern, parsed.url));
-    if (!isAllowed) throw refuse('The destination', quoteUrl(destination));
-    if (queueName !== undefined && !patterns.some((pattern) => names(pattern, 'queue', queueName)))
-      throw refuse('The queue', quote(queueName));
-    for (const [field, values] of config) {
-      if (!callbacks.test(field)) continue;
-      for (const value of values) {
-        const url = parseAddress(field, value.trim());
-        if (!patterns.some((pattern) => begins(pattern, url))) throw refuse(field, quoteUrl(url));
-      }
-    }
+  const allows = (url: string): boolean =>
+    known.some((one) => url === one || url.startsWith(one + (one.includes('?') ? '&' : '?'))) ||
+    patterns.some((pattern) => begins(pattern, url));
+  return {
+    allows,
+    refuse: (field, url) => {
+      if (!allows(url)) throw refuse(field, quoteUrl(url));
+    },
+    refuseGroup: (field, name) => {
+      if (!patterns.some((pattern) => names(pattern, 'group', name))) throw refuse(field, quote(name));
+    },
+    refuseQueue: (field, name) => {
+      if (!patterns.some((pattern) => names(pattern, 'queue', name))) throw refuse(field, quote(name));
+    },
+    withKnown: (urls) => onlyTo(patterns, [...known, ...urls]),
   };
 }

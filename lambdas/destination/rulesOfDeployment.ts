@@ -1,5 +1,5 @@
 import { parseAllowedDestinations, parseOwnHosts } from './addresses.ts';
-import type { DestinationRules, HostRules } from './destination.ts';
+import type { DestinationRules, HostRules, Scope } from './destination.ts';
 import { settings } from '../aws/settings.ts';
 import { apiHosts } from './apiHosts.ts';
 import type { AllowedFunctions } from './functions.ts';
@@ -13,9 +13,10 @@ export const deploymentRules = async (): Promise<HostRules> => ({
   own: new Set([...configured, ...(await apiHosts())]),
 });
 
-/** The part of an account that tells which functions it may invoke. */
+/** The part of an account that tells which functions it may invoke, and where a request of it may send messages. */
 interface Invoking {
   readonly lambdaDestinations?: readonly string[] | undefined;
+  readonly scope?: Scope | undefined;
 }
 
 /** The functions to which messages of an account may go. */
@@ -35,5 +36,6 @@ export async function destinationRules(requestHost: string, account: Invoking): 
     allowed,
     own: new Set([...own, ...parseOwnHosts([requestHost])]),
     functions: functionsOf(account),
+    scope: account.scope,
   };
 }

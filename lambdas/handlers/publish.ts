@@ -8,8 +8,8 @@ import { publish } from '../publish/publish.ts';
 import { plugInWorkflows } from '../publish/workflows.ts';
 
 function requestTo(call: AuthenticatedCall, queueName?: string): PublishRequest {
-  const { request, canonical, caller } = call;
-  const asked = {
+  const { request, canonical } = call;
+  return {
     ...canonical,
     destination: variable(call, 'destination'),
     queueName,
@@ -17,17 +17,14 @@ function requestTo(call: AuthenticatedCall, queueName?: string): PublishRequest 
     callerIp: request.callerIp,
     host: request.host,
   };
-  caller.refuse?.(asked);
-  return asked;
 }
 
-const batchRequest = ({ request, canonical, caller }: AuthenticatedCall): BatchRequest => ({
+const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest => ({
   body: request.body,
   prefix: canonical.prefix,
   otherHeaders: canonical.otherHeaders,
   callerIp: request.callerIp,
   host: request.host,
-  refuse: caller.refuse,
 });
 
 /** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */

@@ -18,8 +18,6 @@ export interface BatchRequest {
   readonly otherHeaders?: readonly Header[];
   readonly callerIp: string;
   readonly host: string;
-  /** Refuses an item to which the request's token may not publish; absent where it may publish to all. */
-  readonly refuse?: ((item: PublishRequest) => void) | undefined;
 }
 
 /**
@@ -57,7 +55,6 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
       callerIp: request.callerIp,
       host: request.host,
     };
-    request.refuse?.(item);
     return item;
   } catch (error) {
     return orThrow(error);

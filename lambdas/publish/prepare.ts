@@ -3,7 +3,7 @@ import type { CanonicalRequest } from '../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { configOverDefaults } from '../shared/config.ts';
+import { callbackScopes, configOverDefaults } from '../shared/config.ts';
 import {
   badDestination,
   isFunction,
@@ -92,6 +92,9 @@ export async function prepare(
   const { body, queueName } = request;
   checkBodySize(account, body);
   const destination = parseDestination(request.destination);
+  const { scope } = account;
+  if (destination.kind === 'group') scope?.refuseGroup('The destination', destination.name);
+  if (queueName !== undefined) scope?.refuseQueue('The queue', queueName);
   const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
   if (destination.kind === 'group' && group === undefined) {
     throw notFound('url_group_not_found', `There is no URL group ${JSON.stringify(destination.name)}.`);
@@ -99,7 +102,7 @@ export async function prepare(
   const endpoints: readonly Endpoint[] =
     destination.kind === 'group' ? (group?.endpoints ?? []) : [{ url: destination.url }];
 
-  const rules = await destinationRules(request.host, account);
+  const rules = rulesFor(await destinationRules(request.host, account), group);
   const createdAt = now();
   const config = configOverDefaults(request.config, group?.defaults);
   const { deduplication, ...options } = parsePublishOptions(
@@ -128,6 +131,17 @@ export async function prepare(
     return { message, body };
   });
   return { drafts, isGroup: group !== undefined, queueName, deduplication };
+}
+
+/** A token that may publish to a URL group may reach what the group names: its endpoints, and the callbacks of its defaults. */
+function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): DestinationRules {
+  if (group === undefined || rules.scope === undefined) return rules;
+  const callbacks = callbackScopes.flatMap((name) => group.defaults?.get(name) ?? []);
+  const urls = [...group.endpoints.map(({ url }) => url), ...callbacks];
+  return {
+    ...rules,
+    scope: rules.scope.withKnown(urls.map((url) => parseAddress('The URL group', url.trim()))),
+  };
 }
 
 /**
