@@ -1,14 +1,16 @@
 import { bearerToken } from '../account/credentials.ts';
-import { forbidden } from '../error/httpError.ts';
+import { forbidden, HttpError } from '../error/httpError.ts';
 import { authenticate, type Caller } from '../account/authenticate.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
 import { limitCall } from '../usage/rateLimit.ts';
+import type { refusalOfRequest, RefusedRequest } from '../workflow/refusals.ts';
 import type { Audited } from './auditing.ts';
 import { handlerOf, type Call, type Endpoints, type Middleware } from './handler.ts';
 import { finder } from './findRoute.ts';
+import { variable } from './request.ts';
 import type { MessagingFunction, Route } from './route.ts';
 
 /** Finds the token: in the query, for senders that can set only a URL, else in the header. */
@@ -87,11 +89,61 @@ const trail: Middleware = {
   },
 };
 
+const endPath = '/v2/workflows/runs/{runId}';
+
+/** Reads a refused request as far as that is needed to find its run; undefined for a request that can be of none. */
+function refused(call: Call): RefusedRequest | undefined {
+  const { canonical, request, route } = call;
+  // Callers without a client start runs so, and nothing that they send belongs to one.
+  if (route.path.includes('/trigger')) return undefined;
+  const { config } = canonical;
+  const isEnd =
+    route.path === endPath &&
+    request.method === 'DELETE' &&
+    request.query.some(([name, value]) => name === 'cancel' && value === 'false');
+  const ends = isEnd ? variable(call, 'runId') : undefined;
+  return { config, body: request.body, isBatch: route.path === '/v2/batch', ends };
+}
+
+/** Whether a token may change runs at all. */
+const mayChange = ({ access }: Caller): boolean => access !== 'read';
+
+/**
+ * Fails the run of a request that was refused, and chooses the status that its endpoint understands. It takes the refusals of
+ * the middlewares after the token was verified, too.
+ *
+ * @param load loads the code for the first such request
+ */
+export const submissions = (
+  load: () => Promise<{ readonly refusalOfRequest: typeof refusalOfRequest }>,
+): Middleware => ({
+  onError: async (request) => {
+    const { caller, call } = request.context;
+    const { error } = request;
+    if (!(error instanceof HttpError) || caller === undefined || call === undefined || !mayChange(caller)) {
+      return;
+    }
+    try {
+      const found = refused(call);
+      if (found === undefined) return;
+      request.error = await (await load()).refusalOfRequest(caller, found, error);
+    } catch (failure) {
+      // The answer is that of a failure of the service: the endpoint's delivery is retried.
+      request.error = failure instanceof Error ? failure : new Error(String(failure));
+    }
+  },
+});
+
 /** The middlewares of requests that publish, in this order. */
 export const publishingMiddlewares: readonly Middleware[] = [token, usage];
 
-/** Makes the Lambda handler of one function of the messaging API. */
+/**
+ * Makes the Lambda handler of one function of the messaging API.
+ *
+ * @param more middlewares of this function alone
+ */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,
-) => handlerOf(endpoints, finder(own), [...publishingMiddlewares, trail]);
+  more: readonly Middleware[] = [],
+) => handlerOf(endpoints, finder(own), [...publishingMiddlewares, trail, ...more]);

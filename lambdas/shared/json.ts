@@ -82,7 +82,7 @@ export const headersIn = (description: string) =>
         type: 'object',
         propertyNames: { pattern: headerNameForm },
         additionalProperties: {
-          anyOf: [headerText, { type: 'array', items: headerText }],
+          anyOf: [...headerForms, { type: 'array', items: { anyOf: headerForms } }],
         },
       }),
     ),
@@ -91,11 +91,13 @@ export const headersIn = (description: string) =>
         context.issues.push({ code: 'custom', message, path: [...path], input: value });
         return [];
       };
-      if (!isObject(value)) return refuse([], 'it is no JSON object');
+      if (!isObject(value)) return refuse([], 'it is not a JSON object');
       return Object.entries(value).flatMap(([name, given]) => {
         const values = headerValues.safeParse(given);
-        if (!values.success) return refuse([name], 'it is neither a text nor a list of texts');
-        const texts = [values.data].flat();
+        if (!values.success)
+          return refuse([name], 'it is not a text, a number, a boolean, null or a list of these');
+        // Clients pass on what they were given: a number or a boolean is its text, and `null` is absent.
+        const texts = [values.data].flat().flatMap((one) => (one === null ? [] : [String(one)]));
         if (![name, ...texts].every((text) => text.isWellFormed())) {
           return refuse([name], 'it has half of a character');
         }
@@ -106,9 +108,15 @@ export const headersIn = (description: string) =>
 
 /** The names and values that Node takes in an HTTP request. */
 const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
-const headerText = { type: 'string', pattern: headerTextForm };
+const headerForms = [
+  { type: 'string', pattern: headerTextForm },
+  { type: 'number' },
+  { type: 'boolean' },
+  { type: 'null' },
+];
 
-const headerValues = z.union([z.string(), z.array(z.string())]);
+const headerValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const headerValues = z.union([headerValue, z.array(headerValue)]);
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -25,7 +25,7 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
   const message = readSubmission(request.canonical);
   // First of all: a request that comes too late is told so, even if it is malformed.
   const { key, start } = await loadActiveRun(account, message);
-  const prepared = await prepareWait(account, request, message);
+  const prepared = await prepareWait(account, request);
   const drafted = draftWait(account, request.eventId, start, prepared);
 
   const { snapshot, record } = await withCharges(account, 1, (charges) => {

@@ -1,9 +1,10 @@
-/** Fails runs that cannot go on, because a job of theirs is given up. */
+/** Fails runs without a delivery that has failed: a job of theirs is given up, or a request of their endpoint was refused. */
 import { ownerOf } from '../../account/owner.ts';
 import { log } from '../../aws/log.ts';
-import { giveUpAttempt } from '../../delivery/giveUp.ts';
+import { failAttempt, giveUpAttempt } from '../../delivery/giveUp.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
 import { isFault } from '../../job/fault.ts';
-import { attemptJob } from '../../job/job.ts';
+import { attemptJob, type AttemptJob, type RunRefusedJob } from '../../job/job.ts';
 import { mostFaults, type GiveUpReason } from '../../job/redelivery.ts';
 import { loadMessage } from '../../message/history.ts';
 import { putMessage } from '../../message/messages.ts';
@@ -28,10 +29,7 @@ export const errorField = (error: unknown): { readonly error: Error | string } =
 });
 
 /**
- * Fails a run that cannot go on, unless it has ended: with a dead letter, and its failure function is called. May be repeated
- * without harm.
- *
- * It fails as any run does, by a delivery that has failed for good: one that is made for this alone, and never sent.
+ * Fails a run that cannot go on, because a job of it is given up, unless it has ended. May be repeated without harm.
  *
  * @param what the job that is given up, as the error names it
  * @throws when that has to be done again
@@ -42,26 +40,65 @@ export async function failGivenUp(
   why: GiveUpReason,
   what: string,
 ): Promise<void> {
+  const error = sayGivenUp(why, what);
+  const isFailing = await failWithout(key, startSeq, 'given up', (job) => giveUpAttempt(job, why, error));
+  if (isFailing)
+    log.error('A run fails, because a job of it is given up', { runId: key.runId, reason: error });
+}
+
+/**
+ * Fails a run whose endpoint sent a request that was refused, unless it has ended: older clients take the refusal for the end of
+ * the run, or retry a step that can never be accepted. May be repeated without harm.
+ *
+ * @throws when that has to be done again
+ */
+export async function failRefused({
+  accountId,
+  runId,
+  startSeq,
+  code,
+  reason,
+}: RunRefusedJob): Promise<void> {
+  // The failure function of the published client reads `message`, and the log shows the whole.
+  const response: DestinationResponse = {
+    status: 412,
+    headers: [['content-type', 'application/json']],
+    body: Buffer.from(JSON.stringify({ error: code, message: reason })),
+  };
+  const isFailing = await failWithout({ accountId, runId }, startSeq, 'refused', async (job) => {
+    await failAttempt(job, response);
+  });
+  if (isFailing) log.warn('A run fails, because a request of its endpoint was refused', { runId, code });
+}
+
+/**
+ * Fails a run as any fails, with a dead letter and a call of its failure function: by a delivery that has failed for good. It is
+ * made for this alone, and never sent.
+ *
+ * @param mark the reason, which tells this delivery from others that are made so
+ * @param fail fails the delivery
+ * @returns false where the run has ended, or its account is gone
+ */
+async function failWithout(
+  key: RunKey,
+  startSeq: number,
+  mark: string,
+  fail: (job: AttemptJob) => Promise<void>,
+): Promise<boolean> {
   const snapshot = await loadSnapshot(key);
-  if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return;
+  if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return false;
   const { accountId, runId } = key;
   const account = await ownerOf({ accountId, messageId: runId });
-  if (account === undefined) return;
-  const error = sayGivenUp(why, what);
-  log.error('A run fails, because a job of it is given up', { runId, reason: error });
+  if (account === undefined) return false;
   let start: RunStart;
   try {
     start = await settingsOfRun(key, snapshot);
   } catch (unreadable) {
     if (!isFault(unreadable)) throw unreadable;
     await endUnreadable(key, startSeq, unreadable);
-    return;
+    return true;
   }
-  const messageId = derivedId(
-    'msg',
-    snapshot.createdAt,
-    JSON.stringify([accountId, runId, startSeq, 'given up']),
-  );
+  const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
   const time = now();
   const made = listMessage({ key, snapshot, start }, account, {
     messageId,
@@ -72,7 +109,8 @@ export async function failGivenUp(
   // The message takes no slot of a lane.
   const message = { ...made, flowControl: undefined };
   if ((await loadMessage(message)) === undefined) await putMessage(message, emptyBody);
-  await giveUpAttempt(attemptJob(message, 0), why, error);
+  await fail(attemptJob(message, 0));
+  return true;
 }
 
 /** Ends a run whose settings cannot be read: nobody can be told, but submissions to it are refused from now on. */

@@ -1,0 +1,136 @@
+/**
+ * Refusals of requests that change runs.
+ *
+ * A run waits for the requests of its endpoint. Their client takes 400 for the end of the run and answers its delivery with a
+ * success: the run would stay open for ever. So a refusal for good fails the run, and its status is 412, at which newer clients
+ * fail their delivery at once. A refusal that passes, such as 429, keeps its status: the delivery fails by it, and is retried.
+ */
+import * as z from 'zod/mini';
+import type { Caller } from '../account/authenticate.ts';
+import { HttpError } from '../error/httpError.ts';
+import { sendJob } from '../job/send.ts';
+import { messagesIn, type Glimpse } from '../publish/batchItems.ts';
+import { isOfRun } from '../publish/workflows.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import { isActive, type RunKey } from './rules/journal.ts';
+import { asSubmissionRefusal, endedRun } from './rules/refusals.ts';
+import { RunBusy, settingsOfRun } from './runs/changeRun.ts';
+import { loadSnapshot } from './store/journals.ts';
+
+/** A request that was refused. */
+export interface RefusedRequest extends Glimpse {
+  /** Whether its body is a batch, whose items name the run. */
+  readonly isBatch: boolean;
+  /** The run that the request ends, in the name of its endpoint. */
+  readonly ends?: string | undefined;
+}
+
+/** A run as a request names it; without its start where the client does not tell that. */
+interface NamedRun {
+  readonly runId: string;
+  /** Unix milliseconds. */
+  readonly createdAt?: number | undefined;
+}
+
+/**
+ * The run fails this long after the refusal, unless its endpoint has ended it before: newer clients do so by the answer to their
+ * delivery, which tells the name of the step as well.
+ */
+export const failsAfterMs = 3 * secondMs;
+
+/**
+ * Makes the answer to a refused request, and fails the run that it belongs to.
+ *
+ * @throws the errors of AWS: the request has to be answered with a failure of the service then, which its endpoint retries
+ */
+export async function refusalOfRequest(
+  { account, refuse }: Pick<Caller, 'account' | 'refuse'>,
+  request: RefusedRequest,
+  error: HttpError,
+): Promise<HttpError> {
+  const refusal = asSubmissionRefusal(error);
+  // A refusal that passes: the endpoint's delivery fails by it, and is retried.
+  if (refusal.status !== 412) return error;
+  const run = runOf(request);
+  if (run === undefined) return error;
+  // Only endpoints send invokes, and 400 would let their run wait for ever.
+  if (run === 'unreadable') return refusal;
+  const key: RunKey = { accountId: account.id, runId: run.runId };
+  const snapshot = await loadSnapshot(key);
+  const isIt = isActive(snapshot) && (run.createdAt ?? snapshot.createdAt) === snapshot.createdAt;
+  if (!isIt) return request.ends === undefined ? endedRun(run.runId) : error;
+  const { url } = await settingsOfRun(key, snapshot);
+  if (!mayPublishTo(refuse, url)) return error;
+  const { startSeq } = snapshot;
+  const { code, message } = refusal;
+  // A sentence may quote these, and SQS takes all characters but them.
+  const reason = message.replaceAll(/[\ufffe\uffff]/g, '\ufffd');
+  await sendJob({ kind: 'runRefused', ...key, startSeq, code, reason }, now() + failsAfterMs);
+  return refusal;
+}
+
+/** Whether a token may publish to the endpoint of a run: only then may its requests fail the run. */
+function mayPublishTo(refuse: Caller['refuse'], destination: string): boolean {
+  try {
+    refuse?.({ destination, config: new Map() });
+    return true;
+  } catch (error) {
+    if (error instanceof HttpError) return false;
+    throw error;
+  }
+}
+
+/** Finds the run that a request belongs to; undefined for a request that belongs to none. */
+function runOf({ config, body, isBatch, ends }: RefusedRequest): NamedRun | 'unreadable' | undefined {
+  if (ends !== undefined) return { runId: ends, createdAt: createdAtIn(config) };
+  for (const message of isBatch ? messagesIn(body) : [{ config, body }]) {
+    const run = runOfMessage(message);
+    if (run !== undefined) return run;
+  }
+  return undefined;
+}
+
+const createdAtIn = (config: Glimpse['config']): number | undefined => {
+  const [text = ''] = config.get('workflow-createdat') ?? [];
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+};
+
+function runOfMessage({ config, body }: Glimpse): NamedRun | 'unreadable' | undefined {
+  const [isInvoke] = config.get('workflow-invoke') ?? [];
+  if (isInvoke?.toLowerCase() === 'true') return invokerIn(body) ?? 'unreadable';
+  const [runId = ''] = config.get('workflow-runid') ?? [];
+  return isOfRun({ config }) && runId !== '' ? { runId, createdAt: createdAtIn(config) } : undefined;
+}
+
+const invoker = z.object({
+  workflowRunId: z.string(),
+  workflowRunCreatedAt: z.optional(z.catch(z.optional(z.number()), undefined)),
+});
+
+/** Finds the invoker in the body of an invoke, whatever else is wrong with it. */
+function invokerIn(body: Uint8Array): NamedRun | undefined {
+  const text = Buffer.from(body).toString('utf8');
+  try {
+    const read = invoker.safeParse(JSON.parse(text));
+    if (!read.success) return undefined;
+    return { runId: read.data.workflowRunId, createdAt: read.data.workflowRunCreatedAt };
+  } catch {
+    // It may have been cut on its way.
+    const [, runId] = /"workflowRunId"\s*:\s*"([^"\\]+)"/.exec(text) ?? [];
+    return runId === undefined ? undefined : { runId };
+  }
+}
+
+/**
+ * Does something for a request to the API that changes runs.
+ *
+ * @throws HttpError 503 when other processes changed the run again and again; and the errors of the work itself
+ */
+export async function refuseWhenBusy<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof RunBusy)) throw error;
+    throw new HttpError(503, 'busy', 'The run is being changed by many at once; send the request again.');
+  }
+}
