@@ -84,6 +84,7 @@ export function atPlace(place: string | undefined, error: HttpError): HttpError 
   if (place === undefined || error.message.startsWith(place)) return error;
   const { message } = error;
   if (fieldOfItem.test(message)) error.message = `${place}.${message.replace(fieldOfItem, '')}`;
+  else if (error.code === 'url_group_not_found') error.message = `${place}.destination: ${message}`;
   else if (isOfHeader(message)) error.message = `${place}.headers.${message}`;
   else error.message = `${place}: ${message}`;
   return error;

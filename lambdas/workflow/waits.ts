@@ -8,6 +8,7 @@ import type { RunKey, RunStart, Snapshot, StepsRecord, WaitRecord } from './rule
 import { checkCapacity, checkPlace, hasStep } from './rules/placing.ts';
 import { changeRun, extendRun, neededUntil, type Decision } from './runs/changeRun.ts';
 import { findResult, followSteps } from './runs/follow.ts';
+import { noteFailureCallback } from './steps/failureCallback.ts';
 import { activeSnapshot, loadActiveRun } from './steps/submit.ts';
 import { readJournal } from './store/journals.ts';
 import { draftWait, readSubmission } from './waits/draftWait.ts';
@@ -24,8 +25,11 @@ import { granter, type GrantMessages } from './waits/wakeWaits.ts';
 export async function wait(account: Account, request: WaitRequest): Promise<Answer<typeof published>> {
   const message = readSubmission(request.canonical);
   // First of all: a request that comes too late is told so, even if it is malformed.
-  const { key, start } = await loadActiveRun(account, message);
+  const run = await loadActiveRun(account, message);
+  const { key } = run;
   const prepared = await prepareWait(account, request);
+  const { config } = request.canonical;
+  const start = await noteFailureCallback(run, { config, options: prepared.options });
   const drafted = draftWait(account, request.eventId, start, prepared);
 
   const { snapshot, record } = await withCharges(account, 1, (charges) => {

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { changeAccount, makeAccount, type AccountRecord } from '../support/accounts.ts';
+import { makeAccount, type AccountRecord } from '../support/accounts.ts';
 import { api, ok, query } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, type Answer } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
-import { service } from '../support/service.ts';
 
 /**
  * Refusals of what endpoints of runs send. Clients take 400 for the end of the run and answer their delivery with a success, older
@@ -131,7 +130,6 @@ const wrong: readonly (readonly [what: string, sent: (run: Run) => Sent, says: R
   ['a header that is an object', itemWith({}, { 'X-A': {} }), /^\[0\]\.headers\.X-A: it is not a text/],
   ['a header with a line break', itemWith({}, { 'X-A': 'a\nb' }), /^\[0\]\.headers\.X-A is no HTTP header/],
   ['headers of 11 KB', itemWith({}, { 'X-A': 'x'.repeat(11_000) }), /^\[0\]\.headers have \d+ bytes/],
-  ['headers that are a list', itemWith({ headers: [] }), /.*/],
   ['a queue', itemWith({ queue: 'orders' }), /through a queue/],
   ['a malformed queue', itemWith({ queue: 'a b' }), /^\[0\]\.queue is "a b"/],
   [
@@ -222,7 +220,10 @@ const logOf = z.object({
       workflowState: z.string(),
       dlqId: z.optional(z.string()),
       steps: z.array(
-        z.looseObject({ type: z.string(), steps: z.array(z.looseObject({ state: z.string() })) }),
+        z.looseObject({
+          type: z.string(),
+          steps: z.array(z.looseObject({ state: z.string(), stepId: z.optional(z.number()) })),
+        }),
       ),
     }),
   ]),
@@ -296,30 +297,18 @@ describe('a wrong request of an endpoint', () => {
     expect((await send(sent, other.token)).status).toBe(400);
     await goesOn(run);
   });
-
-  it('that another account’s limit refuses for now leaves its run open, and its delivery fails and is retried', async () => {
-    const limited = await makeAccount({ max_requests_per_day_hard: 1_000_000 });
-    const run = await start(limited.token);
-    await changeAccount(limited.id, { max_requests_per_day: 1, max_requests_per_day_hard: 1 });
-    const answer = await eventually(
-      () => send(itemWith({})(run), limited.token),
-      ({ status }) => status === 429,
-    );
-    expect(errorOf(answer)).toContain('max_requests_per_day_hard');
-    expect((await readLog(run, limited.token)).workflowState).toBe('RUN_STARTED');
-  });
 });
 
-/** A run that was left alone takes a right step. The job that fails a run would have been done before a delayed step is over. */
+/** A run that was left alone takes a right step. The job that fails a run would have been done before the step is over. */
 async function goesOn(run: Run): Promise<void> {
   const body = JSON.stringify({ ...step, stepType: 'SleepFor', sleepFor: 5 });
   await ok(send(batch([itemOf(run, { body }, { 'Upstash-Delay': '5s' })])));
-  const deliveries = await eventually(
-    async () => (await readLog(run)).steps,
-    (groups) => groups.some(({ steps }) => steps.some(({ state }) => state === 'STEP_SUCCESS')),
+  const log = await eventually(
+    () => readLog(run),
+    ({ steps }) =>
+      steps.flatMap((group) => group.steps).some((one) => one.stepId === 1 && one.state === 'STEP_SUCCESS'),
   );
-  expect(deliveries.length).toBeGreaterThan(0);
-  expect((await readLog(run)).workflowState).toBe('RUN_STARTED');
+  expect(log.workflowState).toBe('RUN_STARTED');
 }
 
 describe('what an endpoint may mean', () => {
@@ -358,28 +347,15 @@ describe('what an endpoint may mean', () => {
 
   it('is a group of 1,001 steps at once', async () => {
     const run = await start();
-    const plans = Array.from({ length: 1_001 }, (_, index) =>
-      itemOf(run, {
-        body: JSON.stringify({
-          stepId: 0,
-          targetStep: index + 1,
-          stepName: `step ${index}`,
-          stepType: 'Run',
-          concurrent: 1_001,
-        }),
-      }),
-    );
+    // Steps that sleep: their deliveries would only slow other tests down.
+    const plans = Array.from({ length: 1_001 }, (_, index) => {
+      const plan = { stepId: 0, targetStep: index + 1, stepName: `step ${index}`, stepType: 'SleepFor' };
+      const body = JSON.stringify({ ...plan, sleepFor: 600, concurrent: 1_001 });
+      return itemOf(run, { body }, { 'Upstash-Delay': '10m' });
+    });
     expect(z.array(z.object({ messageId: z.string() })).parse(await ok(send(batch(plans))))).toHaveLength(
       1_001,
     );
     await ok(api('DELETE', `/v2/workflows/runs/${run.runId}`, { token: account.token }));
-  });
-});
-
-describe.runIf(service.target === 'local')('an endpoint that fails by a refusal', () => {
-  it('ends its run at once, however many retries it has', async () => {
-    const run = await start();
-    expect((await send(stepWith({ stepId: 7 })(run))).status).toBe(412);
-    expect((await toldOf(run)).workflowRunId).toBe(run.runId);
   });
 });

@@ -10,6 +10,7 @@ import { scoped } from '../../shared/config.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
 import { endpointUrl } from './endpointUrl.ts';
+import { givenInHeaders, type TellingConfig } from './failureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 
 /**
@@ -40,10 +41,10 @@ export function readInvoke(
   account: Account,
   { body, prefix }: PublishRequest,
   rules: DestinationRules,
-): Invoke {
+): { readonly invoke: Invoke; readonly telling: TellingConfig } {
   const { payload, invoker } = parseInvoke(body);
   const headers = readHeaders('headers', invoker.headers);
-  optionsOfHeaders(account, prefix, headers, rules);
+  const telling = givenInHeaders(headers, optionsOfHeaders(account, prefix, headers, rules));
   const url = endpointUrl(invoker.url, rules, 'workflowUrl');
-  return { payload, invoker: { ...invoker, url, headers } };
+  return { invoke: { payload, invoker: { ...invoker, url, headers } }, telling };
 }

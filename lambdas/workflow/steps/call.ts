@@ -12,6 +12,7 @@ import { storeBody } from '../../message/bodies.ts';
 import { loadMessage } from '../../message/history.ts';
 import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { findRecord, isStepsOf, sendMessages } from '../runs/follow.ts';
+import { noteFailureCallback } from './failureCallback.ts';
 import type { PreparedPart } from './prepare.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './submit.ts';
 
@@ -23,7 +24,9 @@ import { activeSnapshot, loadActiveRun, type Submitted } from './submit.ts';
 export async function submitCall(account: Account, part: PreparedPart<CallMessage>): Promise<Submitted> {
   const { message, request } = part;
   const { step } = message;
-  const { key, start } = await loadActiveRun(account, message);
+  const run = await loadActiveRun(account, message);
+  const { key } = run;
+  const start = await noteFailureCallback(run, part.telling);
   const createdAt = now();
   const messageId = newId('msg', createdAt, account.shards);
   const call = (snapshot: Snapshot): Message =>

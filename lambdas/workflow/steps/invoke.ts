@@ -10,9 +10,10 @@ import { refusedSubmission } from '../rules/refusals.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
 import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { searchRecord } from '../runs/follow.ts';
+import { noteFailureCallback } from './failureCallback.ts';
 import type { PreparedPart } from './prepare.ts';
 import { startOf, startRun, type Started } from './start.ts';
-import { activeSnapshot } from './submit.ts';
+import { activeSnapshot, loadActiveRun } from './submit.ts';
 
 /**
  * Starts a run for another, which waits for its end.
@@ -36,6 +37,10 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     url: part.url,
   };
   const { stepId } = invoker.step;
+  if (part.telling?.options.failureCallback !== undefined) {
+    const run = await loadActiveRun(account, { createdAt: undefined, ...invoker });
+    await noteFailureCallback(run, part.telling);
+  }
   const { notBefore } = part.options;
   const which = { createdAt: undefined, ...invoker };
   const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {

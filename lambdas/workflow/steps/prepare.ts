@@ -7,6 +7,7 @@ import { badRequest } from '../../error/httpError.ts';
 import { checkBodySize } from '../../message/bodies.ts';
 import type { Invoke } from '../rules/invoking.ts';
 import { readInvoke } from './bodyHeaders.ts';
+import { givenWithCallback, type TellingConfig } from './failureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { readWorkflowMessage, type WorkflowMessage } from '../rules/workflowMessage.ts';
@@ -27,6 +28,8 @@ export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> exten
   readonly url: string;
   /** The body of an invoke; undefined for other messages. */
   readonly invoke?: Invoke | undefined;
+  /** What a call or an invoke tells of the failure of the run whose step it is. */
+  readonly telling?: TellingConfig | undefined;
 }
 
 /** Does something for a request. @throws HttpError with the place of the request in its batch */
@@ -99,6 +102,10 @@ async function read<M extends WorkflowMessage>(
     now(),
   );
   const url = urlOf(destination, request.otherQuery, rules);
-  const invoke = message.kind === 'invoke' ? readInvoke(account, request, rules) : undefined;
-  return { request, message, options, url, invoke };
+  if (message.kind === 'call') {
+    const telling = givenWithCallback(account, prefix, request.config, rules);
+    return { request, message, options, url, telling };
+  }
+  if (message.kind !== 'invoke') return { request, message, options, url };
+  return { request, message, options, url, ...readInvoke(account, request, rules) };
 }

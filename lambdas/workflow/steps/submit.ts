@@ -28,6 +28,7 @@ import {
   spareMs,
 } from '../runs/changeRun.ts';
 import { deliverEntries, followSteps, isStepsOf } from '../runs/follow.ts';
+import { noteFailureCallback, type TellingConfig } from './failureCallback.ts';
 import type { PreparedPart } from './prepare.ts';
 
 /** A submission that was accepted. */
@@ -69,6 +70,11 @@ export async function loadActiveRun(
 const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | 'stepId'>): boolean =>
   hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
 
+/** The part of a submission that tells of the run's failure: all do, or none. */
+function tellingPart([first]: readonly PreparedPart[]): TellingConfig | undefined {
+  return first && { config: first.request.config, options: first.options };
+}
+
 /** Entries that are stored at once: large bodies are objects of their own. */
 const storedAtOnce = 20;
 
@@ -86,7 +92,9 @@ export async function submitSteps(
   parts: readonly PreparedPart<SubmissionMessage>[],
 ): Promise<readonly Submitted[]> {
   // First of all: a submission that comes too late is told so, even if it is malformed.
-  const { key, snapshot: found, start } = await loadActiveRun(account, message);
+  const run = await loadActiveRun(account, message);
+  const { key, snapshot: found } = run;
+  const start = await noteFailureCallback(run, tellingPart(parts));
   const steps = parts.map(({ request }) => parseStep(request.body));
   checkGroup(steps);
   const needed = Math.max(
@@ -121,8 +129,7 @@ export async function submitSteps(
   }
   const recorded = records.flatMap((record) => record.entries);
   if (recorded.length < entries.length) return submittedBefore(account, key, snapshot, start, steps);
-  const run = { key, snapshot, start };
-  await deliverEntries(run, account, recorded, false);
+  await deliverEntries({ key, snapshot, start }, account, recorded, false);
   return entries.map(({ messageId }) => ({ messageId, isDuplicate: false }));
 }
 
