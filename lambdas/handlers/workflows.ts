@@ -86,6 +86,14 @@ const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
   return ok({});
 };
 
+/** Finds the run that an endpoint ends because its function has returned. */
+function endedBy(call: Call): string | undefined {
+  const { request, route } = call;
+  const isEnd = request.method === 'DELETE' && route.path === '/v2/workflows/runs/{runId}';
+  const hasReturned = request.query.some(([name, value]) => name === 'cancel' && value === 'false');
+  return isEnd && hasReturned ? variable(call, 'runId') : undefined;
+}
+
 const endpoints: Endpoints<'workflows'> = {
   'GET /v2/workflows/runs/count': async ({ caller, canonical }) =>
     ok(await countRuns(caller.account, canonical.otherQuery)),
@@ -150,5 +158,5 @@ const endpoints: Endpoints<'workflows'> = {
 };
 
 export const handler = api<'workflows'>(workflowsRoutes, endpoints, [
-  submissions(() => Promise.resolve({ refusalOfRequest })),
+  submissions(() => Promise.resolve({ refusalOfRequest }), endedBy),
 ]);

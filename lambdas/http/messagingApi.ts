@@ -6,11 +6,10 @@ import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
 import { limitCall } from '../usage/rateLimit.ts';
-import type { refusalOfRequest, RefusedRequest } from '../workflow/refusals.ts';
+import type { refusalOfRequest } from '../workflow/refusals.ts';
 import type { Audited } from './auditing.ts';
 import { handlerOf, type Call, type Endpoints, type Middleware } from './handler.ts';
 import { finder } from './findRoute.ts';
-import { variable } from './request.ts';
 import type { MessagingFunction, Route } from './route.ts';
 
 /** Finds the token: in the query, for senders that can set only a URL, else in the header. */
@@ -89,44 +88,28 @@ const trail: Middleware = {
   },
 };
 
-const endPath = '/v2/workflows/runs/{runId}';
-
-/** Reads a refused request as far as that is needed to find its run; undefined for a request that can be of none. */
-function refused(call: Call): RefusedRequest | undefined {
-  const { canonical, request, route } = call;
-  // Callers without a client start runs so, and nothing that they send belongs to one.
-  if (route.path.includes('/trigger')) return undefined;
-  const { config } = canonical;
-  const isEnd =
-    route.path === endPath &&
-    request.method === 'DELETE' &&
-    request.query.some(([name, value]) => name === 'cancel' && value === 'false');
-  const ends = isEnd ? variable(call, 'runId') : undefined;
-  return { config, body: request.body, isBatch: route.path === '/v2/batch', ends };
-}
-
-/** Whether a token may change runs at all. */
-const mayChange = ({ access }: Caller): boolean => access !== 'read';
-
 /**
  * Fails the run of a request that was refused, and chooses the status that its endpoint understands. It takes the refusals of
  * the middlewares after the token was verified, too.
  *
  * @param load loads the code for the first such request
+ * @param endedBy finds the run that a request ends, in the name of its endpoint
  */
 export const submissions = (
   load: () => Promise<{ readonly refusalOfRequest: typeof refusalOfRequest }>,
+  endedBy: (call: Call) => string | undefined = () => undefined,
 ): Middleware => ({
   onError: async (request) => {
     const { caller, call } = request.context;
     const { error } = request;
-    if (!(error instanceof HttpError) || caller === undefined || call === undefined || !mayChange(caller)) {
-      return;
-    }
+    if (!(error instanceof HttpError) || caller === undefined || call === undefined) return;
+    const { config } = call.canonical;
+    const isBatch = call.route.path === '/v2/batch';
     try {
-      const found = refused(call);
-      if (found === undefined) return;
-      request.error = await (await load()).refusalOfRequest(caller, found, error);
+      const ends = endedBy(call);
+      if (!isBatch && ends === undefined && !config.has('workflow-init')) return;
+      const refused = { config, body: call.request.body, isBatch, ends };
+      request.error = await (await load()).refusalOfRequest(caller, refused, error);
     } catch (failure) {
       // The answer is that of a failure of the service: the endpoint's delivery is retried.
       request.error = failure instanceof Error ? failure : new Error(String(failure));

@@ -5,7 +5,6 @@
  * success: the run would stay open for ever. So a refusal for good fails the run, and its status is 412, at which newer clients
  * fail their delivery at once. A refusal that passes, such as 429, keeps its status: the delivery fails by it, and is retried.
  */
-import * as z from 'zod/mini';
 import type { Caller } from '../account/authenticate.ts';
 import { HttpError } from '../error/httpError.ts';
 import { sendJob } from '../job/send.ts';
@@ -44,13 +43,13 @@ export const failsAfterMs = 3 * secondMs;
  * @throws the errors of AWS: the request has to be answered with a failure of the service then, which its endpoint retries
  */
 export async function refusalOfRequest(
-  { account, refuse }: Pick<Caller, 'account' | 'refuse'>,
+  { account, access, refuse }: Pick<Caller, 'account' | 'access' | 'refuse'>,
   request: RefusedRequest,
   error: HttpError,
 ): Promise<HttpError> {
   const refusal = asSubmissionRefusal(error);
   // A refusal that passes: the endpoint's delivery fails by it, and is retried.
-  if (refusal.status !== 412) return error;
+  if (refusal.status !== 412 || access === 'read') return error;
   const run = runOf(request);
   if (run === undefined) return error;
   // Only endpoints send invokes, and 400 would let their run wait for ever.
@@ -102,18 +101,16 @@ function runOfMessage({ config, body }: Glimpse): NamedRun | 'unreadable' | unde
   return isOfRun({ config }) && runId !== '' ? { runId, createdAt: createdAtIn(config) } : undefined;
 }
 
-const invoker = z.object({
-  workflowRunId: z.string(),
-  workflowRunCreatedAt: z.optional(z.catch(z.optional(z.number()), undefined)),
-});
-
 /** Finds the invoker in the body of an invoke, whatever else is wrong with it. */
 function invokerIn(body: Uint8Array): NamedRun | undefined {
   const text = Buffer.from(body).toString('utf8');
   try {
-    const read = invoker.safeParse(JSON.parse(text));
-    if (!read.success) return undefined;
-    return { runId: read.data.workflowRunId, createdAt: read.data.workflowRunCreatedAt };
+    const read: unknown = JSON.parse(text);
+    if (typeof read !== 'object' || read === null || !('workflowRunId' in read)) return undefined;
+    const { workflowRunId: runId } = read;
+    const createdAt = 'workflowRunCreatedAt' in read ? read.workflowRunCreatedAt : undefined;
+    if (typeof runId !== 'string') return undefined;
+    return { runId, createdAt: typeof createdAt === 'number' ? createdAt : undefined };
   } catch {
     // It may have been cut on its way.
     const [, runId] = /"workflowRunId"\s*:\s*"([^"\\]+)"/.exec(text) ?? [];

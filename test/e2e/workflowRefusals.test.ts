@@ -266,6 +266,8 @@ describe('a wrong request of an endpoint', () => {
         expect([what, told.answer.message, told.status]).toEqual([what, sentence, 412]);
         const log = await readLog(owned, token);
         expect([what, log.workflowState, log.dlqId]).toEqual([what, 'RUN_FAILED', told.dlqId]);
+        const [next] = log.steps.at(-1)?.steps ?? [];
+        expect([what, next?.state]).toEqual([what, 'STEP_FAILED']);
       }),
     );
   });

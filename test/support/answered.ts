@@ -14,6 +14,6 @@ export async function answered<T>(
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     const { refusalOfRequest } = await import('../../lambdas/workflow/refusals.ts');
-    throw await refusalOfRequest({ account }, { isBatch: false, ...request }, error);
+    throw await refusalOfRequest({ account, access: 'write' }, { isBatch: false, ...request }, error);
   }
 }

@@ -10,10 +10,9 @@ import { refusedSubmission } from '../rules/refusals.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
 import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { searchRecord } from '../runs/follow.ts';
-import { noteFailureCallback } from './failureCallback.ts';
 import type { PreparedPart } from './prepare.ts';
 import { startOf, startRun, type Started } from './start.ts';
-import { activeSnapshot, loadActiveRun } from './submit.ts';
+import { activeSnapshot, loadActiveRun } from './activeRun.ts';
 
 /**
  * Starts a run for another, which waits for its end.
@@ -38,8 +37,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   };
   const { stepId } = invoker.step;
   if (part.telling?.options.failureCallback !== undefined) {
-    const run = await loadActiveRun(account, { createdAt: undefined, ...invoker });
-    await noteFailureCallback(run, part.telling);
+    await loadActiveRun(account, { createdAt: undefined, ...invoker }, part.telling);
   }
   const { notBefore } = part.options;
   const which = { createdAt: undefined, ...invoker };

@@ -10,7 +10,8 @@ import { submitInvoke } from './invoke.ts';
 import { preparePart, readParts, type PreparedPart, type WorkflowRequest } from './prepare.ts';
 import { refuseWhenBusy } from '../refusals.ts';
 import { draftOf, startRuns, type Started } from './start.ts';
-import { submitSteps, type Submitted } from './submit.ts';
+import type { Submitted } from './activeRun.ts';
+import { submitSteps } from './submit.ts';
 
 const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
   messageId,

@@ -3,7 +3,7 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { newId } from '../../shared/ids.ts';
-import { isActive, type Snapshot, type RunStart, type StepsRecord, type RunKey } from '../rules/journal.ts';
+import { type Snapshot, type RunStart, type StepsRecord, type RunKey } from '../rules/journal.ts';
 import { stepDetailsOf, parseStep, type Step } from '../rules/step.ts';
 import {
   checkCapacity,
@@ -13,67 +13,26 @@ import {
   recordsFor,
   type StepEntry,
 } from '../rules/placing.ts';
-import { endedRun, refusedSubmission } from '../rules/refusals.ts';
+import { refusedSubmission } from '../rules/refusals.ts';
 import { ownSettings } from '../rules/runSettings.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
-import { loadSnapshot, readJournal } from '../store/journals.ts';
+import { readJournal } from '../store/journals.ts';
 import {
   changeRun,
   type Decision,
   extendEntryBodies,
   storeEntryBody,
-  settingsOfRun,
   extendRun,
   neededUntil,
   spareMs,
 } from '../runs/changeRun.ts';
 import { deliverEntries, followSteps, isStepsOf } from '../runs/follow.ts';
-import { noteFailureCallback, type TellingConfig } from './failureCallback.ts';
+import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 import type { PreparedPart } from './prepare.ts';
-
-/** A submission that was accepted. */
-export interface Submitted {
-  readonly messageId: string;
-  /** Whether it had been accepted before. */
-  readonly isDuplicate: boolean;
-}
-
-/**
- * Finds the active run that something is submitted to.
- *
- * @throws HttpError 400 for a run that has ended or is not known
- */
-export function activeSnapshot(
-  snapshot: Snapshot | undefined,
-  { runId, createdAt }: { readonly runId: string; readonly createdAt: number | undefined },
-): Snapshot {
-  if (!isActive(snapshot)) throw endedRun(runId);
-  if (createdAt !== undefined && createdAt !== snapshot.createdAt) throw endedRun(runId);
-  return snapshot;
-}
-
-/**
- * Reads the active run that a message is submitted to, and its settings.
- *
- * @throws HttpError 400 for a run that has ended or is not known
- */
-export async function loadActiveRun(
-  account: Account,
-  message: { readonly runId: string; readonly createdAt: number | undefined },
-) {
-  const key: RunKey = { accountId: account.id, runId: message.runId };
-  const snapshot = activeSnapshot(await loadSnapshot(key), message);
-  return { key, snapshot, start: await settingsOfRun(key, snapshot) };
-}
 
 /** Tells whether a step was submitted before, or comes too late because its result was. */
 const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | 'stepId'>): boolean =>
   hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
-
-/** The part of a submission that tells of the run's failure: all do, or none. */
-function tellingPart([first]: readonly PreparedPart[]): TellingConfig | undefined {
-  return first && { config: first.request.config, options: first.options };
-}
 
 /** Entries that are stored at once: large bodies are objects of their own. */
 const storedAtOnce = 20;
@@ -91,10 +50,10 @@ export async function submitSteps(
   message: SubmissionMessage,
   parts: readonly PreparedPart<SubmissionMessage>[],
 ): Promise<readonly Submitted[]> {
-  // First of all: a submission that comes too late is told so, even if it is malformed.
-  const run = await loadActiveRun(account, message);
-  const { key, snapshot: found } = run;
-  const start = await noteFailureCallback(run, tellingPart(parts));
+  // All parts tell the same of the run's failure.
+  const [first] = parts;
+  const telling = first && { config: first.request.config, options: first.options };
+  const { key, snapshot: found, start } = await loadActiveRun(account, message, telling);
   const steps = parts.map(({ request }) => parseStep(request.body));
   checkGroup(steps);
   const needed = Math.max(

@@ -6,6 +6,7 @@ import { itAtEachDeath } from '../../../support/faults.ts';
 import type { Delivery, Inbox } from '../../../support/receiver.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunFixture, resultOf, type RunFixture, type WrittenStep } from '../../../support/runFixture.ts';
+import { newMessageId } from '../../../support/runLogs.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
@@ -149,7 +150,7 @@ describe('a message of a run that ends while an attempt of it waits for its lane
     const { messageId } =
       role === 'list'
         ? started
-        : await runFixture.message(runId, `msg_${role}`, role, '{}', { url: inbox.url });
+        : await runFixture.message(runId, newMessageId(), role, '{}', { url: inbox.url });
     const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     if (history === undefined) throw new Error('The message is not there.');
     const ready = await readyToSend({ history, account: fixture.account, body: Buffer.from('{}') });
