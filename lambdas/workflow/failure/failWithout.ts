@@ -85,9 +85,16 @@ async function failWithout(
   mark: string,
   fail: (job: AttemptJob) => Promise<void>,
 ): Promise<boolean> {
-  const snapshot = await loadSnapshot(key);
-  if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return false;
   const { accountId, runId } = key;
+  const snapshot = await loadSnapshot(key);
+  if (snapshot?.startSeq !== startSeq) return false;
+  const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
+  if (!isActive(snapshot)) {
+    // A process that ended the run by this very delivery may have died before it told of the end.
+    const before = await loadMessage({ accountId, messageId });
+    if (before !== undefined) await fail(attemptJob(before.message, 0));
+    return false;
+  }
   const account = await ownerOf({ accountId, messageId: runId });
   if (account === undefined) return false;
   let start: RunStart;
@@ -98,7 +105,6 @@ async function failWithout(
     await endUnreadable(key, startSeq, unreadable);
     return true;
   }
-  const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
   const time = now();
   const made = listMessage({ key, snapshot, start }, account, {
     messageId,
