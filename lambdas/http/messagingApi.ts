@@ -108,7 +108,8 @@ export const submissions = (
     try {
       const ends = endedBy(call);
       if (!isBatch && ends === undefined && !config.has('workflow-init')) return;
-      const refused = { config, body: call.request.body, isBatch, ends };
+      const { body, host } = call.request;
+      const refused = { config, body, host, isBatch, ends };
       request.error = await (await load()).refusalOfRequest(caller, refused, error);
     } catch (failure) {
       // The answer is that of a failure of the service: the endpoint's delivery is retried.

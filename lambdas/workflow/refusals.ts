@@ -10,10 +10,14 @@ import { HttpError } from '../error/httpError.ts';
 import { sendJob } from '../job/send.ts';
 import { messagesIn, type Glimpse } from '../publish/batchItems.ts';
 import { isOfRun } from '../publish/workflows.ts';
+import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { now, secondMs } from '../shared/clock.ts';
+import { scoped, type Config } from '../shared/config.ts';
 import { isActive, type RunKey } from './rules/journal.ts';
 import { asSubmissionRefusal, endedRun } from './rules/refusals.ts';
 import { RunBusy, settingsOfRun } from './runs/changeRun.ts';
+import { configOfInvoker } from './steps/bodyHeaders.ts';
+import { givenWithRefused, noteFailureCallback } from './steps/failureCallback.ts';
 import { loadSnapshot } from './store/journals.ts';
 
 /** A request that was refused. */
@@ -22,6 +26,8 @@ export interface RefusedRequest extends Glimpse {
   readonly isBatch: boolean;
   /** The run that the request ends, in the name of its endpoint. */
   readonly ends?: string | undefined;
+  /** The host of the service that the request was sent to. */
+  readonly host: string;
 }
 
 /** A run as a request names it; without its start where the client does not tell that. */
@@ -29,6 +35,8 @@ interface NamedRun {
   readonly runId: string;
   /** Unix milliseconds. */
   readonly createdAt?: number | undefined;
+  /** The message that names it. */
+  readonly message?: Glimpse | undefined;
 }
 
 /**
@@ -58,8 +66,14 @@ export async function refusalOfRequest(
   const snapshot = await loadSnapshot(key);
   const isIt = isActive(snapshot) && (run.createdAt ?? snapshot.createdAt) === snapshot.createdAt;
   if (!isIt) return request.ends === undefined ? endedRun(run.runId) : error;
-  const { url } = await settingsOfRun(key, snapshot);
-  if (!mayPublishTo(refuse, url)) return error;
+  const start = await settingsOfRun(key, snapshot);
+  if (!mayPublishTo(refuse, start.url)) return error;
+  if (start.failureCallback === undefined && run.message !== undefined) {
+    const configs = configsOf(run.message);
+    const rules = await destinationRules(request.host, account);
+    const telling = givenWithRefused(account, start.prefix, configs, rules);
+    await noteFailureCallback({ key, snapshot, start }, telling);
+  }
   const { startSeq } = snapshot;
   const { code, message } = refusal;
   // A sentence may quote these, and SQS takes all characters but them.
@@ -89,16 +103,27 @@ function runOf({ config, body, isBatch, ends }: RefusedRequest): NamedRun | 'unr
   return undefined;
 }
 
+/** The configurations of a submission in which older clients name the failure callback of the run. */
+const configsOf = ({ config, body }: Glimpse): readonly Config[] => [
+  ...(isInvoke(config) ? [configOfInvoker(body)] : [config]),
+  scoped(config, 'callback'),
+];
+
+const isInvoke = (config: Config): boolean => config.get('workflow-invoke')?.[0]?.toLowerCase() === 'true';
+
 const createdAtIn = (config: Glimpse['config']): number | undefined => {
   const [text = ''] = config.get('workflow-createdat') ?? [];
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 };
 
-function runOfMessage({ config, body }: Glimpse): NamedRun | 'unreadable' | undefined {
-  const [isInvoke] = config.get('workflow-invoke') ?? [];
-  if (isInvoke?.toLowerCase() === 'true') return invokerIn(body) ?? 'unreadable';
+function runOfMessage(message: Glimpse): NamedRun | 'unreadable' | undefined {
+  const { config, body } = message;
+  if (isInvoke(config)) {
+    const invoker = invokerIn(body);
+    return invoker === undefined ? 'unreadable' : { ...invoker, message };
+  }
   const [runId = ''] = config.get('workflow-runid') ?? [];
-  return isOfRun({ config }) && runId !== '' ? { runId, createdAt: createdAtIn(config) } : undefined;
+  return isOfRun(message) && runId !== '' ? { runId, createdAt: createdAtIn(config), message } : undefined;
 }
 
 /** Finds the invoker in the body of an invoke, whatever else is wrong with it. */

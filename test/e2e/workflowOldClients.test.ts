@@ -237,6 +237,18 @@ describe('an old client', () => {
     },
   );
 
+  it('is told of the failure of a run whose first step is refused, though only that step says whom to tell', async () => {
+    const [endpoint, told] = [endpointOf(200), endpointOf(200)];
+    const runId = await trigger(endpoint.url);
+    const headers = { ...stepHeaders(runId, endpoint.url, told.url), 'upstash-delay': 'soon' };
+    const answer = await post('/v2/batch', {}, [
+      { destination: endpoint.url, headers, body: JSON.stringify(stepOf('Run', { out: '1' })) },
+    ]);
+    expect(answer.status).toBe(412);
+    const [delivery] = await told.received(1);
+    expect(JSON.parse(String(delivery?.body))).toMatchObject({ workflowRunId: runId, status: 412 });
+  });
+
   it.each([
     ['0.2.12', 'LazyFetch,InitialBody'],
     ['1.1.0', 'LazyFetch,InitialBody,WF_DetectTrigger,WF_TriggerOnConfig'],

@@ -6,7 +6,7 @@ import type { RefusedRequest } from '../../lambdas/workflow/refusals.ts';
 /** Does the work of a request, as the API does it. @throws HttpError with the status that the API answers */
 export async function answered<T>(
   account: Account,
-  request: Omit<RefusedRequest, 'isBatch'> & { readonly isBatch?: boolean },
+  request: Pick<RefusedRequest, 'config' | 'body'> & { readonly isBatch?: boolean },
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -14,6 +14,10 @@ export async function answered<T>(
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     const { refusalOfRequest } = await import('../../lambdas/workflow/refusals.ts');
-    throw await refusalOfRequest({ account, access: 'write' }, { isBatch: false, ...request }, error);
+    throw await refusalOfRequest(
+      { account, access: 'write' },
+      { isBatch: false, host: 'api.example.com', ...request },
+      error,
+    );
   }
 }

@@ -6,7 +6,8 @@ import { canonicalize } from '../../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import type { PublishRequest } from '../../publish/prepare.ts';
 import { now } from '../../shared/clock.ts';
-import { scoped } from '../../shared/config.ts';
+import { HttpError } from '../../error/httpError.ts';
+import { scoped, type Config } from '../../shared/config.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
 import { endpointUrl } from './endpointUrl.ts';
@@ -28,6 +29,17 @@ export function optionsOfHeaders(
   const { config } = canonicalize(headers, [], headerPrefixes);
   const ordinary = ordinaryConfig(config, false, headerPrefixes);
   return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
+}
+
+/** The configuration that headers in the body of an invoke give; empty where it cannot be read. */
+export function configOfInvoker(body: Uint8Array): Config {
+  try {
+    const { headers } = parseInvoke(body).invoker;
+    return canonicalize(headers, [], settings.headerPrefixes).config;
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    return new Map();
+  }
 }
 
 /** The headers that a publish with these headers would forward. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Account } from '../../account/account.ts';
 import { settings } from '../../aws/settings.ts';
 import type { DestinationRules } from '../../destination/destination.ts';
+import { HttpError } from '../../error/httpError.ts';
 import type { CallbackSettings, DeliverySettings } from '../../message/message.ts';
 import { canonicalize } from '../../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
@@ -70,6 +71,31 @@ export function givenWithCallback(
   const inner = ordinaryConfig(scoped(config, 'callback'), false, settings.headerPrefixes);
   const options = parsePublishOptions({ prefix, config: inner, otherHeaders: [] }, account, rules, now());
   return { config: inner, options };
+}
+
+/**
+ * Reads what a refused submission tells of the failure of its run, and nothing else of it.
+ *
+ * @param configs those in which it may stand; the first that has it counts
+ * @returns undefined where none tells it, or it cannot be read either
+ */
+export function givenWithRefused(
+  account: Account,
+  prefix: string,
+  configs: readonly Config[],
+  rules: DestinationRules,
+): TellingConfig | undefined {
+  const found = configs.find((config) => config.has('failure-callback'));
+  if (found === undefined) return undefined;
+  const config = new Map([...found].filter(([name]) => name.startsWith('failure-callback')));
+  const ordinary = ordinaryConfig(config, false, settings.headerPrefixes);
+  try {
+    const request = { prefix, config: ordinary, otherHeaders: [] };
+    return { config, options: parsePublishOptions(request, account, rules, now()) };
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    return undefined;
+  }
 }
 
 /** The headers are those of the run's start, and come with each step again: others that one step has do not count. */

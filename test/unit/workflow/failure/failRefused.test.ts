@@ -48,6 +48,7 @@ const refuse = (runId: string, error: HttpError, caller: Partial<Caller> = {}): 
       config: configOf({ 'workflow-init': 'false', 'workflow-runid': runId }),
       body: new Uint8Array(),
       isBatch: false,
+      host: 'api.example.com',
     },
     error,
   );
