@@ -1,4 +1,5 @@
 import type { Account } from '../account/account.ts';
+import type { DestinationResponse } from '../destination/response.ts';
 import { now } from '../shared/clock.ts';
 import type { Message } from '../message/message.ts';
 import { isFault } from '../job/fault.ts';
@@ -31,26 +32,45 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
  * @throws when this has to be done again
  */
 export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
+  const failed = await failAttempt(job, { status: 0, error, headers: [], body: new Uint8Array() });
+  if (failed === undefined) return;
+  await giveUpPurpose(failed.message, why);
+  if (failed.isNew) count('GivenUp');
+}
+
+/** A message that has failed, perhaps before. */
+interface FailedMessage {
+  readonly message: Message;
+  readonly isNew: boolean;
+}
+
+/**
+ * Fails a message without a request to its destination.
+ *
+ * @param response what its log and its dead letter show in place of an answer
+ * @returns undefined where there is nothing to fail, or not now
+ * @throws when this has to be done again
+ */
+export async function failAttempt(
+  job: AttemptJob,
+  response: DestinationResponse,
+): Promise<FailedMessage | undefined> {
   const history = await loadMessage(job);
   if (history === undefined) {
     await leaveWithoutMessage(job);
-    return;
-  }
-  const number = await attemptToFail(history, job.attempt);
-  if (number === undefined) {
-    await giveUpPurpose(history.message, why);
-    return;
-  }
-  if (history.end !== undefined) {
-    await leaveEndedLanes(history.message, job, true);
-    return;
+    return undefined;
   }
   const { message } = history;
+  const number = await attemptToFail(history, job.attempt);
+  if (number === undefined) return { message, isNew: false };
+  if (history.end !== undefined) {
+    await leaveEndedLanes(message, job, true);
+    return undefined;
+  }
   const account = await servedOwner(history, job, true);
-  if (account === undefined) return;
+  if (account === undefined) return undefined;
   const body = await bodyForCallbacks(history, account);
   const time = now();
-  const response = { status: 0, error, headers: [], body: new Uint8Array() };
   const result = {
     number,
     startedAt: time,
@@ -62,9 +82,8 @@ export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = 
     storeMessage: (store) => unlessFault(message, store),
     release: () => leaveLanesAgain(message, number, account),
   });
-  await giveUpPurpose(message, why);
-  count('GivenUp');
   await declineLanes(job, 'over');
+  return { message, isNew: true };
 }
 
 /** Ends the step or the run that the message was made for, which its kind knows. */

@@ -1,7 +1,11 @@
 import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { descriptionRoutes } from '../http/routeTable.ts';
-import { health } from '../http/health.ts';
+import { settings } from '../aws/settings.ts';
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+
+const health = (): Answer<typeof answers.health> => ({ status: 'ok', region: settings.region });
 
 export const handler = api<'description'>(descriptionRoutes, {
   'GET /v2/health': () => ok(health()),

@@ -1,6 +1,7 @@
 import { apiWithUrl } from '../http/apiWithUrl.ts';
+import { submissions } from '../http/submissions.ts';
 import { publishRoutes } from '../http/routeTable.ts';
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { ok, type AuthenticatedCall, type Endpoints } from '../http/handler.ts';
 import { nameIn, variable } from '../http/request.ts';
 import type { BatchRequest } from '../publish/batchItems.ts';
 import type { PublishRequest } from '../publish/prepare.ts';
@@ -31,7 +32,7 @@ const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest =
 const runs = () => import('../workflow/forPublish.ts');
 plugInWorkflows(runs);
 
-export const handler = apiWithUrl<'publish'>(publishRoutes, {
+const endpoints: Endpoints<'publish'> = {
   'POST /v2/publish/{destination+}': async (call) => publish(call.caller.account, requestTo(call)),
   'POST /v2/enqueue/{queueName}/{destination+}': async (call) => {
     const queueName = nameIn(call, 'queueName', 'The name of the queue');
@@ -52,4 +53,6 @@ export const handler = apiWithUrl<'publish'>(publishRoutes, {
     const request = batchRequest(call);
     return ok(await refuseWhenBusy(() => triggerBatch(call.caller.account, request)));
   },
-});
+};
+
+export const handler = apiWithUrl<'publish'>(publishRoutes, endpoints, [submissions(runs)]);

@@ -1,7 +1,8 @@
 import { badField, quote } from '../error/httpError.ts';
 import type { HookRequest } from '../workflow/waiting.ts';
-import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';
+import { ok, type ApiResponse, type AuthenticatedCall, type Call, type Endpoints } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
+import { submissions } from '../http/submissions.ts';
 import { readQuery } from '../http/query.ts';
 import { segmentsOf, variable } from '../http/request.ts';
 import { workflowsRoutes } from '../http/routeTable.ts';
@@ -20,7 +21,7 @@ import { endRunByRequest } from '../workflow/endRun.ts';
 import { cancelFailureCallback, rerunFailureCallback } from '../workflow/failureCallbacks.ts';
 import { callHook } from '../workflow/hooks.ts';
 import { notifyAt, listWaiters } from '../workflow/notify.ts';
-import { refuseWhenBusy } from '../workflow/refuseWhenBusy.ts';
+import { refusalOfRequest, refuseWhenBusy } from '../workflow/refusals.ts';
 import { restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';
 import { runEntries } from '../workflow/runEntries.ts';
 import { wait } from '../workflow/waits.ts';
@@ -86,7 +87,15 @@ const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
   return ok({});
 };
 
-export const handler = api<'workflows'>(workflowsRoutes, {
+/** Finds the run that an endpoint ends because its function has returned. */
+function endedBy(call: Call): string | undefined {
+  const { request, route } = call;
+  const isEnd = request.method === 'DELETE' && route.path === '/v2/workflows/runs/{runId}';
+  const hasReturned = request.query.some(([name, value]) => name === 'cancel' && value === 'false');
+  return isEnd && hasReturned ? variable(call, 'runId') : undefined;
+}
+
+const endpoints: Endpoints<'workflows'> = {
   'GET /v2/workflows/runs/count': async ({ caller, canonical }) =>
     ok(await countRuns(caller.account, canonical.otherQuery)),
   'GET /v2/workflows/runs/{runId}': async (call) =>
@@ -147,4 +156,8 @@ export const handler = api<'workflows'>(workflowsRoutes, {
     changed(() => rerunFailureCallback(call.caller.account, variable(call, 'dlqId'))),
   'DELETE /v2/workflows/dlq/callback/{dlqId}': (call) =>
     done(() => cancelFailureCallback(call.caller.account, variable(call, 'dlqId'))),
-});
+};
+
+export const handler = api<'workflows'>(workflowsRoutes, endpoints, [
+  submissions(() => Promise.resolve({ refusalOfRequest }), endedBy),
+]);

@@ -2,7 +2,7 @@ import type { APIGatewayProxyEvent, Context, LambdaFunctionURLEvent } from 'aws-
 import { finder } from './findRoute.ts';
 import type { throughFunctionUrl } from './functionUrl.ts';
 import { throughGateway } from './gateway.ts';
-import { answerOf, type Endpoints } from './handler.ts';
+import { answerOf, type Endpoints, type Middleware } from './handler.ts';
 import { publishingMiddlewares } from './messagingApi.ts';
 import type { Result } from './request.ts';
 import type { MessagingFunction, Route } from './route.ts';
@@ -10,13 +10,16 @@ import type { MessagingFunction, Route } from './route.ts';
 /**
  * Makes the Lambda handler of one function of the messaging API that has two doors: API Gateway, and a URL of its own. The
  * setting `publishUrl` decides whether the URL exists; only a function URL can send its events.
+ *
+ * @param more middlewares of this function alone
  */
 export function apiWithUrl<F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,
+  more: readonly Middleware[],
 ) {
   const find = finder(own);
-  const answer = answerOf(endpoints, find, publishingMiddlewares);
+  const answer = answerOf(endpoints, find, [...publishingMiddlewares, ...more]);
   const gateway = throughGateway(answer);
   let functionUrl: ReturnType<typeof throughFunctionUrl> | undefined;
   return async (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> => {

@@ -117,8 +117,13 @@ const trail: Middleware = {
 /** The middlewares of requests that publish, in this order. */
 export const publishingMiddlewares: readonly Middleware[] = [token, usage];
 
-/** Makes the Lambda handler of one function of the messaging API. */
+/**
+ * Makes the Lambda handler of one function of the messaging API.
+ *
+ * @param more middlewares of this function alone
+ */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,
-) => handlerOf(endpoints, finder(own), [...publishingMiddlewares, trail]);
+  more: readonly Middleware[] = [],
+) => handlerOf(endpoints, finder(own), [...publishingMiddlewares, trail, ...more]);

@@ -65,17 +65,20 @@ export function variable({ request, route }: Routed, name: string): string {
 export const nameIn = (routed: Routed, name: string, of: string): string =>
   parseName(of, variable(routed, name));
 
+const decodedOrAsIs = (raw: string): string => {
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+};
+
 /**
- * Reads the rest of a path as its segments, each decoded. A slash at the end of the path adds no segment, as everywhere.
- *
- * @throws HttpError 400 when a segment is empty or not correctly encoded
+ * Reads the rest of a path as its segments, each decoded where it is encoded correctly: workflow clients write the id of an event
+ * into the path as it is, with slashes and percent signs of its own. A slash at the end of the path adds no segment, as everywhere.
  */
-export function segmentsOf(routed: Routed, name: string): readonly string[] {
-  const raw = variable(routed, name).replace(/\/$/, '').split('/');
-  if (raw.includes(''))
-    throw badRequest('request_malformed', 'The path has two slashes in a row, and nothing between them.');
-  return raw.map(decoded);
-}
+export const segmentsOf = (routed: Routed, name: string): readonly string[] =>
+  variable(routed, name).replace(/\/$/, '').split('/').map(decodedOrAsIs);
 
 /**
  * Refuses a body where another one is delivered: its sender expects it to be taken.

@@ -109,8 +109,20 @@ export interface WaitTimeoutJob {
   readonly dueAt: number;
 }
 
+/** The failure of a run whose endpoint sent a request that was refused for good. */
+export interface RunRefusedJob {
+  readonly kind: 'runRefused';
+  readonly accountId: string;
+  readonly runId: string;
+  /** The place of its start in the journal of its id. */
+  readonly startSeq: number;
+  /** The code and the sentence of the refusal. */
+  readonly code: string;
+  readonly reason: string;
+}
+
 /** A job for the delivery workers, as SQS and Scheduler carry it. */
-export type Job = AttemptJob | PumpJob | RunStartJob | RunEndJob | WaitTimeoutJob;
+export type Job = AttemptJob | PumpJob | RunStartJob | RunEndJob | RunRefusedJob | WaitTimeoutJob;
 
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];

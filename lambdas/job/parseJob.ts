@@ -29,6 +29,14 @@ const jobShape = z.discriminatedUnion('kind', [
     startSeq: z.int().check(z.nonnegative()),
   }),
   z.object({
+    kind: z.literal('runRefused'),
+    accountId: name,
+    runId: name,
+    startSeq: z.int().check(z.nonnegative()),
+    code: name,
+    reason: z.string(),
+  }),
+  z.object({
     kind: z.literal('waitTimeout'),
     accountId: name,
     runId: name,

@@ -80,6 +80,12 @@ function routeOf(job: Job): Route {
         group: `${accountId}:${job.runId}`,
         scheduleName: hashedName('end', `${accountId}#${job.createdAt}#${job.runId}`),
       };
+    case 'runRefused':
+      return {
+        queue: 'short',
+        group: `${accountId}:${job.runId}`,
+        scheduleName: hashedName('refused', `${accountId}#${job.startSeq}#${job.runId}`),
+      };
     case 'waitTimeout':
       return { queue: 'short', group: `${accountId}:${job.runId}`, scheduleName: waitName(job) };
   }

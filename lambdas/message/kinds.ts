@@ -19,6 +19,11 @@ export interface OpenedDelivery {
    * @param maxBytes the account's largest message
    */
   readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
+  /**
+   * Whether the message is still to be sent, asked right before the request: its run may have ended while the attempt waited for
+   * its lanes. Absent where it always is.
+   */
+  readonly isWanted?: () => Promise<boolean>;
   /** Gives back the memory that the body takes. To be called when it has been sent; a second call changes nothing. */
   readonly release: () => void;
 }

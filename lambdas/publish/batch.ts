@@ -9,20 +9,20 @@ import { loadUrlGroup } from '../urlGroup/rows.ts';
 import { prepare, type Prepared, type PublishRequest } from './prepare.ts';
 import { publishAll } from './publications.ts';
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
-import { type BatchRequest, messagesIn, orThrow, readItems } from './batchItems.ts';
+import { atPlace, type BatchRequest, messagesIn, orThrow, readItems } from './batchItems.ts';
 
 export { publishAll };
 
 /**
  * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, in its place. Items of a
- * workflow client are published all or none: it reads the status of the answer, and no item's.
+ * workflow client are published all or none: it reads the status of the answer, and no item's. A run may submit up to 10,000.
  *
- * @throws HttpError 400 when the body is no list of at most 1,000 items, when they make more messages, or when the answer
- * would be too large; nothing is accepted then
+ * @throws HttpError 400 when the body is no list of as many items, when they make more messages, or when the answer would be too
+ * large; for an item of a workflow client that is refused, its refusal; nothing is accepted then
  */
 export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
-  const read = await readOrRefuse(account, request);
-  if (read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item))) {
+  const read = readItems(request);
+  if (isForWorkflows(request, read)) {
     return (await workflowPublishing()).publishRequests(account, read.map(orThrowRefused));
   }
   refuseWhileDraining(account);
@@ -42,28 +42,10 @@ function orThrowRefused<T>(item: T | HttpError): T {
   return item;
 }
 
-/**
- * Reads the items of a batch, as {@link readItems} does.
- *
- * @throws HttpError for any item that is malformed, where some are of workflows; with the status that their client takes for
- * what it is
- */
-async function readOrRefuse(
-  account: Account,
-  request: BatchRequest,
-): Promise<readonly (PublishRequest | HttpError)[]> {
-  let refused: HttpError | undefined;
-  try {
-    const read = readItems(request);
-    refused = read.find((item) => item instanceof HttpError);
-    if (refused === undefined) return read;
-    if (!messagesIn(request).some(isOfWorkflow)) return read;
-  } catch (error) {
-    refused = orThrow(error);
-  }
-  const { refusalOfRequest } = await workflowPublishing();
-  throw (await refusalOfRequest?.(account, messagesIn(request), refused)) ?? refused;
-}
+/** Whether a workflow client sent the batch: any of its items, also one that is refused, is of a workflow. */
+const isForWorkflows = (request: BatchRequest, read: readonly (PublishRequest | HttpError)[]): boolean =>
+  read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item)) ||
+  (read.some((item) => item instanceof HttpError) && messagesIn(request.body).some(isOfWorkflow));
 
 /** Items that are prepared at once. */
 const atOnce = 20;
@@ -81,7 +63,12 @@ async function prepareEach(
   };
   const prepared: (Prepared | HttpError)[] = [];
   await eachOf(items, atOnce, async (item, index) => {
-    prepared[index] = item instanceof HttpError ? item : await prepare(account, item, groupOf).catch(orThrow);
+    prepared[index] =
+      item instanceof HttpError
+        ? item
+        : await prepare(account, item, groupOf).catch((error: unknown) =>
+            atPlace(item.place, orThrow(error)),
+          );
   });
   return prepared;
 }

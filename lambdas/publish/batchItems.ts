@@ -1,13 +1,14 @@
 import * as z from 'zod/mini';
 import { canonicalize } from '../request/dialect.ts';
 import { withTrace } from '../request/traceContext.ts';
-import { batchItem, longestBatch } from '../wire/batchItem.ts';
+import { batchItem, longestBatch, longestSubmission } from '../wire/batchItem.ts';
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
 import { codeOf, parseJson, problemOf } from '../shared/json.ts';
 import { parseName } from '../value/names.ts';
 import { settings } from '../aws/settings.ts';
 import type { PublishRequest } from './prepare.ts';
+import { isOfRun } from './workflows.ts';
 
 export interface BatchRequest {
   /** A JSON array of `{destination, body?, headers?, queue?}`. */
@@ -29,37 +30,65 @@ export function readItems(request: BatchRequest): readonly (PublishRequest | Htt
   const items = parseJson('The body', request.body);
   if (!Array.isArray(items))
     throw badRequest('body_invalid', 'The body is not a list; allowed is a JSON array of messages.');
-  if (items.length > longestBatch) {
-    throw badRequest('too_many_items', `The body has ${items.length} messages; allowed are ${longestBatch}.`);
+  refuseTooMany(items.length, longestSubmission);
+  const read = items.map((one: unknown, index) => readItem(request, one, index));
+  const isSubmission = read.some((item) => !(item instanceof HttpError) && isOfRun(item));
+  if (!isSubmission) refuseTooMany(items.length, longestBatch);
+  return read;
+}
+
+/** @throws HttpError 400 */
+function refuseTooMany(items: number, most: number): void {
+  if (items > most) {
+    throw badRequest('too_many_items', `The body has ${items} messages; allowed are ${most}.`);
   }
-  return items.map((one: unknown, index) => readItem(request, one, index));
 }
 
 function readItem(request: BatchRequest, value: unknown, index: number): PublishRequest | HttpError {
+  const place = `[${index}]`;
   const read = batchItem.safeParse(value);
-  if (!read.success) {
-    const problem = problemOf(read.error, 'The item', ['item', index]);
-    return badRequest(codeOf(read.error), `${problem}; allowed is {destination, body?, headers?, queue?}.`);
-  }
-  const { destination, body = '', headers = [], queue } = read.data;
+  if (!read.success) return badRequest(codeOf(read.error), `${problemOf(read.error, place, [place])}.`);
+  const { destination, body = '', headers = [], queue = '' } = read.data;
   try {
-    const pairs = readHeaders(`item.${index}.headers`, headers);
+    const pairs = readHeaders(`${place}.headers`, headers);
     const canonical = canonicalize(pairs, [], settings.headerPrefixes);
     const item = {
       ...canonical,
       otherHeaders: withTrace(canonical.otherHeaders, request.otherHeaders ?? []),
       prefix: canonical.config.size === 0 ? request.prefix : canonical.prefix,
+      place,
       destination,
-      queueName: queue === undefined ? undefined : parseName(`item.${index}.queue`, queue),
+      queueName: queue === '' ? undefined : parseName(`${place}.queue`, queue),
       body: Buffer.from(body),
       callerIp: request.callerIp,
       host: request.host,
     };
     return item;
   } catch (error) {
-    return orThrow(error);
+    return atPlace(place, orThrow(error));
   }
 }
+
+/** The beginnings of sentences that name a field of a message; the field of a batch's item is called the same. */
+const fieldOfItem = /^The (?=(destination|body) )/;
+
+/**
+ * Names the place of an item in the refusal of it: `[3].headers.Svc-Delay is …`, as the field is reached in the body.
+ *
+ * @param place undefined for a request that is no item of a batch
+ */
+export function atPlace(place: string | undefined, error: HttpError): HttpError {
+  if (place === undefined || error.message.startsWith(place)) return error;
+  const { message } = error;
+  if (fieldOfItem.test(message)) error.message = `${place}.${message.replace(fieldOfItem, '')}`;
+  else if (error.code === 'url_group_not_found') error.message = `${place}.destination: ${message}`;
+  else if (isOfHeader(message)) error.message = `${place}.headers.${message}`;
+  else error.message = `${place}: ${message}`;
+  return error;
+}
+
+const isOfHeader = (message: string): boolean =>
+  settings.headerPrefixes.some((prefix) => message.startsWith(`${prefix}-`));
 
 /** An item's own error, which is its answer. @throws any other */
 export function orThrow(error: unknown): HttpError {
@@ -72,17 +101,41 @@ const itemWithHeaders = z.object({
   body: z.optional(z.unknown()),
 });
 
-/** The configurations and bodies of all items that have headers, whatever else is wrong with them. */
-export function messagesIn({ body }: BatchRequest): readonly Pick<PublishRequest, 'config' | 'body'>[] {
-  const items = parseJson('The body', body);
+/** A message as far as it can be read, whatever else is wrong with it. */
+export type Glimpse = Pick<PublishRequest, 'config' | 'body'>;
+
+/** Reads the configurations and bodies of all items of a batch that have headers, whatever else is wrong with them. */
+export function messagesIn(body: Uint8Array): readonly Glimpse[] {
+  let items: unknown;
+  try {
+    items = parseJson('The body', body);
+  } catch {
+    return [messageInText(Buffer.from(body).toString('utf8'))];
+  }
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: unknown) => {
     const read = itemWithHeaders.safeParse(item);
     if (!read.success) return [];
     const headers = Object.entries(read.data.headers).flatMap(([name, value]): Header[] =>
-      typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
+      ['string', 'number', 'boolean'].includes(typeof value) ? [[name.toLowerCase(), String(value)]] : [],
     );
-    const { config } = canonicalize(headers, [], settings.headerPrefixes);
-    return [{ config, body: Buffer.from(typeof read.data.body === 'string' ? read.data.body : '') }];
+    return [glimpse(headers, typeof read.data.body === 'string' ? read.data.body : '')];
   });
+}
+
+const glimpse = (headers: readonly Header[], body: string): Glimpse => ({
+  config: canonicalize(headers, [], settings.headerPrefixes).config,
+  body: Buffer.from(body),
+});
+
+/** A header of a workflow in the text of a body, at the place where a JSON object has it. */
+const workflowHeader = /"([a-z]+-workflow-[a-z-]+)"\s*:\s*"([^"\\]*)"/gi;
+
+/** Finds the run that a body names which is no JSON, for it may have been cut on its way. */
+function messageInText(text: string): Glimpse {
+  const found = new Map<string, string>();
+  for (const [, name = '', value = ''] of text.matchAll(workflowHeader)) {
+    if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), value);
+  }
+  return glimpse([...found], '');
 }

@@ -30,6 +30,8 @@ export interface PublishRequest extends Pick<
   readonly destination: string;
   readonly queueName?: string | undefined;
   readonly body: Uint8Array;
+  /** The place of an item in its batch, `[3]`; undefined for a request of its own. */
+  readonly place?: string | undefined;
   readonly callerIp: string;
   /** The host of the service that the request was sent to. */
   readonly host: string;

@@ -3,7 +3,6 @@
  * requests are such, and the code for them is loaded when the first comes.
  */
 import type { Account } from '../account/account.ts';
-import type { HttpError } from '../error/httpError.ts';
 import type { PublishRequest } from './prepare.ts';
 
 /** The answer to a part of a request. One that started a run tells its id. */
@@ -27,12 +26,6 @@ interface WorkflowPublishing {
     account: Account,
     requests: readonly PublishRequest[],
   ) => Promise<readonly WorkflowAnswer[]>;
-  /** Makes the refusal of a batch in which some messages are of workflows. Only the function that takes batches has it. */
-  readonly refusalOfRequest?: (
-    account: Account,
-    messages: readonly Pick<PublishRequest, 'config' | 'body'>[],
-    error: HttpError,
-  ) => Promise<HttpError>;
 }
 
 let load: (() => Promise<WorkflowPublishing>) | undefined;
@@ -51,3 +44,7 @@ export function workflowPublishing(): Promise<WorkflowPublishing> {
 /** Tells whether a request starts a run, or belongs to one. */
 export const isOfWorkflow = ({ config }: Pick<PublishRequest, 'config'>): boolean =>
   config.has('workflow-init');
+
+/** Tells whether a request belongs to a run that has been started. */
+export const isOfRun = ({ config }: Pick<PublishRequest, 'config'>): boolean =>
+  config.get('workflow-init')?.[0]?.trim().toLowerCase() === 'false';

@@ -17,15 +17,17 @@ export const largestHeaders = 10_240;
  * @throws HttpError 400 for what could not stand in an HTTP request
  */
 export function readHeaders(field: string, headers: readonly Header[]): readonly Header[] {
-  const pairs = headers.map(([name, value]): Header => [name.toLowerCase(), value]);
-  for (const [name, value] of pairs) {
+  for (const [name, value] of headers) {
     try {
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw badField(`${field}.${name} is no HTTP header, or its value cannot stand in one.`);
+      throw badField(
+        `${field}.${name} is no HTTP header, or its value cannot stand in one; allowed are letters, digits and "-" in a name, and Latin-1 text without line breaks in a value.`,
+      );
     }
   }
+  const pairs = headers.map(([name, value]): Header => [name.toLowerCase(), value]);
   const size = Buffer.byteLength(pairs.flat().join(''));
   if (size > largestHeaders) {
     throw badField(`${field} have ${size} bytes; allowed are ${largestHeaders}.`);

@@ -82,7 +82,7 @@ export const headersIn = (description: string) =>
         type: 'object',
         propertyNames: { pattern: headerNameForm },
         additionalProperties: {
-          anyOf: [headerText, { type: 'array', items: headerText }],
+          anyOf: [...headerForms, { type: 'array', items: { anyOf: headerForms } }],
         },
       }),
     ),
@@ -91,11 +91,11 @@ export const headersIn = (description: string) =>
         context.issues.push({ code: 'custom', message, path: [...path], input: value });
         return [];
       };
-      if (!isObject(value)) return refuse([], 'it is no JSON object');
+      if (!isObject(value)) return refuse([], 'it is not a JSON object');
       return Object.entries(value).flatMap(([name, given]) => {
-        const values = headerValues.safeParse(given);
-        if (!values.success) return refuse([name], 'it is neither a text nor a list of texts');
-        const texts = [values.data].flat();
+        const texts = headerTexts(given);
+        if (texts === undefined)
+          return refuse([name], 'it is not a text, a number, a boolean, null or a list of these');
         if (![name, ...texts].every((text) => text.isWellFormed())) {
           return refuse([name], 'it has half of a character');
         }
@@ -106,9 +106,29 @@ export const headersIn = (description: string) =>
 
 /** The names and values that Node takes in an HTTP request. */
 const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
-const headerText = { type: 'string', pattern: headerTextForm };
+const headerForms = [
+  { type: 'string', pattern: headerTextForm },
+  { type: 'number' },
+  { type: 'boolean' },
+  { type: 'null' },
+];
 
-const headerValues = z.union([z.string(), z.array(z.string())]);
+/**
+ * Reads the values of a header in JSON. Clients pass on what they were given: a number or a boolean is its text, and `null` is
+ * absent.
+ *
+ * @returns undefined for a value that is none of these
+ */
+function headerTexts(given: unknown): readonly string[] | undefined {
+  const texts: string[] = [];
+  const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+  for (const one of values) {
+    if (typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean')
+      texts.push(String(one));
+    else if (one !== null) return undefined;
+  }
+  return texts;
+}
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

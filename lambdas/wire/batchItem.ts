@@ -1,28 +1,49 @@
 /** The JSON body of a batch. The other bodies are in `requests.ts`: publish needs none of them, and loads this one at its start. */
 import * as z from 'zod/mini';
-import { nameForm } from '../shared/bounds.ts';
+import { mostEntries, nameForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
 
+/** Items of a batch. */
 export const longestBatch = 1_000;
+/** Items of a batch that belongs to a run: the branches of a parallel group are submitted together. */
+export const longestSubmission = mostEntries;
 
 // The patterns are for the description: the parsers check the values, and refuse in their own words.
 
 /** The destination of a message or a schedule. */
-export const destination = z.string().check(
+export const destination = z.string('it is not a text; allowed is a URL, or the name of a URL group').check(
   z.meta({
     description: 'A URL, or the name of a URL group.',
     pattern: '^([hH][tT][tT][pP][sS]?:.+|[A-Za-z0-9._-]+)$',
   }),
 );
 
-/** One message of a batch. */
-export const batchItem = z.strictObject({
-  destination,
-  body: optionalField(z.string()),
-  headers: optionalField(
-    headersIn('What a publish takes as headers: `Svc-Retries`, `Content-Type` and so on.'),
+/** The body of a message: a text is its bytes, and another value is sent as its JSON text. */
+const body = z.pipe(
+  z.unknown().check(z.meta({ description: 'A text; any other value is sent as its JSON text.' })),
+  z.transform((value) =>
+    value === undefined || value === null || typeof value === 'string'
+      ? (value ?? undefined)
+      : JSON.stringify(value),
   ),
-  queue: optionalField(
-    z.string().check(z.meta({ description: 'The name of a queue, as for an enqueue.', pattern: nameForm })),
-  ),
-});
+);
+
+/** One message of a batch. Fields that it does not name are ignored: clients of other languages send some. */
+export const batchItem = z.object(
+  {
+    destination,
+    body: z.optional(body),
+    headers: optionalField(
+      headersIn('What a publish takes as headers: `Svc-Retries`, `Content-Type` and so on.'),
+    ),
+    queue: optionalField(
+      z.string('it is not a text; allowed is the name of a queue').check(
+        z.meta({
+          description: 'The name of a queue, as for an enqueue; an empty one is absent.',
+          pattern: `^$|${nameForm}`,
+        }),
+      ),
+    ),
+  },
+  'it is not an object; allowed is {destination, body?, headers?, queue?}',
+);

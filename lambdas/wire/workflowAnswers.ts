@@ -66,7 +66,11 @@ export const notified = z
 const failureFunctionState = z.enum(failureFunctionStates);
 const failedFunction = {
   responseStatus: z.optional(whole('Of its last answer; 0 where there was none.')),
-  responseBody: z.optional(text('What it returned.')),
+  responseBody: z.optional(
+    text(
+      'Its last answer. Published clients answer `{"result":…}` with what the function returned, or `{}`.',
+    ),
+  ),
 };
 
 export const listedRunDeadLetter = z.object({

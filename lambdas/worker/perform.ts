@@ -1,6 +1,6 @@
 import type { GiveUpReason } from '../job/redelivery.ts';
 import { isDeleted, type Account } from '../account/account.ts';
-import type { RunEndJob, RunStartJob, WaitTimeoutJob, Job } from '../job/job.ts';
+import type { RunEndJob, RunRefusedJob, RunStartJob, WaitTimeoutJob, Job } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
@@ -25,6 +25,8 @@ export function perform(job: Job, { isAgain }: { readonly isAgain: boolean }): P
       return checkStartOf(job);
     case 'runEnd':
       return followUpRunEnd(job);
+    case 'runRefused':
+      return failRefusedOf(job);
     case 'waitTimeout':
       return checkWaitOf(job);
   }
@@ -59,6 +61,16 @@ async function giveUpRunEndOf(job: RunEndJob, why: GiveUpReason): Promise<void> 
   await giveUpRunEnd(account, job, why);
 }
 
+async function failRefusedOf(job: RunRefusedJob): Promise<void> {
+  const { failRefused } = await import('../workflow/forWorkers.ts');
+  await failRefused(job);
+}
+
+async function giveUpRefusedOf(job: RunRefusedJob, why: GiveUpReason): Promise<void> {
+  const { giveUpRefused } = await import('../workflow/forWorkers.ts');
+  await giveUpRefused(job, why);
+}
+
 async function checkWaitOf(job: WaitTimeoutJob): Promise<void> {
   const { checkWait } = await import('../workflow/forWorkers.ts');
   await checkWait(job);
@@ -85,6 +97,8 @@ export function giveUp(job: Job, why: GiveUpReason): Promise<void> {
       return giveUpStartOf(job, why);
     case 'runEnd':
       return giveUpRunEndOf(job, why);
+    case 'runRefused':
+      return giveUpRefusedOf(job, why);
     case 'waitTimeout':
       return giveUpWaitOf(job, why);
   }
@@ -101,6 +115,8 @@ export function nameOf(job: Job): string {
       return `runStart~${job.accountId}~${job.messageId}~${job.runId}`;
     case 'runEnd':
       return `runEnd~${job.accountId}~${job.runId}~${job.createdAt}`;
+    case 'runRefused':
+      return `runRefused~${job.accountId}~${job.startSeq}~${job.runId}`;
     case 'waitTimeout':
       return `wait~${job.accountId}~${job.seq}~${job.runId}`;
   }

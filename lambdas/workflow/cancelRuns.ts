@@ -13,7 +13,7 @@ import { loadSnapshot } from './store/journals.ts';
 import { listActiveRuns, runShardsOf } from './store/runList.ts';
 import { merged } from '../list/pages.ts';
 import { endRun } from './steps/endRun.ts';
-import { refuseWhenBusy } from './refuseWhenBusy.ts';
+import { refuseWhenBusy } from './refusals.ts';
 
 /** Runs that are cancelled at once. */
 const atOnce = 10;

@@ -8,7 +8,7 @@ import { callbackBody } from '../delivery/callbackBody.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { loadMessage, type RecordedAttempt } from '../message/history.ts';
 import type { KindOfCallback, MessageKind } from '../message/kinds.ts';
-import { failGivenUp } from './failure/failGivenUp.ts';
+import { failGivenUp } from './failure/failWithout.ts';
 import { failRun, storeFailureRequest } from './failure/failRun.ts';
 import { hasNoFunction } from './failure/failure.ts';
 import { noteFailureFunction } from './failure/noteFailureFunction.ts';
@@ -76,6 +76,7 @@ export const messageKind: MessageKind = {
 };
 
 export { followUpEnd };
-export { giveUpRunEnd, giveUpStart, giveUpWait } from './failure/giveUpRun.ts';
+export { failRefused } from './failure/failWithout.ts';
+export { giveUpRefused, giveUpRunEnd, giveUpStart, giveUpWait } from './failure/giveUpRun.ts';
 export { checkWait } from './waits/checkWait.ts';
 export { checkStart } from './steps/checkStart.ts';

@@ -8,7 +8,7 @@ import type { RunKey, RunStart, Snapshot, StepsRecord, WaitRecord } from './rule
 import { checkCapacity, checkPlace, hasStep } from './rules/placing.ts';
 import { changeRun, extendRun, neededUntil, type Decision } from './runs/changeRun.ts';
 import { findResult, followSteps } from './runs/follow.ts';
-import { activeSnapshot, loadActiveRun } from './steps/submit.ts';
+import { activeSnapshot, loadActiveRun } from './steps/activeRun.ts';
 import { readJournal } from './store/journals.ts';
 import { draftWait, readSubmission } from './waits/draftWait.ts';
 import { beginWait, followEnds, loadEvent, resultOf, type PlacedWait } from './waits/endWait.ts';
@@ -23,9 +23,9 @@ import { granter, type GrantMessages } from './waits/wakeWaits.ts';
  */
 export async function wait(account: Account, request: WaitRequest): Promise<Answer<typeof published>> {
   const message = readSubmission(request.canonical);
-  // First of all: a request that comes too late is told so, even if it is malformed.
-  const { key, start } = await loadActiveRun(account, message);
-  const prepared = await prepareWait(account, request, message);
+  const prepared = await prepareWait(account, request);
+  const telling = { config: request.canonical.config, options: prepared.options };
+  const { key, start } = await loadActiveRun(account, message, telling);
   const drafted = draftWait(account, request.eventId, start, prepared);
 
   const { snapshot, record } = await withCharges(account, 1, (charges) => {

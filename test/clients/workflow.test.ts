@@ -281,7 +281,10 @@ describe('a run that fails', () => {
     );
     expect(tries).toBe(2);
     expect(told).toEqual([['broken', 500, workflowRunId, { n: 1 }]]);
-    expect(run).toMatchObject({ workflowState: 'RUN_FAILED', failureFunction: { responseBody: 'noted' } });
+    expect(run).toMatchObject({
+      workflowState: 'RUN_FAILED',
+      failureFunction: { responseBody: '{"result":"noted"}' },
+    });
     expect(run.steps.at(-1)).toMatchObject({
       type: 'next',
       steps: [{ state: 'STEP_FAILED', stepName: 'bad', errors: [{ status: 500 }, { status: 500 }] }],

@@ -253,14 +253,14 @@ describe('each message of a batch that is refused', () => {
       { destination: somewhere, headers: { 'Svc-Delay': 'soon' } },
       { destination: unique('group') },
       { destination: 'http://10.0.0.1/' },
-      { destination: somewhere, colour: 'red' },
+      { destination: somewhere, queue: 7 },
     ];
     expect(entry.parse(await ok(api('POST', '/v2/batch', { body })))).toEqual([
       {},
       { code: 'field_invalid', status: 400 },
       { code: 'url_group_not_found', status: 404 },
       { code: 'destination_not_allowed', status: 403 },
-      { code: 'field_unknown', status: 400 },
+      { code: 'field_invalid', status: 400 },
     ]);
   });
 

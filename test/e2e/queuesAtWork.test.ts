@@ -220,7 +220,7 @@ describe('messages of one queue', () => {
     expect(await ok(api('POST', '/v2/batch', { body: items }))).toMatchObject([
       {
         status: 400,
-        error: 'item.0.queue is "a b"; allowed are 1 to 128 letters, digits, ".", "_" and "-".',
+        error: '[0].queue is "a b"; allowed are 1 to 128 letters, digits, ".", "_" and "-".',
       },
     ]);
   });

@@ -7,6 +7,7 @@ import type { Header } from '../../lambdas/shared/headers.ts';
 import type { Snapshot, JournalRecord, ListedEntry } from '../../lambdas/workflow/rules/journal.ts';
 import { readWorkflowMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 import type { Job } from '../../lambdas/job/job.ts';
+import { answered } from './answered.ts';
 import { requestOf, type Fixture } from './fixture.ts';
 
 export const endpoint = 'http://127.0.0.1:9/orders';
@@ -198,21 +199,20 @@ export async function openWaitFixture(fixture: Fixture) {
       const own = all.flatMap(([name, value]): [string, string[]][] =>
         name.startsWith('upstash-') ? [[name, [value]]] : [],
       );
-      return services.wait(options.account ?? account, {
-        eventId,
-        canonical: canonicalize(all, [], prefixes),
-        headers: all,
-        host: 'api.example.com',
-        body: Buffer.from(
-          JSON.stringify({
-            url: options.url ?? endpoint,
-            timeout,
-            timeoutUrl: options.timeoutUrl ?? options.url ?? endpoint,
-            timeoutHeaders: Object.fromEntries([...own, ...Object.entries(options.timeoutHeaders ?? {})]),
-            step: { stepId, stepName, stepType, concurrent },
-          }),
-        ),
-      });
+      const owner = options.account ?? account;
+      const canonical = canonicalize(all, [], prefixes);
+      const body = Buffer.from(
+        JSON.stringify({
+          url: options.url ?? endpoint,
+          timeout,
+          timeoutUrl: options.timeoutUrl ?? options.url ?? endpoint,
+          timeoutHeaders: Object.fromEntries([...own, ...Object.entries(options.timeoutHeaders ?? {})]),
+          step: { stepId, stepName, stepType, concurrent },
+        }),
+      );
+      return answered(owner, { config: canonical.config, body }, () =>
+        services.wait(owner, { eventId, canonical, headers: all, host: 'api.example.com', body }),
+      );
     },
     /** The results of a run's waits, in the order in which they were recorded. */
     resultsOf: async (runId: string): Promise<readonly Result[]> => {

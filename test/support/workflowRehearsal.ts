@@ -294,7 +294,7 @@ export class Rehearsal {
       isUnknownClient: false,
       features: message.features,
       failureConfig: before?.failureConfig ?? config,
-      invoker: invoke?.invoker,
+      invoker: invoke && { createdAt: this.run(invoke.invoker.runId).createdAt, ...invoke.invoker },
     });
     return { messageId: initial.messageId };
   }

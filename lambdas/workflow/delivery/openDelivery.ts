@@ -8,6 +8,7 @@ import { wrongDestination } from './endpointAnswer.ts';
 import { isActive, type Snapshot, type ListedEntry, type RunStart, type RunKey } from '../rules/journal.ts';
 import { isLazy, ListWriter, listBytes } from '../runs/listBody.ts';
 import { settings } from '../../aws/settings.ts';
+import { now } from '../../shared/clock.ts';
 import { loadSnapshot } from '../store/journals.ts';
 import { settingsOfRun } from '../runs/changeRun.ts';
 import { loadRun, type LoadedRun } from '../runs/loadRun.ts';
@@ -15,6 +16,19 @@ import { memory, memoryTimeoutMs } from './memory.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from '../runs/runEntries.ts';
 
 const holdsNothing = (): undefined => undefined;
+
+/** A run that was read no longer ago than this, in milliseconds, is not read again before its message is sent. */
+const freshMs = 10;
+
+/** Makes the function that tells right before a request whether its run goes on; the run was read as this is called. */
+function wantedWhileActive(key: RunKey, startSeq: number): () => Promise<boolean> {
+  const readAt = now();
+  return async () => {
+    if (now() - readAt <= freshMs) return true;
+    const snapshot = await loadSnapshot(key);
+    return isActive(snapshot) && snapshot.startSeq === startSeq;
+  };
+}
 
 const allIsWell = (): undefined => undefined;
 
@@ -59,16 +73,17 @@ export async function openDelivery(
     return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
   }
   if (!isOfRun || !isActive(snapshot)) return undefined;
+  const isWanted = wantedWhileActive(key, part.startSeq);
   if (part.role === 'call') {
     const errorOf: OpenedDelivery['errorOf'] = (response, maxBytes) =>
       response.status === 0
         ? undefined
         : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
-    return { message, body, errorOf, release: holdsNothing };
+    return { message, body, errorOf, isWanted, release: holdsNothing };
   }
   const start = await settingsOfRun(key, snapshot);
   const headers = callResultHeaders(deliveringRun(key, snapshot, start), message.headers, headerPrefixes);
-  return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
+  return { message: { ...message, headers }, body, errorOf: allIsWell, isWanted, release: holdsNothing };
 }
 
 /** The entries that a delivery shows: all before the one it delivers, and that one. */
@@ -86,6 +101,7 @@ async function openList(
 ): Promise<OpenedDelivery | 'later' | undefined> {
   const run = await loadRun(key, startSeq);
   if (run === undefined || !isActive(run.snapshot)) return undefined;
+  const isWanted = wantedWhileActive(key, startSeq);
   const entries = entriesFor(run, message.messageId);
   const delivered = entries.at(-1);
   if (delivered === undefined) throw new Error(`The entry of ${message.messageId} is not in its run.`);
@@ -99,6 +115,7 @@ async function openList(
   const headers = listHeaders(deliveringRun(key, snapshot, start), own, headerPrefixes);
   const opened = {
     message: { ...message, headers },
+    isWanted,
     errorOf:
       entries.length > 1
         ? allIsWell

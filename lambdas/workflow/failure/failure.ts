@@ -64,20 +64,3 @@ export const failureFunctionStateAfter = (
 export const mayRerun = (state: FailureFunctionState | undefined): boolean => state === 'CALLBACK_FAIL';
 export const mayCancel = (state: FailureFunctionState | undefined): boolean =>
   state === 'CALLBACK_INPROGRESS';
-
-/** Reads the result of a failure function from the endpoint's answer; undefined when it returned nothing. */
-export function failureFunctionResult(body: Uint8Array): string | undefined {
-  const text = Buffer.from(body).toString('utf8');
-  const answer = parseOrUndefined(text);
-  if (typeof answer !== 'object' || answer === null || !('result' in answer)) return undefined;
-  return typeof answer.result === 'string' ? answer.result : JSON.stringify(answer.result);
-}
-
-/** Endpoints may answer anything, so a text that is no JSON is undefined. */
-function parseOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

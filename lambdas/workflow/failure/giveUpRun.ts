@@ -5,7 +5,7 @@
 import type { Account } from '../../account/account.ts';
 import { log } from '../../aws/log.ts';
 import { isFault } from '../../job/fault.ts';
-import type { RunEndJob, RunStartJob, WaitTimeoutJob } from '../../job/job.ts';
+import type { RunEndJob, RunRefusedJob, RunStartJob, WaitTimeoutJob } from '../../job/job.ts';
 import type { GiveUpReason } from '../../job/redelivery.ts';
 import type { Invoker } from '../rules/invoking.ts';
 import { isActive, type RunKey } from '../rules/journal.ts';
@@ -15,7 +15,7 @@ import { endOfRun } from '../steps/endRun.ts';
 import { tellFailure } from '../steps/tellInvoker.ts';
 import { loadSnapshot } from '../store/journals.ts';
 import { isStuck } from '../waits/checkWait.ts';
-import { errorField, failGivenUp, sayGivenUp } from './failGivenUp.ts';
+import { errorField, failGivenUp, sayGivenUp } from './failWithout.ts';
 
 /** Whether something is so, or its records cannot be read: a run whose records cannot be read does not go on either. */
 async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
@@ -91,3 +91,14 @@ export async function giveUpWait(
     await failGivenUp(key, snapshot.startSeq, why, `the wait ${seq} of the run`);
   else log.error('A check of a wait is given up; its run goes on without it', { runId, seq });
 }
+
+/**
+ * Gives up the job that fails a run whose endpoint sent a request that was refused.
+ *
+ * @throws when that has to be done again
+ */
+export const giveUpRefused = (
+  { accountId, runId, startSeq }: RunRefusedJob,
+  why: GiveUpReason,
+): Promise<void> =>
+  failGivenUp({ accountId, runId }, startSeq, why, 'the failure of the run by a refused step');

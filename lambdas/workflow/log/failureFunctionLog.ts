@@ -3,7 +3,6 @@ import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 import { shownHeaders, type Header } from '../../shared/headers.ts';
-import { failureFunctionResult } from '../failure/failure.ts';
 import type { EndRecord } from '../rules/journal.ts';
 import { textCut, type Cut } from './rules/cutting.ts';
 import { shownErrors } from './rules/errors.ts';
@@ -34,8 +33,9 @@ export async function loadShownFailureFunction(
   };
   const { failures, nextDeliveryAt } = historyOf(view, recorded);
   const last = recorded.attempts.at(-1);
-  const result = last?.state === 'DELIVERED' ? failureFunctionResult(last.response.body) : undefined;
-  const responseBody = result === undefined ? undefined : view.text(result);
+  // The whole answer, as the dead letter has it: the published client wraps what the function returned.
+  const answer = last?.response.body;
+  const responseBody = answer === undefined || answer.length === 0 ? undefined : view.text(answer);
   const responseHeaders = last && view.headers(last.response.headers);
   const failHeaders = view.headers(failure.response.headers);
   const failResponse = view.text(failure.response.body) ?? '';

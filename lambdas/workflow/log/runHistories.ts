@@ -2,9 +2,9 @@
 import { STATUS_CODES } from 'node:http';
 import { chunksOf } from '../../shared/lists.ts';
 import { isFinal, type Attempt, type KeptResponse } from '../../message/message.ts';
-import type { RunFailure } from '../rules/journal.ts';
+import type { EndRecord, JournalRecord, RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt } from './rules/errors.ts';
-import type { History } from './rules/runRecord.ts';
+import type { History, RunMessage } from './rules/runRecord.ts';
 import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
 import type { RunView } from './runView.ts';
 
@@ -84,4 +84,20 @@ export async function loadShownHistories(
     }
   }
   return shown;
+}
+
+/** Finds the failure that ended a run, where it is that of none of its messages. */
+export function otherFailure(
+  view: RunView,
+  records: readonly JournalRecord[],
+  messages: readonly RunMessage[],
+  end: EndRecord | undefined,
+): FailedAttempt | undefined {
+  if (end?.failure === undefined) return undefined;
+  const { messageId, response } = end.failure;
+  const isKnown =
+    messages.some(
+      (one) => one.messageId === messageId || (one.kind === 'call' && one.callback?.messageId === messageId),
+    ) || records.some((record) => record.kind === 'upgrade' && record.messageId === messageId);
+  return isKnown ? undefined : failureOf(view, response, end.at);
 }

@@ -9,6 +9,7 @@ import { failedStepName } from '../delivery/endpointAnswer.ts';
 import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
 import { stepGroups } from './rules/groups.ts';
 import type { History } from './rules/runRecord.ts';
+import { otherFailure } from './runHistories.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
@@ -59,6 +60,7 @@ export async function loadRunLog(
     const last = failures.at(-1);
     return last && failedStepName(start.prefix, last);
   };
+  const failure = otherFailure(view, records, messages, end);
   const show = (cut: Cut): ShownRun => ({
     workflowRunId: key.runId,
     workflowUrl: shownUrl(start.url),
@@ -80,7 +82,7 @@ export async function loadRunLog(
     labels: settings.labels.length === 0 ? undefined : settings.labels,
     flowControlKey: settings.flowControl?.key,
     steps: stepGroups(
-      { state: snapshot.state, messages: cutMessages(messages, cut, stepName) },
+      { state: snapshot.state, messages: cutMessages(messages, cut, stepName), failure },
       stepNameOf,
       end?.at ?? now(),
     ),

@@ -7,6 +7,9 @@ import { refusedSubmission } from './refusals.ts';
 import { isRunId, type Run } from '../run.ts';
 import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
 
+/** The run that waits as an invoke names it. Clients before 1.1.1 do not tell when it was started: its journal does. */
+export type NamedInvoker = Omit<Invoker, 'createdAt'> & Partial<Pick<Invoker, 'createdAt'>>;
+
 /** The run that waits, and how it is told of the end. */
 export interface Invoker extends Run {
   readonly step: StepIdentity;
@@ -17,14 +20,14 @@ export interface Invoker extends Run {
 export interface Invoke {
   /** The initial payload of the invoked run. */
   readonly payload: Uint8Array;
-  readonly invoker: Invoker;
+  readonly invoker: NamedInvoker;
 }
 
 const invokeShape = z.object({
   body: optionalField(z.string()),
   headers: optionalField(headersIn('Headers for the delivery of the result.')),
   workflowRunId: z.string().check(z.refine(isRunId, 'it is no id of a run')),
-  workflowRunCreatedAt: z.int(),
+  workflowRunCreatedAt: optionalField(z.int()),
   workflowUrl: z.string(),
   step: pendingStep,
 });

@@ -84,7 +84,15 @@ export interface UpgradeRecord extends Timed {
   /** The message that delivers the payload again. */
   readonly messageId: string;
 }
-/** One result, or all plans of a parallel group; or copied steps, at the beginning of a run that goes on from a failed one. */
+/**
+ * A submission has told whom to tell of the run's failure: older clients do so with their steps only. These settings take the place
+ * of those before.
+ */
+export interface SettingsRecord extends Timed {
+  readonly kind: 'settings';
+  readonly start: RunStart;
+}
+/** One result, or the plans of a parallel group, which may take several records; or copied steps, at the beginning of a run that goes on from a failed one. */
 export interface StepsRecord extends Timed {
   readonly kind: 'steps';
   readonly entries: readonly ListedEntry[];
@@ -177,6 +185,7 @@ export interface KeptRecord extends Timed {
 export type JournalRecord =
   | StartRecord
   | UpgradeRecord
+  | SettingsRecord
   | StepsRecord
   | CallRecord
   | WaitRecord
@@ -199,7 +208,7 @@ export interface Snapshot {
   /** The place of the record in the journal, and of the run's start: an id may have had runs before. */
   readonly seq: number;
   readonly startSeq: number;
-  /** The place of the record that has the run's settings: its start, or its upgrade. */
+  /** The place of the record that has the run's settings: its start, its upgrade, or later settings. */
   readonly factsSeq: number;
   /** Unix milliseconds at which the run was started. */
   readonly createdAt: number;
@@ -285,6 +294,7 @@ export function snapshotAfter(before: Snapshot | undefined, record: JournalRecor
     case 'kept':
       return snapshot;
     case 'upgrade':
+    case 'settings':
       return { ...snapshot, factsSeq: snapshot.seq };
     case 'failureFunction':
       return { ...snapshot, failureState: record.state };
@@ -320,31 +330,5 @@ export function snapshotAfter(before: Snapshot | undefined, record: JournalRecor
         webhooks: [],
         failureState: record.failure?.requestId === undefined ? undefined : 'CALLBACK_INPROGRESS',
       };
-  }
-}
-
-/** A body that a record has, and its path within the record's attributes. */
-export interface PlacedBody {
-  readonly messageId: string;
-  readonly body: StoredBody;
-  readonly path: readonly (string | number)[];
-}
-
-/** Finds the bodies that a record has: they are kept as long as the record. */
-export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
-  switch (record.kind) {
-    case 'start':
-    case 'lateResult':
-      return [{ ...record.entry, path: ['entry', 'body'] }];
-    case 'steps':
-      return record.entries.map((entry, index) => ({ ...entry, path: ['entries', index, 'body'] }));
-    case 'event':
-      return [{ ...record, path: ['body'] }];
-    case 'end': {
-      const { response: body, responseId: messageId } = record;
-      return body && messageId !== undefined ? [{ messageId, body, path: ['response'] }] : [];
-    }
-    default:
-      return [];
   }
 }

@@ -3,6 +3,7 @@
  * its steps, so that a submission is judged by the last record alone. Steps follow each other, so a set is a few ranges.
  */
 import { mostEntries } from '../../shared/bounds.ts';
+import { weighedChunksOf } from '../../shared/lists.ts';
 import type { Snapshot, ListedEntry } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
@@ -144,11 +145,20 @@ export function entryBytes({ body, ...rest }: ListedEntry): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }
 
-/** @throws HttpError 412 where entries would be too large for one record */
-export function checkRecord(entries: readonly ListedEntry[]): void {
-  const bytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
-  if (bytes <= mostRecordBytes) return;
-  throw refusedSubmission(
-    `The ${entries.length} steps of the parallel group have ${bytes} bytes, with their names and headers; allowed are ${mostRecordBytes}.`,
-  );
+/** The entry of a step. */
+export type StepEntry = ListedEntry & Required<Pick<ListedEntry, 'step'>>;
+
+/**
+ * Splits the entries of one submission into those of single records.
+ *
+ * @throws HttpError 412 where an entry would be too large for a record
+ */
+export function recordsFor<E extends ListedEntry>(entries: readonly E[]): readonly (readonly E[])[] {
+  const largest = Math.max(...entries.map(entryBytes));
+  if (largest > mostRecordBytes) {
+    throw refusedSubmission(
+      `A step has ${largest} bytes, with its name and headers; allowed are ${mostRecordBytes}.`,
+    );
+  }
+  return weighedChunksOf(entries, mostRecordBytes, entryBytes);
 }

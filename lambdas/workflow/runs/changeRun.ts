@@ -11,11 +11,11 @@ import {
   type Snapshot,
   type JournalRecord,
   type RunStart,
-  bodiesOf,
   isActive,
   type ListedEntry,
   type RunKey,
 } from '../rules/journal.ts';
+import { bodiesOf } from '../rules/placedBodies.ts';
 import {
   appendRecord,
   loadSnapshot,
@@ -109,7 +109,7 @@ const separator = '#';
 const settings = cached(hourMs, async (key: string): Promise<RunStart | undefined> => {
   const [accountId = '', seq = '', ...rest] = key.split(separator);
   const record = await loadRecord({ accountId, runId: rest.join(separator) }, Number(seq));
-  return record?.kind === 'start' || record?.kind === 'upgrade' ? record.start : undefined;
+  return record !== undefined && 'start' in record ? record.start : undefined;
 });
 
 /** Reads the settings of a run. @throws when the record that its snapshot names is not there */

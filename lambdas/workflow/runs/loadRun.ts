@@ -18,7 +18,7 @@ import type { Begun } from './follow.ts';
 /** All records of a run. */
 export interface RunJournal {
   readonly key: RunKey;
-  /** The settings of its upgrade, where it has one, else of its start. */
+  /** The newest settings: of its start, of its upgrade, or of a step. */
   readonly start: RunStart;
   /** The snapshot after the last record. */
   readonly snapshot: Snapshot;
@@ -67,11 +67,11 @@ export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow
 
 export const isUpgraded = ({ factsSeq, startSeq }: Snapshot): boolean => factsSeq > startSeq;
 
-/** @throws when it is not there */
-export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord> {
+/** Reads the upgrade of a run; undefined where its steps have changed its settings since, and so it was delivered. */
+export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord | undefined> {
   const record = await loadRecord(key, factsSeq);
-  if (record?.kind !== 'upgrade') throw new Error(`The upgrade of the run ${key.runId} is not there.`);
-  return record;
+  if (record === undefined) throw new Error(`The settings of the run ${key.runId} are not there.`);
+  return record.kind === 'upgrade' ? record : undefined;
 }
 
 /** The entry that delivers the payload again, after the endpoint of an unknown client has answered. */

@@ -6,10 +6,12 @@ import { canonicalize } from '../../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import type { PublishRequest } from '../../publish/prepare.ts';
 import { now } from '../../shared/clock.ts';
-import { scoped } from '../../shared/config.ts';
+import { HttpError } from '../../error/httpError.ts';
+import { scoped, type Config } from '../../shared/config.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
 import { endpointUrl } from './endpointUrl.ts';
+import { givenInHeaders, type TellingConfig } from './failureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 
 /**
@@ -29,6 +31,17 @@ export function optionsOfHeaders(
   return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
 }
 
+/** The configuration that headers in the body of an invoke give; empty where it cannot be read. */
+export function configOfInvoker(body: Uint8Array): Config {
+  try {
+    const { headers } = parseInvoke(body).invoker;
+    return canonicalize(headers, [], settings.headerPrefixes).config;
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    return new Map();
+  }
+}
+
 /** The headers that a publish with these headers would forward. */
 export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
   [...scoped(canonicalize(headers, [], settings.headerPrefixes).config, 'forward')].flatMap(
@@ -40,10 +53,10 @@ export function readInvoke(
   account: Account,
   { body, prefix }: PublishRequest,
   rules: DestinationRules,
-): Invoke {
+): { readonly invoke: Invoke; readonly telling: TellingConfig } {
   const { payload, invoker } = parseInvoke(body);
   const headers = readHeaders('headers', invoker.headers);
-  optionsOfHeaders(account, prefix, headers, rules);
+  const telling = givenInHeaders(headers, optionsOfHeaders(account, prefix, headers, rules));
   const url = endpointUrl(invoker.url, rules, 'workflowUrl');
-  return { payload, invoker: { ...invoker, url, headers } };
+  return { invoke: { payload, invoker: { ...invoker, url, headers } }, telling };
 }

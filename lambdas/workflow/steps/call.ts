@@ -13,7 +13,7 @@ import { loadMessage } from '../../message/history.ts';
 import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { findRecord, isStepsOf, sendMessages } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
-import { activeSnapshot, loadActiveRun, type Submitted } from './submit.ts';
+import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
  * Makes a step's call to a third party. Its answer comes back to the endpoint, which submits the step's result.
@@ -23,7 +23,7 @@ import { activeSnapshot, loadActiveRun, type Submitted } from './submit.ts';
 export async function submitCall(account: Account, part: PreparedPart<CallMessage>): Promise<Submitted> {
   const { message, request } = part;
   const { step } = message;
-  const { key, start } = await loadActiveRun(account, message);
+  const { key, start } = await loadActiveRun(account, message, part.telling);
   const createdAt = now();
   const messageId = newId('msg', createdAt, account.shards);
   const call = (snapshot: Snapshot): Message =>

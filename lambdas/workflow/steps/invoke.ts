@@ -12,7 +12,7 @@ import { changeRun, type Decision, extendRun, neededUntil } from '../runs/change
 import { searchRecord } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
 import { startOf, startRun, type Started } from './start.ts';
-import { activeSnapshot } from './submit.ts';
+import { activeSnapshot, loadActiveRun } from './activeRun.ts';
 
 /**
  * Starts a run for another, which waits for its end.
@@ -36,20 +36,25 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     url: part.url,
   };
   const { stepId } = invoker.step;
-  const start = startOf(account, part, invoker);
+  if (part.telling?.options.failureCallback !== undefined) {
+    await loadActiveRun(account, { createdAt: undefined, ...invoker }, part.telling);
+  }
   const { notBefore } = part.options;
+  const which = { createdAt: undefined, ...invoker };
   const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeSnapshot(current, invoker);
+    const active = activeSnapshot(current, which);
     if (hasStep(active.steps, 'invoke', stepId) || hasStep(active.steps, 'result', stepId)) {
       return { result: undefined };
     }
     checkPlace(active, invoker.step);
     // From then on the invoked run extends this one, should it last longer.
-    const { settings } = start;
+    const { settings } = startOf(account, part);
     const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
-  const first = record === undefined ? await invokeOf(key, activeSnapshot(snapshot, invoker), stepId) : begun;
+  const active = activeSnapshot(snapshot, which);
+  const first = record === undefined ? await invokeOf(key, active, stepId) : begun;
+  const start = startOf(account, part, { ...invoker, createdAt: active.createdAt });
   const started = await startRun(account, {
     runId: first.runId,
     start,

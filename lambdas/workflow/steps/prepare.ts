@@ -3,16 +3,17 @@ import { parsePublishOptions, type PublishOptions } from '../../request/publishO
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { parseDestination } from '../../destination/destination.ts';
-import { badRequest, HttpError } from '../../error/httpError.ts';
+import { badRequest } from '../../error/httpError.ts';
 import { checkBodySize } from '../../message/bodies.ts';
 import type { Invoke } from '../rules/invoking.ts';
 import { readInvoke } from './bodyHeaders.ts';
+import { givenWithCallback, type TellingConfig } from './failureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
-import { refusalOf, refusalOfRequest } from './refusalOf.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { readWorkflowMessage, type WorkflowMessage } from '../rules/workflowMessage.ts';
 import { settings } from '../../aws/settings.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
+import { atPlace, orThrow } from '../../publish/batchItems.ts';
 import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
 /** A request of a workflow client, with the part of a workflow that its headers tell. */
@@ -27,48 +28,48 @@ export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> exten
   readonly url: string;
   /** The body of an invoke; undefined for other messages. */
   readonly invoke?: Invoke | undefined;
+  /** What a call or an invoke tells of the failure of the run whose step it is. */
+  readonly telling?: TellingConfig | undefined;
 }
+
+/** Does something for a request. @throws HttpError with the place of the request in its batch */
+const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw atPlace(place, orThrow(error));
+  }
+};
 
 /**
  * Reads which part of a workflow each of the requests is that a workflow client sent in one.
  *
- * @throws HttpError 400 for a malformed start; for a submission as {@link preparePart} does
+ * @throws HttpError 400 for a malformed start, 412 for a malformed submission
  */
-export async function readParts(
-  account: Account,
-  requests: readonly PublishRequest[],
-): Promise<readonly WorkflowRequest[]> {
-  try {
-    return requests.map((request) => {
-      const message = readWorkflowMessage(request, settings.headerPrefixes);
-      if (message === undefined)
-        throw badRequest(
-          'workflow_request_invalid',
-          'Messages of workflows and others cannot be in one request.',
-        );
-      return { request, message };
-    });
-  } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
-    throw await refusalOfRequest(account, requests, error);
-  }
-}
+export const readParts = (requests: readonly PublishRequest[]): Promise<readonly WorkflowRequest[]> =>
+  Promise.all(
+    requests.map((request) =>
+      placed(request, () => {
+        const message = readWorkflowMessage(request, settings.headerPrefixes);
+        if (message === undefined)
+          throw badRequest(
+            'workflow_request_invalid',
+            'Messages of workflows and others cannot be in one request.',
+          );
+        return { request, message };
+      }),
+    ),
+  );
 
 /**
  * Reads a request.
  *
- * @throws HttpError as a publish does; for a submission 400 where its run has ended or is not known, else 412
+ * @throws HttpError as a publish does
  */
-export async function preparePart<M extends WorkflowMessage>(
+export const preparePart = <M extends WorkflowMessage>(
   account: Account,
   part: WorkflowRequest<M>,
-): Promise<PreparedPart<M>> {
-  try {
-    return await read(account, part);
-  } catch (error) {
-    throw error instanceof HttpError ? await refusalOf(account, part, error) : error;
-  }
-}
+): Promise<PreparedPart<M>> => placed(part.request, () => read(account, part));
 
 async function read<M extends WorkflowMessage>(
   account: Account,
@@ -101,6 +102,10 @@ async function read<M extends WorkflowMessage>(
     now(),
   );
   const url = urlOf(destination, request.otherQuery, rules);
-  const invoke = message.kind === 'invoke' ? readInvoke(account, request, rules) : undefined;
-  return { request, message, options, url, invoke };
+  if (message.kind === 'call') {
+    const telling = givenWithCallback(account, prefix, request.config, rules);
+    return { request, message, options, url, telling };
+  }
+  if (message.kind !== 'invoke') return { request, message, options, url };
+  return { request, message, options, url, ...readInvoke(account, request, rules) };
 }

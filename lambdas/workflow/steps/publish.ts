@@ -8,10 +8,10 @@ import { withCharges } from '../../usage/charge.ts';
 import { submitCall } from './call.ts';
 import { submitInvoke } from './invoke.ts';
 import { preparePart, readParts, type PreparedPart, type WorkflowRequest } from './prepare.ts';
-import { refusalOf } from './refusalOf.ts';
-import { refuseWhenBusy } from '../refuseWhenBusy.ts';
+import { refuseWhenBusy } from '../refusals.ts';
 import { draftOf, startRuns, type Started } from './start.ts';
-import { submitSteps, type Submitted } from './submit.ts';
+import type { Submitted } from './activeRun.ts';
+import { submitSteps } from './submit.ts';
 
 const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
   messageId,
@@ -34,7 +34,7 @@ export async function publishRequests(
   account: Account,
   requests: readonly PublishRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
-  return publishParts(account, await readParts(account, requests));
+  return publishParts(account, await readParts(requests));
 }
 
 /** Parts of a request that are worked on at once. */
@@ -44,7 +44,7 @@ const atOnce = 20;
  * Publishes the parts of one request. All are read before the first is accepted.
  *
  * @returns an answer for each, in their order
- * @throws HttpError as a publish does; for submissions 400 where the run has ended or is not known, else 412
+ * @throws HttpError as a publish does; for submissions 400 where the run has ended or is not known
  */
 export async function publishParts(
   account: Account,
@@ -61,8 +61,7 @@ export async function publishParts(
   });
   return withCharges(account, prepared.length, async (charges) => {
     const refusal = charges.charge(prepared.length);
-    const [first] = prepared;
-    if (refusal !== undefined && first !== undefined) throw await refusalOf(account, first, refusal);
+    if (refusal !== undefined) throw refusal;
     const answers = await refuseWhenBusy(() => acceptParts(account, prepared));
     charges.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
     return answers;

@@ -20,6 +20,7 @@ import { inherited } from '../../options/options.ts';
 import { readJournal } from '../store/journals.ts';
 import { changeRun, type Decision, spareMs, storeEntryBody, settingsOfRun } from '../runs/changeRun.ts';
 import { followStart, deliverEntries, sendStartChecks } from '../runs/follow.ts';
+import { failureCallbackIn } from './failureCallback.ts';
 import type { PreparedPart } from './prepare.ts';
 import {
   entryOfUpgrade,
@@ -63,8 +64,10 @@ export function startOf(
   { message, options, url, request }: PreparedPart<StartMessage>,
   invoker?: Invoker,
 ): RunStart {
-  const { maxRetries, retryDelay, flowControl, timeoutMs, headers, failureCallback } = options;
-  const hasRetries = request.config.has('retries');
+  const { maxRetries, retryDelay, flowControl, timeoutMs, headers } = options;
+  const retries = request.config.has('retries')
+    ? maxRetries
+    : defaultRunRetries(limitsOf(account).max_retries);
   return {
     url,
     prefix: request.prefix,
@@ -75,22 +78,16 @@ export function startOf(
     forwarded: headers,
     settings: {
       ...inherited(options),
-      maxRetries: hasRetries ? maxRetries : defaultRunRetries(limitsOf(account).max_retries),
+      maxRetries: retries,
       timeoutMs,
     },
     invokeDepth: message.invokeDepth,
     callerIp: request.callerIp,
-    failureCallback: failureCallback && {
-      ...failureCallback,
-      // Its own settings, else the run's.
-      maxRetries: request.config.has('failure-callback-retries')
-        ? failureCallback.maxRetries
-        : hasRetries
-          ? maxRetries
-          : defaultRunRetries(limitsOf(account).max_retries),
-      retryDelay: failureCallback.retryDelay ?? retryDelay,
-      flowControl: failureCallback.flowControl ?? flowControl,
-    },
+    failureCallback: failureCallbackIn(request.config, options, {
+      maxRetries: retries,
+      retryDelay,
+      flowControl,
+    }),
     invoker,
     scheduleId: request.fire?.scheduleId,
   };

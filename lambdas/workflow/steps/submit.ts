@@ -1,75 +1,45 @@
 /** Submissions of endpoints: results and plans of steps. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
+import { eachOf } from '../../shared/lists.ts';
 import { newId } from '../../shared/ids.ts';
-import {
-  isActive,
-  type Snapshot,
-  type ListedEntry,
-  type RunStart,
-  type StepsRecord,
-  type RunKey,
-} from '../rules/journal.ts';
+import { type Snapshot, type RunStart, type StepsRecord, type RunKey } from '../rules/journal.ts';
 import { stepDetailsOf, parseStep, type Step } from '../rules/step.ts';
-import { checkGroup, checkPlace, checkRecord, checkCapacity, hasStep } from '../rules/placing.ts';
-import { endedRun, refusedSubmission } from '../rules/refusals.ts';
+import {
+  checkCapacity,
+  checkGroup,
+  checkPlace,
+  hasStep,
+  recordsFor,
+  type StepEntry,
+} from '../rules/placing.ts';
+import { refusedSubmission } from '../rules/refusals.ts';
 import { ownSettings } from '../rules/runSettings.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
-import { loadSnapshot, readJournal } from '../store/journals.ts';
+import { readJournal } from '../store/journals.ts';
 import {
   changeRun,
   type Decision,
   extendEntryBodies,
   storeEntryBody,
-  settingsOfRun,
   extendRun,
   neededUntil,
   spareMs,
 } from '../runs/changeRun.ts';
-import { followSteps, isStepsOf } from '../runs/follow.ts';
+import { deliverEntries, followSteps, isStepsOf } from '../runs/follow.ts';
+import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 import type { PreparedPart } from './prepare.ts';
 
-/** A submission that was accepted. */
-export interface Submitted {
-  readonly messageId: string;
-  /** Whether it had been accepted before. */
-  readonly isDuplicate: boolean;
-}
-
-/**
- * Finds the active run that something is submitted to.
- *
- * @throws HttpError 400 for a run that has ended or is not known
- */
-export function activeSnapshot(
-  snapshot: Snapshot | undefined,
-  { runId, createdAt }: { readonly runId: string; readonly createdAt: number | undefined },
-): Snapshot {
-  if (!isActive(snapshot)) throw endedRun(runId);
-  if (createdAt !== undefined && createdAt !== snapshot.createdAt) throw endedRun(runId);
-  return snapshot;
-}
-
-/**
- * Reads the active run that a message is submitted to, and its settings.
- *
- * @throws HttpError 400 for a run that has ended or is not known
- */
-export async function loadActiveRun(
-  account: Account,
-  message: { readonly runId: string; readonly createdAt: number | undefined },
-) {
-  const key: RunKey = { accountId: account.id, runId: message.runId };
-  const snapshot = activeSnapshot(await loadSnapshot(key), message);
-  return { key, snapshot, start: await settingsOfRun(key, snapshot) };
-}
-
 /** Tells whether a step was submitted before, or comes too late because its result was. */
-const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Step): boolean =>
+const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | 'stepId'>): boolean =>
   hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
 
+/** Entries that are stored at once: large bodies are objects of their own. */
+const storedAtOnce = 20;
+
 /**
- * Submits one result, or all plans of a parallel group, which come into the run's journal together.
+ * Submits one result, or all plans of a parallel group. The plans of a large group take several records, one behind the other, and
+ * none is delivered before all are recorded. A process that finds some of them, because another one died, records the rest.
  *
  * @param parts the messages of one run
  * @returns one for each part
@@ -80,34 +50,46 @@ export async function submitSteps(
   message: SubmissionMessage,
   parts: readonly PreparedPart<SubmissionMessage>[],
 ): Promise<readonly Submitted[]> {
-  // First of all: a submission that comes too late is told so, even if it is malformed.
-  const { key, snapshot: found, start } = await loadActiveRun(account, message);
+  // All parts tell the same of the run's failure.
+  const [first] = parts;
+  const telling = first && { config: first.request.config, options: first.options };
+  const { key, snapshot: found, start } = await loadActiveRun(account, message, telling);
   const steps = parts.map(({ request }) => parseStep(request.body));
   checkGroup(steps);
   const needed = Math.max(
     ...parts.map(({ options }) => neededUntil(account, { ...options, ...start.settings }, options.notBefore)),
   );
   const bodiesUntil = Math.max(found.keptUntil, needed + spareMs);
-  const entries = await Promise.all(
-    parts.map((part, index) => entryOf(account, key, start, part, steps[index], bodiesUntil)),
-  );
-  checkRecord(entries);
-
-  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeSnapshot(current, message);
-    if (steps.some((step) => isRecorded(active, step))) return { result: undefined };
-    for (const step of steps) checkPlace(active, step);
-    checkCapacity(active, entries);
-    const keptUntil = await extendRun(key, active, needed);
-    const kept = await extendEntryBodies(account.id, entries, bodiesUntil, keptUntil, now());
-    return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil, result: undefined };
+  const entries: StepEntry[] = [];
+  await eachOf(parts, storedAtOnce, async (part, index) => {
+    const step = steps[index];
+    if (step !== undefined) entries[index] = await entryOf(account, key, start, part, step, bodiesUntil);
   });
-  const active = activeSnapshot(snapshot, message);
-  if (record?.kind === 'steps') {
-    await followSteps(account, { key, snapshot: active, start }, record, false);
-    return entries.map(({ messageId }) => ({ messageId, isDuplicate: false }));
+
+  const records: StepsRecord[] = [];
+  let snapshot = found;
+  for (const some of recordsFor(entries)) {
+    const changed = await changeRun(
+      key,
+      async (current): Promise<Decision<undefined>> => {
+        const active = activeSnapshot(current, message);
+        // The same submission always makes the same records, so one that is there in part is another's, which is refused below.
+        if (some.some(({ step }) => isRecorded(active, step))) return { result: undefined };
+        for (const { step } of some) checkPlace(active, step);
+        checkCapacity(active, some);
+        const keptUntil = await extendRun(key, active, needed);
+        const kept = await extendEntryBodies(account.id, some, bodiesUntil, keptUntil, now());
+        return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil, result: undefined };
+      },
+      records.length === 0 ? undefined : snapshot,
+    );
+    snapshot = activeSnapshot(changed.snapshot, message);
+    if (changed.record?.kind === 'steps') records.push(changed.record);
   }
-  return submittedBefore(account, key, active, start, steps);
+  const recorded = records.flatMap((record) => record.entries);
+  if (recorded.length < entries.length) return submittedBefore(account, key, snapshot, start, steps);
+  await deliverEntries({ key, snapshot, start }, account, recorded, false);
+  return entries.map(({ messageId }) => ({ messageId, isDuplicate: false }));
 }
 
 /**
@@ -158,9 +140,9 @@ async function entryOf(
   key: RunKey,
   start: RunStart,
   { options, url, request }: PreparedPart<SubmissionMessage>,
-  step: Step | undefined,
+  step: Step,
   keptUntil: number,
-): Promise<ListedEntry> {
+): Promise<StepEntry> {
   const createdAt = now();
   const messageId = newId('msg', createdAt, account.shards);
   return {
@@ -174,7 +156,7 @@ async function entryOf(
       createdAt,
     ),
     bodyBytes: request.body.length,
-    step: step && stepDetailsOf(step),
+    step: stepDetailsOf(step),
     forwarded: options.headers,
     settings: ownSettings(new Set(start.features), options),
   };

@@ -104,6 +104,7 @@ const recordShape = z.union([
     resumedAs: z.optional(z.object(runIdentity)),
   }),
   z.object({ kind: z.literal('upgrade'), at, start: runStart, messageId }),
+  z.object({ kind: z.literal('settings'), at, start: runStart }),
   z.object({
     kind: z.literal('steps'),
     at,

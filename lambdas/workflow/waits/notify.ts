@@ -93,7 +93,8 @@ async function wakeTogether(
   const records = await loadRecords(waiters);
   const found = waiters.flatMap((waiter): readonly Found[] => {
     const wait = records.get(waiter);
-    return wait?.kind === 'wait' ? [{ waiter, wait }] : [];
+    // A token wakes runs at its own destinations only.
+    return wait?.kind === 'wait' && account.scope?.allows(wait.url) !== false ? [{ waiter, wait }] : [];
   });
   await sendChecks(waiters);
   const ended: Ended[] = [];

@@ -11,7 +11,9 @@ import { loadWait } from './endWait.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 import { shownHeaders } from '../../shared/headers.ts';
-import type { WaitRecord } from '../rules/journal.ts';
+import { isActive, type RunKey, type WaitRecord } from '../rules/journal.ts';
+import { settingsOfRun } from '../runs/changeRun.ts';
+import { loadSnapshot } from '../store/journals.ts';
 
 export type ShownWaiter = Answer<typeof answers.waiter>;
 
@@ -30,7 +32,7 @@ export type Notification = Answer<typeof answers.notification>;
  * one. Sent twice, it counts twice.
  *
  * @returns one item; without a waiter where the event is stored
- * @throws HttpError 404 where the run has ended or is not known, 412 where it stores too many events, or its list would be too
+ * @throws HttpError 404 where the run has ended or is not known, 403 for one beyond the scope of the request's token, 412 where it stores too many events, or its list would be too
  * long, 413; 429 or 412 above a limit of the account
  * @throws RunBusy
  */
@@ -44,6 +46,7 @@ export async function notifyRun(
   const noActiveRun = (): HttpError => notFound('run_not_found', `There is no active run ${quote(runId)}.`);
   if (!isRunId(runId)) throw noActiveRun();
   const key = { accountId: account.id, runId };
+  await refuseBeyondScope(account, key);
   const { messageId, createdAt, wait } = await giveEvent(account, key, {
     eventId,
     event,
@@ -54,4 +57,11 @@ export async function notifyRun(
   });
   const run = { workflowRunId: runId, workflowCreatedAt: createdAt };
   return [{ waiter: wait && waiterRecord(wait), messageId, error: '', ...run }];
+}
+
+/** A token may notify runs at its own destinations only. Few tokens have a scope, and only for those is the run's start read. */
+async function refuseBeyondScope({ scope }: Account, key: RunKey): Promise<void> {
+  if (scope === undefined) return;
+  const snapshot = await loadSnapshot(key);
+  if (isActive(snapshot)) scope.refuse("The run's endpoint", (await settingsOfRun(key, snapshot)).url);
 }

@@ -5,7 +5,7 @@ import { limitsOf, type Account } from '../../account/account.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { formatDuration } from '../../value/duration.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
-import { HttpError, overLimit } from '../../error/httpError.ts';
+import { overLimit } from '../../error/httpError.ts';
 import { passedOn } from '../../request/forwarding.ts';
 import { checkEventId } from '../rules/events.ts';
 import { parseWait, type Wait } from '../waiting.ts';
@@ -13,7 +13,6 @@ import type { CanonicalRequest } from '../../request/dialect.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { optionsOfHeaders } from '../steps/bodyHeaders.ts';
 import { endpointUrl } from '../steps/endpointUrl.ts';
-import { refusalFor } from '../steps/refusalOf.ts';
 
 /** A request to wait for an event. */
 export interface WaitRequest {
@@ -37,22 +36,9 @@ export interface PreparedWait extends Wait {
 /**
  * Reads a request to wait.
  *
- * @param run the run that the step belongs to
- * @throws HttpError 400 where its run has ended or is not known, 412 for what can never be accepted
+ * @throws HttpError as a publish does
  */
-export async function prepareWait(
-  account: Account,
-  request: WaitRequest,
-  run: { readonly runId: string; readonly createdAt: number | undefined },
-): Promise<PreparedWait> {
-  try {
-    return await read(account, request);
-  } catch (error) {
-    throw error instanceof HttpError ? await refusalFor(account, run, error) : error;
-  }
-}
-
-async function read(account: Account, request: WaitRequest): Promise<PreparedWait> {
+export async function prepareWait(account: Account, request: WaitRequest): Promise<PreparedWait> {
   const limits = limitsOf(account);
   const { body, canonical } = request;
   checkBodySize(account, body);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { firstLineOf, statusOfRun, thrownIn } from '../../../console/src/screens/runs/failure.ts';
+import { firstLineOf, returnedIn, statusOfRun, thrownIn } from '../../../console/src/screens/runs/failure.ts';
 
 it.each([
   ['{"error":"TypeError","message":"x is \\"odd\\"\\nand more","stack":"Err', 'TypeError: x is "odd"'],
@@ -23,4 +23,16 @@ it('What a function threw has its stack, though the end of the answer is not kep
   expect(thrownIn(body)).toEqual({ sentence: 'Error: away', stack: 'Error: away\n    at here' });
   expect(thrownIn(body.slice(0, -5))).toEqual({ sentence: 'Error: away', stack: 'Error: away\n    at h' });
   expect(thrownIn('{"other":1}')).toBeUndefined();
+});
+
+it.each([
+  ['{"result":"dealt with"}', 'dealt with'],
+  ['{"result":{"a":1}}', '{"a":1}'],
+  ['{}', undefined],
+  ['{"other":1}', '{"other":1}'],
+  ['<html>', '<html>'],
+  ['[]', '[]'],
+  ['null', 'null'],
+])('The answer %s of a failure function is shown as what it returned: %s', (answer, returned) => {
+  expect(returnedIn(answer)).toBe(returned);
 });

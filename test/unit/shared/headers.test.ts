@@ -79,7 +79,21 @@ describe('headers in JSON', () => {
     expect(readHeaders('headers', pairs)).toEqual(pairs.map(([name, value]) => [name.toLowerCase(), value]));
   });
 
-  it.each([1, null, { a: 'b' }, [1]])('have no value %o', (value) => {
+  it.each<[given: unknown, texts: readonly string[]]>([
+    [7, ['7']],
+    [true, ['true']],
+    [null, []],
+    [
+      [1, 'a', false, null],
+      ['1', 'a', 'false'],
+    ],
+  ])('have %o as its text, and null as no value', (given, texts) => {
+    expect(batchItem.parse({ destination: 'group', headers: { 'x-a': given } }).headers).toEqual(
+      texts.map((text) => ['x-a', text]),
+    );
+  });
+
+  it.each([{ a: 'b' }, [[]], [{}]])('have no value %o', (value) => {
     for (const name of ['x-a', ...names]) {
       const read = groupDefaults.safeParse({ headers: Object.fromEntries([[name, value]]) });
       expect(read.error?.issues[0]?.path).toEqual(['headers', name]);

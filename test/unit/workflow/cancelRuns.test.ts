@@ -11,7 +11,7 @@ const importLambdas = async () => {
   const [cancel, list, busy, change] = await Promise.all([
     import('../../../lambdas/workflow/cancelRuns.ts'),
     import('../../../lambdas/workflow/store/runList.ts'),
-    import('../../../lambdas/workflow/refuseWhenBusy.ts'),
+    import('../../../lambdas/workflow/refusals.ts'),
     import('../../../lambdas/workflow/runs/changeRun.ts'),
   ]);
   return { ...cancel, ...list, ...busy, ...change };

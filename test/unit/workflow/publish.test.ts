@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { answered } from '../../support/answered.ts';
 import { openRunActs, type RunActs } from '../../support/runActs.ts';
 import { openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
 import { endpoint } from '../../support/startSettings.ts';
@@ -16,13 +17,12 @@ useFixture(async (opened) => {
   runFixture = await openRunFixture(fixture);
   acts = await openRunActs(fixture);
   const service = await import('../../../lambdas/publish/batch.ts');
-  batch = (items) =>
-    service.batch(fixture.account, {
-      body: Buffer.from(JSON.stringify(items)),
-      prefix: 'Svc',
-      callerIp: '192.0.2.7',
-      host: 'api.example.com',
-    });
+  batch = (items) => {
+    const body = Buffer.from(typeof items === 'string' ? items : JSON.stringify(items));
+    return answered(fixture.account, { config: new Map(), body, isBatch: true }, () =>
+      service.batch(fixture.account, { body, prefix: 'Svc', callerIp: '192.0.2.7', host: 'api.example.com' }),
+    );
+  };
 });
 beforeEach(() => fixture.drain());
 
@@ -42,8 +42,7 @@ type Malformed = [what: string, items: (runId: string) => unknown];
 
 const malformed: readonly Malformed[] = [
   ['no destination', (runId) => [itemOf(runId, { destination: undefined })]],
-  ['a body that is no text', (runId) => [itemOf(runId, { body: 7 })]],
-  ['an unknown field', (runId) => [itemOf(runId, { url: endpoint })]],
+  ['a body that is no step', (runId) => [itemOf(runId, { body: 7 })]],
   [
     'a header that cannot be sent',
     (runId) => [itemOf(runId, { headers: { ...headersOf(runId), 'upstash-forward-x': 'a\nb' } })],
@@ -55,7 +54,8 @@ const malformed: readonly Malformed[] = [
   ],
   ['another item that is malformed', (runId) => [itemOf(runId), {}]],
   ['an item of no workflow', (runId) => [itemOf(runId), { destination: endpoint }]],
-  ['too many items', (runId) => Array.from({ length: 1_001 }, () => itemOf(runId))],
+  ['too many items', (runId) => Array.from({ length: 10_001 }, () => itemOf(runId))],
+  ['a body that was cut on its way', (runId) => JSON.stringify([itemOf(runId)]).slice(0, -20)],
   [
     'a delay that is none',
     (runId) => [itemOf(runId, { headers: { ...headersOf(runId), 'upstash-delay': 'x' } })],

@@ -11,6 +11,7 @@ import { TextField } from '../../ui/fields.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { duration, Time } from '../../ui/time.tsx';
+import { returnedIn } from './failure.ts';
 import { hrefOf, RerunOne } from './rerun.tsx';
 import { Errors, RunState, Timeline } from './steps.tsx';
 import type { Run, Step } from './timeline.ts';
@@ -171,6 +172,9 @@ const linkTo = (of: Run['resumedFrom']) =>
 
 function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
   const { workflowRunCreatedAt: from, workflowRunCompletedAt: until, invoker, failureFunction } = run;
+  const { responseBody, state } = failureFunction ?? {};
+  const returned =
+    state === 'CALLBACK_SUCCESS' && responseBody !== undefined ? returnedIn(responseBody) : undefined;
   const [initial] = stepsOf(run);
   const failure =
     run.workflowState === 'RUN_FAILED'
@@ -236,9 +240,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
               ]}
             />
             <Errors of={failureFunction.errors} label="failed call" />
-            {failureFunction.responseBody !== undefined && (
-              <Body label="what it returned" text={failureFunction.responseBody} />
-            )}
+            {returned !== undefined && <Body label="what it returned" text={returned} />}
           </Card>
         )}
       </div>

@@ -143,6 +143,7 @@ export function runMessagesOf(
         });
         break;
       }
+      case 'settings':
       case 'event':
       case 'end':
       case 'failureFunction':

@@ -3,7 +3,7 @@
  * branch; and last, `next`, the delivery that is to bring the next step.
  */
 import { hasEnded } from '../../run.ts';
-import { shownErrors, type ShownError } from './errors.ts';
+import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
 import type {
   History,
   InitialRecord,
@@ -134,14 +134,18 @@ function shownStep(
   return plan && shownPlan(plan);
 }
 
-const nextOf = (carrier: Carrier, stepName: string | undefined): NextStep => ({
+const nextOf = (
+  carrier: Carrier,
+  stepName: string | undefined,
+  failure: FailedAttempt | undefined,
+): NextStep => ({
   messageId: carrier.messageId,
-  state: stateOfHistory(carrier),
+  state: failure === undefined ? stateOfHistory(carrier) : 'STEP_FAILED',
   retries: carrier.maxRetries,
   retryDelay: carrier.retryDelay,
   stepName,
   nextDeliveryTime: carrier.end === undefined ? carrier.nextDeliveryAt : undefined,
-  errors: shownErrors(carrier.failures),
+  errors: shownErrors([...carrier.failures, ...(failure === undefined ? [] : [failure])]),
 });
 
 /** Shows the open messages of an ended run as cancelled. Their rows still say that they are open, for the end does not write them. */
@@ -186,10 +190,9 @@ export function stepGroups(
   const isNext =
     carrier !== undefined &&
     run.state !== 'RUN_SUCCESS' &&
-    carrier.end !== 'DELIVERED' &&
-    stateOfSleep(carrier, at) === undefined;
+    (run.failure !== undefined || (carrier.end !== 'DELIVERED' && stateOfSleep(carrier, at) === undefined));
   const next: readonly StepGroup[] = isNext
-    ? [{ type: 'next', steps: [nextOf(carrier, stepNameOf(carrier))] }]
+    ? [{ type: 'next', steps: [nextOf(carrier, stepNameOf(carrier), run.failure)] }]
     : [];
   return [{ type: 'sequential', steps: [shownInitial(initial)] }, ...shown, ...next];
 }

@@ -101,4 +101,6 @@ export interface RunRecord {
   readonly state: RunState;
   /** In the order in which they were accepted; the initial payload is the first. */
   readonly messages: readonly RunMessage[];
+  /** The failure that ended the run, where it is that of none of these messages: a request of its endpoint was refused. */
+  readonly failure?: FailedAttempt | undefined;
 }

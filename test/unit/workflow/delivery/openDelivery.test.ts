@@ -1,9 +1,12 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
+import { attemptJob } from '../../../../lambdas/job/job.ts';
+import { setClockAhead } from '../../../support/clockAhead.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import type { Delivery, Inbox } from '../../../support/receiver.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunFixture, resultOf, type RunFixture, type WrittenStep } from '../../../support/runFixture.ts';
+import { newMessageId } from '../../../support/runLogs.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
@@ -132,5 +135,33 @@ describe('a delivery', () => {
     expect(end?.kind === 'end' && end.failure?.response.error).toContain(
       'detected a non-workflow destination',
     );
+  });
+});
+
+describe('a message of a run that ends while an attempt of it waits for its lanes', () => {
+  it.each(['list', 'callResult', 'call'] as const)('is dropped, and not sent: %s', async (role) => {
+    const [{ readyToSend }, { makeAttempt }] = await Promise.all([
+      import('../../../../lambdas/delivery/readyMessage.ts'),
+      import('../../../../lambdas/delivery/makeAttempt.ts'),
+    ]);
+    const runId = `wfr_ends_${role}`;
+    const inbox = fixture.receiver.inbox();
+    const started = await runFixture.start(runId, { details: { url: inbox.url } });
+    const { messageId } =
+      role === 'list'
+        ? started
+        : await runFixture.message(runId, newMessageId(), role, '{}', { url: inbox.url });
+    const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
+    if (history === undefined) throw new Error('The message is not there.');
+    const ready = await readyToSend({ history, account: fixture.account, body: Buffer.from('{}') });
+    if (typeof ready !== 'object') throw new Error('The message is not ready.');
+    await acts.end(runId, { cancel: true });
+    setClockAhead(50);
+    const acquired = { report: vi.fn(), release: vi.fn(() => Promise.resolve()) };
+    await makeAttempt(ready, attemptJob(history.message, 0), acquired);
+    vi.restoreAllMocks();
+    expect(inbox.deliveries).toEqual([]);
+    expect(acquired.release).toHaveBeenCalled();
+    expect((await fixture.loadMessage(history.message))?.end).toBe('CANCELED');
   });
 });

@@ -116,7 +116,7 @@ describe('the log of a run that failed', () => {
       state: 'CALLBACK_SUCCESS',
       responseStatus: 200,
       responseHeaders: { 'X-From': ['function'] },
-      responseBody: 'refunded',
+      responseBody: '{"result":"refunded"}',
     });
     expect(failureFunction?.errors).toBeUndefined();
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  bodiesOf,
   eventDigest,
   snapshotAfter,
   type Snapshot,
   type JournalRecord,
   type ListedEntry,
 } from '../../../../lambdas/workflow/rules/journal.ts';
+import { bodiesOf } from '../../../../lambdas/workflow/rules/placedBodies.ts';
 import { stepDetailsOf, type StepDetails } from '../../../../lambdas/workflow/rules/step.ts';
 import { hasStep } from '../../../../lambdas/workflow/rules/placing.ts';
 import { startSettings } from '../../../support/startSettings.ts';

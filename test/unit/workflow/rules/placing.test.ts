@@ -4,8 +4,8 @@ import {
   checkCapacity,
   checkGroup,
   checkPlace,
-  checkRecord,
   entryBytes,
+  recordsFor,
   sayNoCapacity,
 } from '../../../../lambdas/workflow/rules/placing.ts';
 import type { ListedEntry } from '../../../../lambdas/workflow/rules/journal.ts';
@@ -144,16 +144,17 @@ describe('a record', () => {
     expect(entryBytes(here(10))).toBe(frameBytes + 10);
   });
 
-  it('may have 360 KiB', () => {
+  it('may have 360 KiB; entries that have more take several, in their order', () => {
     const largest = 360 * 1_024;
-    const check = (bytes: number) => () => {
-      checkRecord([here(0), here(bytes)]);
-    };
-    expect(check(largest - 2 * frameBytes)).not.toThrow();
-    expect(check(largest - 2 * frameBytes + 1)).toThrow(
-      refusedWith(
-        `The 2 steps of the parallel group have ${largest + 1} bytes, with their names and headers; allowed are ${largest}.`,
-      ),
+    const sizes = (...bodies: number[]) =>
+      recordsFor(bodies.map((bytes) => here(bytes - frameBytes))).map((record) =>
+        record.map((one) => entryBytes(one)),
+      );
+    const half = largest / 2;
+    expect(sizes(half, half)).toEqual([[half, half]]);
+    expect(sizes(half, half + 1, 1_000)).toEqual([[half], [half + 1, 1_000]]);
+    expect(() => sizes(1_000, largest + 1)).toThrow(
+      refusedWith(`A step has ${largest + 1} bytes, with its name and headers; allowed are ${largest}.`),
     );
   });
 });

@@ -54,7 +54,7 @@ describe('a wait', () => {
     ['without a step', { url }, 'step'],
     ['without a URL', { step: waiting }, 'url'],
     ['with an unreadable time', { url, step: waiting, timeout: 'soon' }, 'timeout is "soon"'],
-    ['with unreadable headers', { url, step: waiting, timeoutHeaders: { a: 1 } }, 'timeoutHeaders.a'],
+    ['with unreadable headers', { url, step: waiting, timeoutHeaders: { a: {} } }, 'timeoutHeaders.a'],
   ])('is refused with 412: %s', (_name, body, text) => {
     expect(() => parseWait(json(body))).toThrow(expect.objectContaining({ status: 412 }));
     expect(() => parseWait(json(body))).toThrow(text);
@@ -137,11 +137,20 @@ describe('an invoke', () => {
     expect(invoker.headers).toEqual([]);
   });
 
+  it.each([undefined, null])(
+    'of a client before 1.1.1 does not tell when its invoker started: %s',
+    (given) => {
+      const { invoker } = parseInvoke(json({ ...body, workflowRunCreatedAt: given }));
+      expect(invoker).toMatchObject({ runId: 'wfr_1', step });
+      expect(invoker.createdAt).toBeUndefined();
+    },
+  );
+
   it.each([
     ['of another step', { ...body, step: waiting }, 'step.stepType is Wait'],
     ['of no run', { ...body, workflowRunId: '' }, 'workflowRunId'],
     ['of what can be no run', { ...body, workflowRunId: 'x'.repeat(5_000) }, 'workflowRunId'],
-    ['of no moment', { ...body, workflowRunCreatedAt: null }, 'workflowRunCreatedAt'],
+    ['of no moment', { ...body, workflowRunCreatedAt: 'now' }, 'workflowRunCreatedAt'],
     ['of nothing', [], 'The invoke'],
   ])('is refused with 412: %s', (_name, given, text) => {
     expect(() => parseInvoke(json(given))).toThrow(expect.objectContaining({ status: 412 }));

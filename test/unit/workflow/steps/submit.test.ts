@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../../lambdas/shared/lists.ts';
 import { lastStep } from '../../../../lambdas/workflow/rules/placing.ts';
-import { itAtEachDeath } from '../../../support/faults.ts';
+import { itAtEachDeath, type Fate } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunFixture, resultOf, type RunFixture, type WrittenStep } from '../../../support/runFixture.ts';
 import { endpoint } from '../../../support/startSettings.ts';
@@ -44,6 +44,16 @@ const stepsOf = async (runId: string): Promise<readonly string[]> =>
     record.kind === 'steps' ? record.entries.map(({ step }) => `${step?.kind} ${step?.stepId}`) : [],
   );
 
+async function isAcceptedWhole(runId: string, fate: Fate, config: Record<string, string>): Promise<void> {
+  await runFixture.start(runId);
+  await fixture.drain();
+  const [first, second] = await acts.twice(fate, () => runFixture.submit(runId, plansOf(1, 12), config));
+  expect(await stepsOf(runId)).toEqual(plansOf(1, 12).map(({ targetStep }) => `plan ${targetStep}`));
+  const ids = second.map(({ messageId }) => messageId);
+  if (first !== undefined) expect(first.map(({ messageId }) => messageId)).toEqual(ids);
+  expect(attemptsIn(await fixture.drain()).toSorted()).toEqual(ids.toSorted());
+}
+
 describe('a submission', () => {
   itAtEachDeath(
     'that dies at any of its AWS calls is accepted once when it is sent again',
@@ -61,16 +71,13 @@ describe('a submission', () => {
 
   itAtEachDeath(
     'of a group that dies at any of its AWS calls is accepted whole and once',
-    async (fate) => {
-      const runId = `wfr_group_${fate.name}`;
-      await runFixture.start(runId);
-      await fixture.drain();
-      const [first, second] = await acts.twice(fate, () => runFixture.submit(runId, plansOf(1, 12)));
-      expect(await stepsOf(runId)).toEqual(plansOf(1, 12).map(({ targetStep }) => `plan ${targetStep}`));
-      const ids = second.map(({ messageId }) => messageId);
-      if (first !== undefined) expect(first.map(({ messageId }) => messageId)).toEqual(ids);
-      expect(attemptsIn(await fixture.drain()).toSorted()).toEqual(ids.toSorted());
-    },
+    (fate) => isAcceptedWhole(`wfr_group_${fate.name}`, fate, {}),
+    { every: each },
+  );
+
+  itAtEachDeath(
+    'of a group with several records that dies at any of its AWS calls is accepted whole and once',
+    (fate) => isAcceptedWhole(`wfr_records_${fate.name}`, fate, { 'forward-x-large': 'x'.repeat(70_000) }),
     { every: each },
   );
 
@@ -114,14 +121,21 @@ describe('a submission', () => {
     expect(second.every(({ isDuplicate }) => isDuplicate)).toBe(true);
   });
 
-  it('of a group is refused where DynamoDB would take it as no row', async () => {
-    await runFixture.start('wfr_large');
+  it('of a large group takes several records, as many as DynamoDB takes', async () => {
     const config = { 'forward-x-large': 'x'.repeat(2_000) };
-    await runFixture.submit('wfr_large', plansOf(1, 150), config);
     await expect(runFixture.submit('wfr_other', plansOf(1, 200), config)).rejects.toThrow(ended);
     await runFixture.start('wfr_larger');
-    await expect(runFixture.submit('wfr_larger', plansOf(1, 200), config)).rejects.toThrow(refused);
-    expect(await stepsOf('wfr_larger')).toEqual([]);
+    const submitted = await runFixture.submit('wfr_larger', plansOf(1, 200), config);
+    const records = (await acts.records('wfr_larger')).filter(({ kind }) => kind === 'steps');
+    expect(records.length).toBeGreaterThan(1);
+    expect(await stepsOf('wfr_larger')).toEqual(
+      plansOf(1, 200).map(({ targetStep }) => `plan ${targetStep}`),
+    );
+    expect(submitted.every(({ isDuplicate }) => !isDuplicate)).toBe(true);
+    await runFixture.start('wfr_largest');
+    const largest = { 'forward-x-large': 'x'.repeat(400_000) };
+    await expect(runFixture.submit('wfr_largest', plansOf(1, 2), largest)).rejects.toThrow(refused);
+    expect(await stepsOf('wfr_largest')).toEqual([]);
   });
 
   it.each([

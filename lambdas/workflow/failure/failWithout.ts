@@ -1,0 +1,129 @@
+/** Fails runs without a delivery that has failed: a job of theirs is given up, or a request of their endpoint was refused. */
+import { ownerOf } from '../../account/owner.ts';
+import { log } from '../../aws/log.ts';
+import { failAttempt, giveUpAttempt } from '../../delivery/giveUp.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
+import { isFault } from '../../job/fault.ts';
+import { attemptJob, type AttemptJob, type RunRefusedJob } from '../../job/job.ts';
+import { mostFaults, type GiveUpReason } from '../../job/redelivery.ts';
+import { loadMessage } from '../../message/history.ts';
+import { putMessage } from '../../message/messages.ts';
+import { now } from '../../shared/clock.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { isActive, type RunKey, type RunStart } from '../rules/journal.ts';
+import { changeRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
+import { emptyBody, listMessage } from '../runs/follow.ts';
+import { loadSnapshot } from '../store/journals.ts';
+
+const causes: Readonly<Record<GiveUpReason, string>> = {
+  deaths: 'Each worker died that was to see to',
+  faults: `The service itself failed ${mostFaults} times with`,
+};
+
+/** The sentence that tells of a job that is given up. */
+export const sayGivenUp = (why: GiveUpReason, what: string): string =>
+  `${causes[why]} ${what}; the log of the delivery workers has the errors.`;
+
+export const errorField = (error: unknown): { readonly error: Error | string } => ({
+  error: error instanceof Error ? error : String(error),
+});
+
+/**
+ * Fails a run that cannot go on, because a job of it is given up, unless it has ended. May be repeated without harm.
+ *
+ * @param what the job that is given up, as the error names it
+ * @throws when that has to be done again
+ */
+export async function failGivenUp(
+  key: RunKey,
+  startSeq: number,
+  why: GiveUpReason,
+  what: string,
+): Promise<void> {
+  const error = sayGivenUp(why, what);
+  const isFailing = await failWithout(key, startSeq, 'given up', (job) => giveUpAttempt(job, why, error));
+  if (isFailing)
+    log.error('A run fails, because a job of it is given up', { runId: key.runId, reason: error });
+}
+
+/**
+ * Fails a run whose endpoint sent a request that was refused, unless it has ended: older clients take the refusal for the end of
+ * the run, or retry a step that can never be accepted. May be repeated without harm.
+ *
+ * @throws when that has to be done again
+ */
+export async function failRefused({
+  accountId,
+  runId,
+  startSeq,
+  code,
+  reason,
+}: RunRefusedJob): Promise<void> {
+  // The failure function of the published client reads `message`, and the log shows the whole.
+  const response: DestinationResponse = {
+    status: 412,
+    headers: [['content-type', 'application/json']],
+    body: Buffer.from(JSON.stringify({ error: code, message: reason })),
+  };
+  const isFailing = await failWithout({ accountId, runId }, startSeq, 'refused', async (job) => {
+    await failAttempt(job, response);
+  });
+  if (isFailing) log.warn('A run fails, because a request of its endpoint was refused', { runId, code });
+}
+
+/**
+ * Fails a run as any fails, with a dead letter and a call of its failure function: by a delivery that has failed for good. It is
+ * made for this alone, and never sent.
+ *
+ * @param mark the reason, which tells this delivery from others that are made so
+ * @param fail fails the delivery
+ * @returns false where the run has ended, or its account is gone
+ */
+async function failWithout(
+  key: RunKey,
+  startSeq: number,
+  mark: string,
+  fail: (job: AttemptJob) => Promise<void>,
+): Promise<boolean> {
+  const { accountId, runId } = key;
+  const snapshot = await loadSnapshot(key);
+  if (snapshot?.startSeq !== startSeq) return false;
+  const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
+  if (!isActive(snapshot)) {
+    // A process that ended the run by this very delivery may have died before it told of the end.
+    const before = await loadMessage({ accountId, messageId });
+    if (before !== undefined) await fail(attemptJob(before.message, 0));
+    return false;
+  }
+  const account = await ownerOf({ accountId, messageId: runId });
+  if (account === undefined) return false;
+  let start: RunStart;
+  try {
+    start = await settingsOfRun(key, snapshot);
+  } catch (unreadable) {
+    if (!isFault(unreadable)) throw unreadable;
+    await endUnreadable(key, startSeq, unreadable);
+    return true;
+  }
+  const time = now();
+  const made = listMessage({ key, snapshot, start }, account, {
+    messageId,
+    url: start.url,
+    createdAt: time,
+    notBefore: time,
+  });
+  // The message takes no slot of a lane.
+  const message = { ...made, flowControl: undefined };
+  if ((await loadMessage(message)) === undefined) await putMessage(message, emptyBody);
+  await fail(attemptJob(message, 0));
+  return true;
+}
+
+/** Ends a run whose settings cannot be read: nobody can be told, but submissions to it are refused from now on. */
+async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown): Promise<void> {
+  await changeRun(key, (snapshot): Decision<undefined> => {
+    if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return { result: undefined };
+    return { record: { kind: 'end', at: now(), state: 'RUN_FAILED' }, result: undefined };
+  });
+  log.error('A run has ended whose settings cannot be read', { runId: key.runId, ...errorField(unreadable) });
+}

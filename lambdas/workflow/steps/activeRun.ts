@@ -1,0 +1,46 @@
+/** Submissions, and the active run that each is for. */
+import type { Account } from '../../account/account.ts';
+import { isActive, type RunKey, type Snapshot } from '../rules/journal.ts';
+import { endedRun } from '../rules/refusals.ts';
+import { settingsOfRun } from '../runs/changeRun.ts';
+import { loadSnapshot } from '../store/journals.ts';
+import { noteFailureCallback, type TellingConfig } from './failureCallback.ts';
+
+/** A submission that was accepted. */
+export interface Submitted {
+  readonly messageId: string;
+  /** Whether it had been accepted before. */
+  readonly isDuplicate: boolean;
+}
+
+/**
+ * Finds the active run that something is submitted to.
+ *
+ * @throws HttpError 400 for a run that has ended or is not known
+ */
+export function activeSnapshot(
+  snapshot: Snapshot | undefined,
+  { runId, createdAt }: { readonly runId: string; readonly createdAt: number | undefined },
+): Snapshot {
+  if (!isActive(snapshot)) throw endedRun(runId);
+  if (createdAt !== undefined && createdAt !== snapshot.createdAt) throw endedRun(runId);
+  return snapshot;
+}
+
+/**
+ * Reads the active run that a message is submitted to, and its settings.
+ *
+ * @param telling what the message tells of the failure of the run, which is noted
+ * @throws HttpError 400 for a run that has ended or is not known, 403 for one beyond the scope of the request's token
+ */
+export async function loadActiveRun(
+  account: Account,
+  message: { readonly runId: string; readonly createdAt: number | undefined },
+  telling?: TellingConfig,
+) {
+  const key: RunKey = { accountId: account.id, runId: message.runId };
+  const snapshot = activeSnapshot(await loadSnapshot(key), message);
+  const run = { key, snapshot, start: await settingsOfRun(key, snapshot) };
+  account.scope?.refuse("The run's endpoint", run.start.url);
+  return { ...run, start: await noteFailureCallback(run, telling) };
+}

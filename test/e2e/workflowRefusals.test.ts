@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount, type AccountRecord } from '../support/accounts.ts';
+import { api, ok, query } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { call, type Answer } from '../support/publish.ts';
+import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+
+/**
+ * Refusals of what endpoints of runs send. Clients take 400 for the end of the run and answer their delivery with a success, older
+ * ones do so or retry; the endpoints here answer 200 to all, whatever they were refused. No run may stay open.
+ */
+
+interface Run {
+  readonly runId: string;
+  readonly createdAt: number;
+  readonly url: string;
+  readonly told: Inbox;
+}
+
+/** A request as an endpoint sends it. */
+interface Sent {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+let receiver: Receiver;
+let account: AccountRecord;
+beforeAll(async () => {
+  [receiver, account] = await Promise.all([startReceiver(), makeAccount()]);
+});
+afterAll(() => receiver.close());
+
+const send = ({ method = 'POST', path, headers = {}, body }: Sent, token = account.token): Promise<Answer> =>
+  call(path, { method, headers: { authorization: `Bearer ${token}`, ...headers }, body });
+
+const started = z.tuple([z.object({ workflowRunId: z.string(), workflowCreatedAt: z.number() })]);
+
+async function start(token = account.token): Promise<Run> {
+  const endpoint = receiver.inbox();
+  const told = receiver.inbox();
+  const headers = {
+    'upstash-workflow-init': 'true',
+    'upstash-workflow-sdk-version': '1',
+    'upstash-feature-set': 'LazyFetch,InitialBody,WF_TriggerOnConfig',
+    'upstash-failure-callback': told.url,
+  };
+  const body = JSON.stringify([{ destination: endpoint.url, headers, body: '{}' }]);
+  const [run] = started.parse(await ok(send({ path: '/v2/batch', body }, token)));
+  return { runId: run.workflowRunId, createdAt: run.workflowCreatedAt, url: endpoint.url, told };
+}
+
+const ofRun = ({ runId, url }: Run) => ({
+  'Upstash-Workflow-Init': 'false',
+  'Upstash-Workflow-RunId': runId,
+  'Upstash-Workflow-Url': url,
+  'Upstash-Feature-Set': 'LazyFetch,InitialBody',
+  'Upstash-Workflow-Sdk-Version': '1',
+});
+const step = { stepId: 1, stepName: 'one', stepType: 'Run', out: '1', concurrent: 1 };
+
+const batch = (items: unknown): Sent => ({ path: '/v2/batch', body: JSON.stringify(items) });
+const itemOf = (run: Run, more: object = {}, headers: object = {}) => ({
+  destination: run.url,
+  headers: { ...ofRun(run), ...headers },
+  body: JSON.stringify(step),
+  ...more,
+});
+const stepWith = (more: object) => (run: Run) =>
+  batch([itemOf(run, { body: JSON.stringify({ ...step, ...more }) })]);
+const itemWith =
+  (more: object, headers: object = {}) =>
+  (run: Run) =>
+    batch([itemOf(run, more, headers)]);
+
+const waitWith =
+  (more: object, path = 'paid') =>
+  (run: Run): Sent => ({
+    path: `/v2/wait/${path}`,
+    headers: ofRun(run),
+    body: JSON.stringify({
+      url: run.url,
+      timeout: '1h',
+      timeoutUrl: run.url,
+      timeoutHeaders: {},
+      step: { stepId: 1, stepName: 'wait', stepType: 'Wait', concurrent: 1 },
+      ...more,
+    }),
+  });
+
+const invokeWith =
+  (more: object, headers: Readonly<Record<string, string>> = {}, destination?: string) =>
+  (run: Run): Sent => ({
+    path: `/v2/publish/${destination ?? run.url}`,
+    headers: {
+      ...ofRun(run),
+      'Upstash-Workflow-RunId': 'wfr_child',
+      'Upstash-Workflow-Init': 'true',
+      'Upstash-Workflow-Invoke': 'true',
+      ...headers,
+    },
+    body: JSON.stringify({
+      headers: {},
+      workflowRunId: run.runId,
+      workflowUrl: run.url,
+      step: { stepId: 1, stepName: 'invoke', stepType: 'Invoke', concurrent: 1 },
+      ...more,
+    }),
+  });
+
+const cutOff =
+  (make: (run: Run) => Sent) =>
+  (run: Run): Sent => {
+    const sent = make(run);
+    return { ...sent, body: sent.body.slice(0, -12) };
+  };
+
+/** Wrong requests, and what their refusals say. */
+const wrong: readonly (readonly [what: string, sent: (run: Run) => Sent, says: RegExp])[] = [
+  ['no destination', itemWith({ destination: undefined }), /^\[0\]\.destination: /],
+  ['a destination of another scheme', itemWith({ destination: 'ftp://x' }), /^\[0\]\.destination is "ftp:/],
+  [
+    'a destination that is refused',
+    itemWith({ destination: 'http://10.0.0.1/' }),
+    /^\[0\]\.destination is .*public/,
+  ],
+  ['a URL group', itemWith({ destination: 'group' }), /^\[0\]: A message of a workflow goes to a URL/],
+  ['a header that is an object', itemWith({}, { 'X-A': {} }), /^\[0\]\.headers\.X-A: it is not a text/],
+  ['a header with a line break', itemWith({}, { 'X-A': 'a\nb' }), /^\[0\]\.headers\.X-A is no HTTP header/],
+  ['headers of 11 KB', itemWith({}, { 'X-A': 'x'.repeat(11_000) }), /^\[0\]\.headers have \d+ bytes/],
+  ['a queue', itemWith({ queue: 'orders' }), /through a queue/],
+  ['a malformed queue', itemWith({ queue: 'a b' }), /^\[0\]\.queue is "a b"/],
+  [
+    'a delay that is none',
+    itemWith({}, { 'Upstash-Delay': 'soon' }),
+    /^\[0\]\.headers\.Upstash-Delay is "soon"/,
+  ],
+  ['a delay over the limit', itemWith({}, { 'Upstash-Delay': '9000d' }), /max_delay/],
+  ['retries over the limit', itemWith({}, { 'Upstash-Retries': '1000000' }), /max_retries is 5/],
+  [
+    'a failure callback that is none',
+    itemWith({}, { 'Upstash-Failure-Callback': 'x' }),
+    /^\[0\]\.headers\.Upstash-Failure-Callback is "x"/,
+  ],
+  [
+    'a call type that is none',
+    itemWith({}, { 'Upstash-Workflow-CallType': 'x' }),
+    /^\[0\]\.headers\.Upstash-Workflow-Calltype is "x"/,
+  ],
+  [
+    'a call without a callback',
+    itemWith({}, { 'Upstash-Workflow-CallType': 'toCallback' }),
+    /Upstash-Callback is missing/,
+  ],
+  ['a body over the limit', itemWith({ body: 'x'.repeat(1_500) }), /max_message_size is 1024/],
+  ['a step that is no JSON', itemWith({ body: '{' }), /The step is not JSON/],
+  ['a body that is no step', itemWith({ body: { a: 1 } }), /stepId/],
+  ['a step of an unknown type', stepWith({ stepType: 'Dance' }), /stepType/],
+  ['a step without a name', stepWith({ stepName: '' }), /stepName/],
+  ['a step out of its place', stepWith({ stepId: 7 }), /the next step of the run is 1/],
+  ['half a group', stepWith({ stepId: 0, targetStep: 1, concurrent: 2 }), /parallel group/],
+  [
+    'too many items',
+    (run) =>
+      batch(
+        Array.from({ length: 10_001 }, () => ({
+          headers: { 'Upstash-Workflow-RunId': run.runId, 'Upstash-Workflow-Init': 'false' },
+        })),
+      ),
+    /^The body has 10001 messages; allowed are 10000/,
+  ],
+  ['another item that is wrong', (run) => batch([itemOf(run), {}]), /^\[1\]\.destination: /],
+  ['an item that is no object', (run) => batch([itemOf(run), 'x']), /^\[1\]: it is not an object/],
+  ['an item of no workflow', (run) => batch([itemOf(run), { destination: run.url }]), /^\[1\]: /],
+  ['a batch that was cut off', cutOff(itemWith({})), /^The body is not JSON/],
+  [
+    'a result by publish that is no JSON',
+    (run) => ({ path: `/v2/publish/${run.url}`, headers: ofRun(run), body: '{"stepId":1' }),
+    /The step is not JSON/,
+  ],
+  [
+    'a result by publish to nowhere',
+    (run) => ({ path: '/v2/publish/ftp:%2F%2Fx', headers: ofRun(run), body: JSON.stringify(step) }),
+    /^The destination is/,
+  ],
+  [
+    'a result by a queue',
+    (run) => ({ path: `/v2/enqueue/a%20b/${run.url}`, headers: ofRun(run), body: JSON.stringify(step) }),
+    /^The name of the queue is "a b"/,
+  ],
+  ['a wait for a long event', waitWith({}, 'e'.repeat(300)), /^The id of the event/],
+  ['a wait that is no JSON', cutOff(waitWith({})), /^The wait is not JSON/],
+  ['a wait without a step', waitWith({ step: undefined }), /^step/],
+  ['a wait with a wrong timeout', waitWith({ timeout: 'soon' }), /^timeout is "soon"/],
+  ['a wait for a refused URL', waitWith({ url: 'http://169.254.169.254/' }), /^url is/],
+  ['an invoke of a refused URL', invokeWith({}, {}, 'http://10.0.0.1/x'), /^The destination is/],
+  [
+    'an invoke with wrong retries',
+    invokeWith({}, { 'Upstash-Retries': 'many' }),
+    /^Upstash-Retries is "many"/,
+  ],
+  ['an invoke without a URL', invokeWith({ workflowUrl: 7 }), /^workflowUrl/],
+  ['an invoke that was cut off', cutOff(invokeWith({})), /^The invoke is not JSON/],
+  [
+    'a returned value over the limit',
+    (run) => ({
+      method: 'DELETE',
+      path: `/v2/workflows/runs/${run.runId}?cancel=false`,
+      body: JSON.stringify('x'.repeat(1_500)),
+    }),
+    /max_message_size is 1024/,
+  ],
+];
+
+const logOf = z.object({
+  runs: z.tuple([
+    z.looseObject({
+      workflowState: z.string(),
+      dlqId: z.optional(z.string()),
+      steps: z.array(
+        z.looseObject({
+          type: z.string(),
+          steps: z.array(z.looseObject({ state: z.string(), stepId: z.optional(z.number()) })),
+        }),
+      ),
+    }),
+  ]),
+});
+const readLog = async ({ runId }: Run, token = account.token) =>
+  logOf.parse(await ok(api('GET', `/v2/workflows/logs${query({ workflowRunId: runId })}`, { token })))
+    .runs[0];
+
+const toldShape = z.object({
+  workflowRunId: z.string(),
+  status: z.number(),
+  body: z.string(),
+  dlqId: z.string(),
+});
+/** The message that tells of the failure: its status, and what the client's failure function reads of it. */
+async function toldOf({ told }: Run) {
+  const [delivery] = await told.received(1);
+  const read = toldShape.parse(JSON.parse(String(delivery?.body)));
+  return {
+    ...read,
+    answer: z.object({ message: z.string() }).parse(JSON.parse(Buffer.from(read.body, 'base64').toString())),
+  };
+}
+
+const errorOf = ({ json }: Answer): string => z.object({ error: z.string() }).parse(json).error;
+
+describe('a wrong request of an endpoint', () => {
+  it('fails its run with the sentence of its refusal, whatever is wrong with it, and is answered 412', async () => {
+    const small = await makeAccount({ max_message_size: 1_024 });
+    await Promise.all(
+      wrong.map(async ([what, sent, says]) => {
+        const run = await start();
+        const isOver = says.source.includes('max_message_size');
+        const owned = isOver ? await start(small.token) : run;
+        const token = isOver ? small.token : account.token;
+        const answer = await send(sent(owned), token);
+        const sentence = errorOf(answer);
+        expect([what, answer.status, sentence]).toEqual([what, 412, expect.stringMatching(says)]);
+        const told = await toldOf(owned);
+        expect([what, told.answer.message, told.status]).toEqual([what, sentence, 412]);
+        const log = await readLog(owned, token);
+        expect([what, log.workflowState, log.dlqId]).toEqual([what, 'RUN_FAILED', told.dlqId]);
+        const [next] = log.steps.at(-1)?.steps ?? [];
+        expect([what, next?.state]).toEqual([what, 'STEP_FAILED']);
+      }),
+    );
+  });
+
+  it('is answered 400 where its run has ended, and changes nothing', async () => {
+    const run = await start();
+    await ok(api('DELETE', `/v2/workflows/runs/${run.runId}`, { token: account.token }));
+    const answers = await Promise.all(
+      wrong.slice(0, -1).map(async ([what, sent]) => [what, (await send(sent(run))).status]),
+    );
+    expect(answers).toEqual(wrong.slice(0, -1).map(([what]) => [what, 400]));
+    expect((await readLog(run)).workflowState).toBe('RUN_CANCELED');
+  });
+
+  it.each([
+    ['with no token', '', 401],
+    ['with a wrong token', 'bm9uZQ==', 401],
+  ])('%s leaves its run alone', async (_what, token, status) => {
+    const run = await start();
+    expect((await send(itemWith({ destination: 'ftp://x' })(run), token)).status).toBe(status);
+    await goesOn(run);
+  });
+
+  it('with a read-only token, or with that of another account, leaves its run alone', async () => {
+    const [run, other] = await Promise.all([start(), makeAccount()]);
+    const sent = itemWith({ destination: 'ftp://x' })(run);
+    expect((await send(sent, account.read_only_token)).status).toBe(403);
+    // The other account has no such run.
+    expect((await send(sent, other.token)).status).toBe(400);
+    await goesOn(run);
+  });
+});
+
+/** A run that was left alone takes a right step. The job that fails a run would have been done before the step is over. */
+async function goesOn(run: Run): Promise<void> {
+  const body = JSON.stringify({ ...step, stepType: 'SleepFor', sleepFor: 5 });
+  await ok(send(batch([itemOf(run, { body }, { 'Upstash-Delay': '5s' })])));
+  const log = await eventually(
+    () => readLog(run),
+    ({ steps }) =>
+      steps.flatMap((group) => group.steps).some((one) => one.stepId === 1 && one.state === 'STEP_SUCCESS'),
+  );
+  expect(log.workflowState).toBe('RUN_STARTED');
+}
+
+describe('what an endpoint may mean', () => {
+  it('is taken: numbers as texts, bodies as JSON, null and an empty queue as absent, unknown fields', async () => {
+    const run = await start();
+    const item = itemOf(
+      run,
+      { body: step, queue: '', futureField: { a: 1 } },
+      { 'X-Number': 7, 'X-True': true, 'X-None': null, 'Upstash-Retries': 3 },
+    );
+    await ok(send(batch([item])));
+    await ok(
+      send(
+        batch([
+          { ...itemOf(run), queue: null, headers: ofRun(run), body: JSON.stringify({ ...step, stepId: 2 }) },
+        ]),
+      ),
+    );
+    expect((await readLog(run)).steps.filter(({ type }) => type === 'sequential')).toHaveLength(3);
+  });
+
+  it('is taken by a batch that starts runs, too', async () => {
+    const inbox = receiver.inbox();
+    const body = JSON.stringify([
+      {
+        destination: inbox.url,
+        body: { n: 1 },
+        headers: { 'Upstash-Retries': 0, 'X-A': null },
+        queue: '',
+        more: 1,
+      },
+    ]);
+    await ok(send({ path: '/v2/batch/trigger', body }));
+    expect(await inbox.received(1)).toHaveLength(1);
+  });
+
+  it('is a group of 1,001 steps at once', async () => {
+    const run = await start();
+    // Steps that sleep: their deliveries would only slow other tests down.
+    const plans = Array.from({ length: 1_001 }, (_, index) => {
+      const plan = { stepId: 0, targetStep: index + 1, stepName: `step ${index}`, stepType: 'SleepFor' };
+      const body = JSON.stringify({ ...plan, sleepFor: 600, concurrent: 1_001 });
+      return itemOf(run, { body }, { 'Upstash-Delay': '10m' });
+    });
+    expect(z.array(z.object({ messageId: z.string() })).parse(await ok(send(batch(plans))))).toHaveLength(
+      1_001,
+    );
+    await ok(api('DELETE', `/v2/workflows/runs/${run.runId}`, { token: account.token }));
+  });
+});

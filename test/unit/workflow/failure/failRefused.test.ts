@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { HttpError } from '../../../../lambdas/error/httpError.ts';
+import type { Job } from '../../../../lambdas/job/job.ts';
+import type { Caller } from '../../../../lambdas/account/authenticate.ts';
+import type * as refusalsModule from '../../../../lambdas/workflow/refusals.ts';
+import { onlyTo } from '../../../../lambdas/destination/onlyTo.ts';
+import { setClockAhead } from '../../../support/clockAhead.ts';
+import { configOf, type Fixture } from '../../../support/fixture.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
+import { openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { endpoint } from '../../../support/startSettings.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+
+/** A run whose endpoint was refused for good fails by a job of its own, whichever process dies, and never twice. */
+
+let fixture: Fixture;
+let runFixture: RunFixture;
+let acts: RunActs;
+let refusalOfRequest: typeof refusalsModule.refusalOfRequest;
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
+  ({ refusalOfRequest } = await import('../../../../lambdas/workflow/refusals.ts'));
+});
+beforeEach(() => fixture.drain());
+
+const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
+const reason = 'The step has the stepId 7; the next step of the run is 1.';
+
+async function start(runId: string) {
+  const told = fixture.receiver.inbox();
+  const failureCallback = { ...common, url: told.url, delayMs: 0 };
+  await runFixture.start(runId, { details: { failureCallback } });
+  await fixture.drain();
+  return told;
+}
+
+async function jobOf(runId: string): Promise<Job> {
+  const { startSeq } = await runFixture.snapshotOf(runId);
+  const of = { accountId: fixture.account.id, runId, startSeq };
+  return { kind: 'runRefused', ...of, code: 'submission_refused', reason };
+}
+
+const refuse = (runId: string, error: HttpError, caller: Partial<Caller> = {}): Promise<HttpError> =>
+  refusalOfRequest(
+    { account: fixture.account, access: 'write', ...caller },
+    {
+      config: configOf({ 'workflow-init': 'false', 'workflow-runid': runId }),
+      body: new Uint8Array(),
+      isBatch: false,
+      host: 'api.example.com',
+    },
+    error,
+  );
+
+/** The caller with a token that may publish to URLs that begin so, and nowhere else. */
+const withScope = (...patterns: readonly string[]): Partial<Caller> => ({
+  access: 'publish',
+  account: { ...fixture.account, scope: onlyTo(patterns) },
+});
+
+/** The jobs that fail runs, which are due a few seconds after the refusal. */
+async function refusedJobs(): Promise<readonly Job[]> {
+  setClockAhead(60_000);
+  return (await fixture.drain()).filter(({ kind }) => kind === 'runRefused');
+}
+
+describe('a run whose endpoint was refused', () => {
+  itAtEachDeath('fails once, and tells its failure function once, whenever a worker dies', async (fate) => {
+    const runId = `wfr_refused_${fate.name}`;
+    const told = await start(runId);
+    const job = await jobOf(runId);
+    await acts.twice(fate, () => fixture.perform(job, { isAgain: true }));
+    await fixture.doJobs();
+    const ends = (await acts.records(runId)).filter(({ kind }) => kind === 'end');
+    expect(ends).toMatchObject([{ state: 'RUN_FAILED', failure: { response: { status: 412 } } }]);
+    const [delivery, ...more] = told.deliveries;
+    expect(more).toEqual([]);
+    const { body } = JSON.parse(String(delivery?.body)) as { body: string };
+    const answer: unknown = JSON.parse(Buffer.from(body, 'base64').toString());
+    expect(answer).toEqual({ error: 'submission_refused', message: reason });
+  });
+
+  it('is left alone where it has ended, or its id has another run by then', async () => {
+    await start('wfr_over');
+    const job = await jobOf('wfr_over');
+    await acts.end('wfr_over');
+    await fixture.perform(job, { isAgain: false });
+    await runFixture.start('wfr_over');
+    await fixture.perform(job, { isAgain: false });
+    expect((await runFixture.snapshotOf('wfr_over')).state).toBe('RUN_STARTED');
+  });
+
+  it('goes on where the refusal passes, or the token may not fail it', async () => {
+    await start('wfr_goes_on');
+    const forNow = new HttpError(429, 'rate_limit_reached', 'Later.');
+    expect(await refuse('wfr_goes_on', forNow)).toBe(forNow);
+    const wrong = (): HttpError => new HttpError(400, 'field_invalid', 'Wrong.');
+    expect((await refuse('wfr_goes_on', wrong(), { access: 'read' })).status).toBe(400);
+    expect((await refuse('wfr_goes_on', wrong(), withScope('https://elsewhere.example.com/'))).status).toBe(
+      400,
+    );
+    expect(await refusedJobs()).toEqual([]);
+    await runFixture.submit('wfr_goes_on', [resultOf(1)]);
+  });
+
+  it('is failed by a named token that may publish to its endpoint', async () => {
+    await start('wfr_named');
+    const error = new HttpError(403, 'token_scope_exceeded', 'The destination is elsewhere.');
+    const caller = withScope(endpoint);
+    expect(await refuse('wfr_named', error, caller)).toMatchObject({ status: 412 });
+    expect(await refusedJobs()).toMatchObject([
+      { runId: 'wfr_named', reason: 'The destination is elsewhere.' },
+    ]);
+  });
+});
