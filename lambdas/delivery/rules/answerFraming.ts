@@ -120,7 +120,7 @@ export class AnswerFraming {
         return this.#readTrailers(at);
       case 'over':
         this.#isRegular = false;
-        this.#from = this.#input.length;
+        this.#passOn(at, this.#input.length);
         return this.#input.length;
       case 'untilClose':
       case 'refused':
@@ -198,8 +198,10 @@ export class AnswerFraming {
     this.#keepAliveMs = head.keepAliveMs;
     // After a 101 comes another protocol.
     if (head.status === 101) return this.#refuse(end);
-    if (head.status < 200) this.#enterHead();
-    else if (head.framing === 'chunked') this.#enterSize();
+    if (head.status < 200) {
+      this.#passOn(end);
+      this.#enterHead();
+    } else if (head.framing === 'chunked') this.#enterSize();
     else if (head.framing === 'untilClose') this.#state = 'untilClose';
     else {
       this.#remaining = head.framing.bytes;
@@ -291,7 +293,7 @@ export class AnswerFraming {
     if (this.#headBytes === 0) this.#passOn(from);
     for (let at = from; at < this.#input.length; at += 1) {
       if (this.#headBytes >= this.#maxHeadBytes) {
-        this.#from = at;
+        this.#passOn(this.#from, at);
         return this.#refuse(at);
       }
       const byte = this.#input[at];
