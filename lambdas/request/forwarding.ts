@@ -17,6 +17,7 @@ const ownHeaders = new Set([
   'expect',
   'host',
   'content-length',
+  'accept-encoding',
 ]);
 
 /** Whether a header in lower case belongs to one connection, or is set by the service. */
@@ -32,7 +33,8 @@ const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const sendable = new RegExp(headerTextForm);
 
 /**
- * Checks the headers that are to be forwarded by name.
+ * Checks the headers that are to be forwarded by name, and leaves out `Accept-Encoding`: the service reads the answer, and not the
+ * sender who takes such an encoding.
  *
  * @param field gives a header's name as its author wrote it, for the error's text
  * @throws HttpError 400 for a name or value that cannot be sent
@@ -41,7 +43,8 @@ export function checkForwarded(
   headers: readonly Header[],
   field: (name: string) => string,
 ): readonly Header[] {
-  for (const [name, value] of headers) {
+  const forwarded = headers.filter(([name]) => name !== 'accept-encoding');
+  for (const [name, value] of forwarded) {
     if (!token.test(name)) throw badField(`${field(name)} does not name an HTTP header.`);
     if (ownHeaders.has(name)) {
       throw badField(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
@@ -50,7 +53,7 @@ export function checkForwarded(
       throw badField(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
     }
   }
-  return headers;
+  return forwarded;
 }
 
 /** Whether a header has a token of the service, also as one of several values that were joined by commas. */

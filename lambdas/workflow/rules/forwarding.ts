@@ -39,9 +39,8 @@ const isForEndpoints = (name: string): boolean =>
 export function isForwardedToEndpoint(name: string, prefixes: Prefixes): boolean {
   const own = brandless(name, prefixes);
   if (own !== undefined) return isForEndpoints(own);
-  // The service reads the answer, and does not decompress it.
   if (isOwnHeader(name) || ofOneDelivery.has(name)) return false;
-  return !name.startsWith('content-') && name !== 'accept-encoding';
+  return !name.startsWith('content-');
 }
 
 /**
