@@ -163,7 +163,9 @@ describe('a run', () => {
     const accepted: (string | null)[] = [];
     const third = app.answer((request) => {
       accepted.push(request.headers.get('accept-encoding'));
-      return new Response(gzipSync('{"yes":true}'), { headers: { 'content-encoding': 'gzip' } });
+      return new Response(gzipSync('{"yes":true}'), {
+        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      });
     });
     const url = app.serve(async (context) => {
       const { body } = await context.call('third', { url: third, headers: { 'accept-encoding': 'zstd' } });
