@@ -48,7 +48,8 @@ export class AnswerConnection extends Duplex {
 
   /** Puts the connection aside. @returns whether it may be used again */
   rest(): boolean {
-    this.#isIdle = this.#framing.isReusable;
+    // The server may have ended its side behind the answer.
+    this.#isIdle = this.#framing.isReusable && this.#socket.readable && this.#socket.writable;
     return this.#isIdle;
   }
 
@@ -91,8 +92,7 @@ export class AnswerConnection extends Duplex {
   }
 
   override _final(done: () => void): void {
-    this.#socket.end();
-    done();
+    this.#socket.end(done);
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
@@ -100,7 +100,14 @@ export class AnswerConnection extends Duplex {
     done(error);
   }
 
-  // What an agent asks of a socket.
+  // What Node's client and its agents ask of a socket.
+
+  /** Destroys the connection once all is written. A server that does not end its side must not keep it. */
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.once('finish', () => this.destroy());
+  }
 
   get timeout(): number | undefined {
     return this.#socket.timeout;

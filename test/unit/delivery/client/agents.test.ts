@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import http, { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
 import { createAgents, type Agents } from '../../../../lambdas/delivery/client/agents.ts';
@@ -151,5 +151,23 @@ describe('connections that are kept', () => {
     const { port, open } = await destination({ 'keep-alive': 'timeout=0' });
     await send(agents, port, 'hasty.example');
     await settled(() => open.size, 0);
+  });
+
+  it.each(['Connection: close\r\n', ''])('leave nothing behind after an answer with %j', async (header) => {
+    const sockets = new Set<Socket>();
+    // It never ends its side of a connection.
+    const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${header}Content-Length: 2\r\n\r\nok`));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const agents = createAgents({ unstatedLifetimeMs: 100 });
+    const agent = agents['http:'];
+    await send(agents, (server.address() as AddressInfo).port, 'open.example');
+    await settled(() => Object.keys({ ...agent.sockets, ...agent.freeSockets }).length, 0);
+    for (const socket of sockets) socket.destroy();
+    server.close();
   });
 });

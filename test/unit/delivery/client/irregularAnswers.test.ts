@@ -261,6 +261,24 @@ describe('a regular answer is taken, whole and however packets cut it, and its c
   });
 });
 
+it.each(['202 Accepted', '503 Service Unavailable'])(
+  'a server that closes behind a regular answer (%s), without saying so, gets the next request on another connection',
+  async (status) => {
+    const { url, sockets } = await destination((socket) => {
+      socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 4\r\n\r\nnext`);
+      return Promise.resolve();
+    });
+    const client = newClient();
+    for (let round = 1; round <= 20; round += 1) {
+      const { body, error } = await client(url);
+      expect([Buffer.from(body).toString(), error]).toEqual(['next', undefined]);
+      // Often the end of the connection comes with the answer, and sometimes after it.
+      if (round % 2 === 0) await setImmediate();
+    }
+    expect(sockets).toHaveLength(20);
+  },
+);
+
 const broken = 'The destination closed the connection before its answer was complete.';
 const notHttp = (code: string): string =>
   `The destination answered with something that is not HTTP (${code}).`;
