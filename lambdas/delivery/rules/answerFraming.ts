@@ -194,7 +194,7 @@ export class AnswerFraming {
       this.#from = end;
     }
     if (head === undefined) return this.#refuse(end);
-    this.#isRegular &&= head.isReusable;
+    this.#isRegular &&= head.isRegular;
     this.#keepAliveMs = head.keepAliveMs;
     // After a 101 comes another protocol.
     if (head.status === 101) return this.#refuse(end);

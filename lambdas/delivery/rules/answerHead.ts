@@ -14,8 +14,8 @@ export interface AnswerHead {
   /** The head as Node's parser takes it, in Latin-1, with the empty line. The same text where it was regular. */
   readonly text: string;
   readonly framing: Framing;
-  /** Whether the connection may be used for another request: nothing was irregular, and no body follows where none may be. */
-  readonly isReusable: boolean;
+  /** Whether the head was regular. Otherwise the connection is not to be used for another request. */
+  readonly isRegular: boolean;
   /** The time for which the server keeps an idle connection, where it says so: milliseconds. */
   readonly keepAliveMs: number | undefined;
 }
@@ -73,7 +73,9 @@ function framed(status: number, lines: readonly Line[]): { framing: Framing; lin
   const isClear = lengths.size === 1 && /^\d{1,15}$/.test(length);
   const codings = valuesIn(lines, isCoding).filter((coding) => coding.toLowerCase() !== 'identity');
   if (status < 200 || status === 204 || status === 304) {
-    const stated = withOne(lines, isLength, isClear ? length : undefined);
+    // Only a 304 may state a length, that of the body that it does not have. Some of Node's parsers wait for the body of a 204.
+    const isStated = isClear && (status === 304 || Number(length) === 0);
+    const stated = withOne(lines, isLength, isStated ? length : undefined);
     return { framing: { bytes: 0 }, lines: withOne(stated, isCoding) };
   }
   if (codings.length > 0) {
@@ -126,12 +128,11 @@ export function readAnswerHead(received: string): AnswerHead | undefined {
     lines.length === given.length &&
     lines.every(({ value }, index) => value.toLowerCase() === given[index]?.value.toLowerCase());
   const text = isRegular ? received : textOf(first.replace(/ +/, ' ').replaceAll(controls, ' '), lines);
-  const mayHaveBody = status === 204 && valuesIn(lines, isLength).some((length) => Number(length) > 0);
   return {
     status,
     text,
     framing,
-    isReusable: isRegular && !mayHaveBody,
+    isRegular,
     keepAliveMs: keepAliveMsOf(lines),
   };
 }

@@ -279,45 +279,25 @@ it.each(['202 Accepted', '503 Service Unavailable'])(
   },
 );
 
-const broken = 'The destination closed the connection before its answer was complete.';
-const notHttp = (code: string): string =>
-  `The destination answered with something that is not HTTP (${code}).`;
+const broken = /^The destination closed the connection before its answer was complete\.$/;
+/** The codes are not the same in all versions of Node. */
+const notHttp = /^The destination answered with something that is not HTTP \(HPE_\w+\)\.$/;
 
 describe('an answer whose end cannot be told fails, whole and however packets cut it: it has', () => {
-  it.each<readonly [title: string, bytes: string, error: string]>([
+  it.each<readonly [title: string, bytes: string, error: RegExp]>([
     ['fewer bytes than its length', `${ok}Content-Length: 5\r\n\r\nhel`, broken],
     ['no last chunk', `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, broken],
-    [
-      'a size that is none',
-      `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n\r\n`,
-      notHttp('HPE_INVALID_CHUNK_SIZE'),
-    ],
-    [
-      'two sizes in a line',
-      `${ok}Transfer-Encoding: chunked\r\n\r\n1 1\r\nhello\r\n`,
-      notHttp('HPE_INVALID_CHUNK_SIZE'),
-    ],
-    [
-      'a size that no body has',
-      `${ok}Transfer-Encoding: chunked\r\n\r\n${'f'.repeat(17)}\r\nhello`,
-      notHttp('HPE_INVALID_CHUNK_SIZE'),
-    ],
+    ['a size that is none', `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n\r\n`, notHttp],
+    ['two sizes in a line', `${ok}Transfer-Encoding: chunked\r\n\r\n1 1\r\nhello\r\n`, notHttp],
+    ['a size that no body has', `${ok}Transfer-Encoding: chunked\r\n\r\n${'f'.repeat(17)}\r\nhello`, notHttp],
     [
       'a chunk that is longer than its size',
       `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`,
-      notHttp('HPE_STRICT'),
+      notHttp,
     ],
-    [
-      'two lengths',
-      `${ok}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok!`,
-      notHttp('HPE_UNEXPECTED_CONTENT_LENGTH'),
-    ],
-    ['a length that is none', `${ok}Content-Length: +2\r\n\r\nok`, notHttp('HPE_INVALID_CONTENT_LENGTH')],
-    [
-      'a status that is none',
-      'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok',
-      notHttp('HPE_INVALID_STATUS'),
-    ],
+    ['two lengths', `${ok}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok!`, notHttp],
+    ['a length that is none', `${ok}Content-Length: +2\r\n\r\nok`, notHttp],
+    ['a status that is none', 'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok', notHttp],
   ])('%s', async (_title, bytes, error) => {
     const closes = error === broken;
     const client = newClient();
@@ -325,7 +305,11 @@ describe('an answer whose end cannot be told fails, whole and however packets cu
       cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, closes)),
     );
     for (const result of results) {
-      expect(result).toEqual({ answer: [0, ''], error, connections: 2 });
+      expect(result).toEqual({
+        answer: [0, ''],
+        error: expect.stringMatching(error) as unknown,
+        connections: 2,
+      });
     }
   });
 });
