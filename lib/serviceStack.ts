@@ -5,6 +5,7 @@ import { consoleRoutes, routes } from '../lambdas/http/routes.ts';
 import { Accounts } from './functions/accounts.ts';
 import { makeApi, makeGatewayLogRole } from './api/api.ts';
 import { Counting } from './functions/counting.ts';
+import { makeExtraCaLayer } from './functions/extraCa.ts';
 import { Delivery, rightsOfAlone } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
 import type { CodeOf } from './functions/function.ts';
@@ -84,7 +85,8 @@ export class ServiceStack extends Stack {
     this.messagingApi = new MessagingApi(this, { ...parts, made });
     const { publishUrl, shared } = this.messagingApi;
     const network = makeNetwork(this, { settings, may: rightsOfAlone(parts.rights) });
-    this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network } });
+    const extraCa = makeExtraCaLayer(this, settings);
+    this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network, extraCa } });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
     this.accounts = new Accounts(this, { ...parts, shared });
     this.counting = new Counting(this, { ...parts, shared });

@@ -7,7 +7,9 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as z from 'zod';
 import { isStage, presets, stages } from './presets.ts';
+import { certificateFile } from './functions/certificateFile.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
+import { asFlag, flag, hexId, items, list, listOf, number, region, regional, whole } from './settingTypes.ts';
 import {
   defaultHeaderPrefixes,
   defaultPricePerMessage,
@@ -16,42 +18,6 @@ import {
   mostConcurrency,
   tables,
 } from '../lambdas/aws/resources.ts';
-
-/** Splits text at commas; a list stays as it is. */
-const items = (value: unknown): unknown =>
-  typeof value === 'string'
-    ? value
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== '')
-    : value;
-
-/** A list, or the same list as text with commas. */
-const list = z.preprocess(items, z.array(z.string().min(1)));
-
-const asFlag = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);
-const flag = z.preprocess(asFlag, z.boolean());
-
-const number = <T extends z.ZodType>(type: T) =>
-  z.preprocess(
-    (value) => (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
-    type,
-  );
-
-const whole = (least: number, most: number) => number(z.int().min(least).max(most));
-
-const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
-
-/** A list of texts in one form. */
-const listOf = (form: RegExp, sentence: string) =>
-  list.pipe(z.array(z.string().regex(form, `must be ${sentence}`))).default([]);
-
-/** The end of an EC2 id: 8 hexadecimal digits in old ids, 17 in new ones. */
-const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
-
-/** A list with values for regions, as `region=value`. */
-const regional = (value: string, example: string) =>
-  listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
 
 /** The tables of one region. The others are known by fixed names, and restored into these. */
 const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts' && name !== 'usage');
@@ -102,6 +68,8 @@ const shape = z.strictObject({
   allowedDestinations: list.default([]),
   /** Patterns of the ARNs of Lambda functions that messages may go to. The delivery functions may invoke exactly these. */
   lambdaDestinations: listOf(functionPattern, allowedFunctionPattern),
+  /** A file with certificates of authorities that deliveries trust besides the public ones: see `functions/extraCa.ts`. */
+  extraCaCertificates: certificateFile.optional(),
   /** Further hosts of the service's own APIs. A port is for emulators: API Gateway listens at the usual ports only. */
   ownHosts: list
     .pipe(

@@ -31,9 +31,10 @@ export type Verdict =
     };
 
 /** @param now Unix milliseconds */
-export function verdictOf({ status, error, headers, isRefusal }: DestinationResponse, now: number): Verdict {
+export function verdictOf(response: DestinationResponse, now: number): Verdict {
+  const { status, error, isRefusal } = response;
   if (isRefusal === true) return { says: 'nothing' };
   const isDown = status === 0 || status >= 500;
   if (!isDown && status !== 429) return { says: 'up' };
-  return { says: isDown ? 'down' : 'busy', status, error, notBefore: retryAfterOf(headers, now) };
+  return { says: isDown ? 'down' : 'busy', status, error, notBefore: retryAfterOf(response, now) };
 }

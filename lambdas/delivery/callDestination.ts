@@ -24,6 +24,14 @@ async function requestOf(
   };
 }
 
+/** Decodes an answer that came compressed. Few do, and the code is loaded for the first. */
+async function decoded(answer: DestinationResponse, maxBytes: number): Promise<DestinationResponse> {
+  const isPlain = !answer.headers.some(([name]) => name === 'content-encoding');
+  if (isPlain || answer.body.length === 0) return answer;
+  const { decodeAnswer } = await import('./client/contentCoding.ts');
+  return decodeAnswer(answer, maxBytes);
+}
+
 /**
  * Makes the request of an attempt to a URL.
  *
@@ -35,7 +43,8 @@ export async function callUrl(
   account: Account,
   body: Uint8Array,
 ): Promise<DestinationResponse> {
-  return request({ ...(await requestOf(message, attempt, account, body)), url: message.url });
+  const made = await requestOf(message, attempt, account, body);
+  return decoded(await request({ ...made, url: message.url }), made.maxResponseBytes);
 }
 
 /**
@@ -66,5 +75,5 @@ async function callFunction(
   }
   const { invokeFunction } = await import('./client/invocation.ts');
   const made = await requestOf(message, attempt, account, body);
-  return invokeFunction({ ...made, arn, messageId, callerIp });
+  return decoded(await invokeFunction({ ...made, arn, messageId, callerIp }), made.maxResponseBytes);
 }

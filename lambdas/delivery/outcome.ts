@@ -32,7 +32,7 @@ export async function outcomeOf(
 ): Promise<Outcome> {
   if (response.status >= 200 && response.status < 300) return { state: 'DELIVERED' };
   if (attempt >= message.maxRetries || isNonRetryable(response, message.prefix)) return { state: 'FAILED' };
-  const delayMs = await retryDelayMs(attempt, message.retryDelay, response.headers, now);
+  const delayMs = await retryDelayMs(attempt, message.retryDelay, response, now);
   return { state: 'RETRY', nextDeliveryAt: now + delayMs };
 }
 

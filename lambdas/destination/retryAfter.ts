@@ -1,13 +1,22 @@
 /** The moment at which a destination asks to be called again after a failure. */
 import { dayMs, hourMs, secondMs } from '../shared/clock.ts';
 import { valuesOf, type Header } from '../shared/headers.ts';
+import type { DestinationResponse } from './response.ts';
 
-const hintHeaders = [
-  'retry-after',
-  'x-ratelimit-reset',
-  'x-ratelimit-reset-requests',
-  'x-ratelimit-reset-tokens',
+/**
+ * The headers of rate limits that name the end of a period. Many limiters send them with every answer, so they count only where the
+ * limit was reached: with a status in `limitingStatuses`, or where nothing remains.
+ */
+const limits = [
+  { reset: 'x-ratelimit-reset', remaining: 'x-ratelimit-remaining' },
+  { reset: 'x-ratelimit-reset-requests', remaining: 'x-ratelimit-remaining-requests' },
+  { reset: 'x-ratelimit-reset-tokens', remaining: 'x-ratelimit-remaining-tokens' },
 ] as const;
+
+/** 429 Too Many Requests and 503 Service Unavailable. */
+const limitingStatuses: ReadonlySet<number> = new Set([429, 503]);
+
+const isZero = (value: string): boolean => /^0+(\.0*)?$/.test(value.trim());
 
 /** Milliseconds in each unit of a duration as Go prints it. Headers are read as Latin-1, so a `µ` in UTF-8 is two characters. */
 const units: ReadonlyMap<string, number> = new Map([
@@ -55,17 +64,29 @@ function addDuration(now: number, text: string): number | undefined {
   return moment;
 }
 
+function* hintsOf(status: number, headers: readonly Header[]): Generator<string> {
+  yield* valuesOf(headers, 'retry-after');
+  for (const { reset, remaining } of limits) {
+    if (limitingStatuses.has(status) || valuesOf(headers, remaining).some(isZero)) {
+      yield* valuesOf(headers, reset);
+    }
+  }
+}
+
 /**
- * Finds the moment that the headers of a failed answer ask for: `Retry-After`, `X-RateLimit-Reset`, `X-RateLimit-Reset-Requests` and
- * `X-RateLimit-Reset-Tokens`, each as a number of seconds, an HTTP date, a duration such as `6m5s`, or a Unix time. The latest
- * counts.
+ * Finds the moment that a failed answer asks for: by `Retry-After`, and where a rate limit was reached by `X-RateLimit-Reset`,
+ * `X-RateLimit-Reset-Requests` and `X-RateLimit-Reset-Tokens`. Each is a number of seconds, an HTTP date, a duration such as `6m5s`,
+ * or a Unix time. The latest counts.
  *
  * @param now Unix milliseconds
- * @returns whole Unix milliseconds; undefined where no header can be read
+ * @returns whole Unix milliseconds, later than now; undefined where no header names a later moment
  */
-export function retryAfterOf(headers: readonly Header[], now: number): number | undefined {
-  const moments = hintHeaders
-    .flatMap((name) => valuesOf(headers, name))
-    .flatMap((value) => momentOf(value, now) ?? []);
+export function retryAfterOf(
+  { status, headers }: Pick<DestinationResponse, 'status' | 'headers'>,
+  now: number,
+): number | undefined {
+  const moments = [...hintsOf(status, headers)]
+    .map((value) => momentOf(value, now) ?? now)
+    .filter((moment) => moment > now);
   return moments.length === 0 ? undefined : Math.ceil(Math.max(...moments));
 }

@@ -19,6 +19,7 @@ const ownHeaders = new Set([
   'expect',
   'host',
   'content-length',
+  'accept-encoding',
 ]);
 
 /** Whether a header in lower case belongs to one connection, or is set by the service. */

@@ -74,6 +74,12 @@ export interface SvcQueueProps {
    */
   readonly lambdaDestinations?: readonly string[];
   /**
+   * The path of a file in PEM with the certificates of authorities that deliveries trust besides the public ones.
+   *
+   * @default none
+   */
+  readonly extraCaCertificates?: string | undefined;
+  /**
    * More hosts of the service's own APIs, such as that of a CDN before them: no message may go there.
    *
    * @default []

@@ -7,6 +7,7 @@ import {
   CfnFunction,
   type Code,
   Function as LambdaFunction,
+  type LayerVersion,
   LoggingFormat,
   RecursiveLoop,
   Runtime,
@@ -19,6 +20,7 @@ import { functionMemoryMb } from '../../lambdas/aws/resources.ts';
 import type { Environment } from '../../lambdas/aws/settings.ts';
 import { accept, acceptLog, acceptOwnPolicy, PatternStatement } from '../acknowledge.ts';
 import type { FunctionEnvironment } from './environment.ts';
+import { extraCaVariables } from './extraCa.ts';
 import { connectToVpc, type FunctionNetwork } from './network.ts';
 import type { Settings } from '../settings.ts';
 import { allow } from '../statements.ts';
@@ -33,6 +35,8 @@ export interface SharedProps {
   readonly codeOf: CodeOf;
   /** The VPC of the functions; they run in Lambda's own network when absent. */
   readonly network?: FunctionNetwork | undefined;
+  /** The certificates of further authorities that the functions trust. */
+  readonly extraCa?: LayerVersion | undefined;
 }
 
 export interface SvcFunctionProps extends SharedProps {
@@ -122,6 +126,7 @@ export class SvcFunction extends LambdaFunction {
           CLIENT_PATIENCE: settings.clientPatience.toString(),
         }),
         ...(settings.tracing && { TRACING: 'true' }),
+        ...(props.extraCa && extraCaVariables),
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
@@ -130,6 +135,7 @@ export class SvcFunction extends LambdaFunction {
       // loop and end it after 16 rounds. The chain does end: the message limits its retries.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       ...(settings.tracing && { tracing: Tracing.ACTIVE }),
+      ...(props.extraCa && { layers: [props.extraCa] }),
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,

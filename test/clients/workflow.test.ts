@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { WorkflowNonRetryableError, WorkflowRetryAfterError, type WorkflowContext } from '@upstash/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { api, ok } from '../support/api.ts';
@@ -156,6 +157,24 @@ describe('a run', () => {
       callBody: '{"a":1}',
       callResponseStatus: 503,
     });
+  });
+
+  it('calls a third party that always compresses, and gets what it said', async () => {
+    const accepted: (string | null)[] = [];
+    const third = app.answer((request) => {
+      accepted.push(request.headers.get('accept-encoding'));
+      return new Response(gzipSync('{"yes":true}'), {
+        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      });
+    });
+    const url = app.serve(async (context) => {
+      const { body } = await context.call('third', { url: third, headers: { 'accept-encoding': 'zstd' } });
+      return body;
+    });
+    const { workflowRunId } = await app.client.trigger({ url });
+    const run = await app.logged(workflowRunId);
+    expect(accepted).toEqual([null]);
+    expect([run.workflowState, run.workflowRunResponse]).toEqual(['RUN_SUCCESS', '{"yes":true}']);
   });
 
   it('calls a third party again with its own retries, and goes on where nobody answers', async () => {

@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, ok } from '../support/api.ts';
+import { callbackOf } from '../support/callbacks.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
+
+const logsShape = z.object({ logs: z.array(z.object({ responseBody: z.optional(z.string()) })) });
 
 describe('a published message', () => {
   it('arrives with its body, its content type and what the service says of it', async () => {
@@ -111,6 +117,39 @@ describe('a published message', () => {
     const [delivery] = await inbox.received(1);
     expect(delivery?.headers['x-seen']).toBe('yes');
     expect(JSON.stringify(delivery?.headers)).not.toContain(service.token);
+  });
+
+  it('does not forward Accept-Encoding, which is the sender’s and not the service’s', async () => {
+    const inbox = receiver.inbox();
+    const accepted = { 'Accept-Encoding': 'br', 'X-Seen': 'yes' };
+    await publish(inbox.url, { headers: { 'Svc-Header-Forward': 'true', ...accepted } });
+    await publish(inbox.url, {
+      headers: { 'Svc-Forward-Accept-Encoding': 'br', 'Svc-Forward-X-Seen': 'yes' },
+    });
+    for (const { headers } of await inbox.received(2)) {
+      expect([headers['x-seen'], headers['accept-encoding']]).toEqual(['yes', undefined]);
+    }
+  });
+
+  it('has its answer decoded in callbacks, in the log and in a dead letter', async () => {
+    const failures = receiver.inbox();
+    const inbox = receiver.inbox((_delivery, response) => {
+      response.writeHead(400, { 'content-encoding': 'gzip' }).end(gzipSync('{"why":"zu groß"}'));
+    });
+    const messageId = messageIdOf(
+      await publish(inbox.url, { headers: { 'Svc-Retries': '0', 'Svc-Failure-Callback': failures.url } }),
+    );
+    const [failure] = await failures.received(1);
+    const told = failure && callbackOf(failure);
+    expect(Buffer.from(told?.body ?? '', 'base64').toString()).toBe('{"why":"zu groß"}');
+    expect(told?.header['Content-Encoding']).toEqual(['gzip']);
+    const { logs } = logsShape.parse(await ok(api('GET', `/v2/logs?messageId=${messageId}`)));
+    expect(logs.map(({ responseBody }) => responseBody)).toContain(
+      Buffer.from('{"why":"zu groß"}').toString('base64'),
+    );
+    expect(await ok(api('GET', `/v2/dlq/${told?.dlqId ?? ''}`))).toMatchObject({
+      responseBody: '{"why":"zu groß"}',
+    });
   });
 
   it('can be configured by query parameters, and a header wins over its parameter', async () => {

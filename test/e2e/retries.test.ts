@@ -115,7 +115,16 @@ describe('a message whose destination fails', () => {
 
   it.each([
     [429, { 'retry-after': '2' }],
-    [500, { 'retry-after': 'soon', 'x-ratelimit-reset-requests': '1ms', 'X-RateLimit-Reset-Tokens': '2.0s' }],
+    [
+      500,
+      {
+        'retry-after': 'soon',
+        'x-ratelimit-reset': '60',
+        'x-ratelimit-reset-requests': '1ms',
+        'X-RateLimit-Reset-Tokens': '2.0s',
+        'X-RateLimit-Remaining-Tokens': '0',
+      },
+    ],
   ])('waits as long as the answer asks for: %i %o', async (status, hints) => {
     const inbox = receiver.inbox((_delivery, response, before) => {
       response.writeHead(before === 0 ? status : 200, hints).end();
@@ -125,6 +134,19 @@ describe('a message whose destination fails', () => {
     const waited = (second?.at ?? 0) - (first?.at ?? 0);
     expect(waited).toBeGreaterThanOrEqual(2_000);
     expect(waited).toBeLessThan(2_000 + slackMs);
+  });
+
+  it.each([
+    { 'retry-after': '0' },
+    { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' },
+    { 'x-ratelimit-reset': '1', 'x-ratelimit-remaining': '99' },
+  ])('waits as the message says where the answer asks for no later moment: %o', async (hints) => {
+    const inbox = receiver.inbox((_delivery, response, before) => {
+      response.writeHead(before === 0 ? 500 : 200, hints).end();
+    });
+    await publish(inbox.url, { headers: { 'Svc-Retry-Delay': '3000' } });
+    const [first, second] = await inbox.received(2);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
   });
 
   it('counts a redirect as a failure, and does not follow it', async () => {

@@ -29,7 +29,9 @@ describe('the signature of a delivery', () => {
     });
     expect(protectedHeader.alg).toBe('HS256');
     expect(payload['body']).toBe(createHash('sha256').update(body).digest('base64url'));
-    expect((payload.exp ?? 0) - (payload.nbf ?? 0)).toBe(300);
+    expect([payload.iat, payload.exp]).toEqual([payload.nbf, (payload.nbf ?? 0) + 360]);
+    // Standard Webhooks have the moment of signing as it is.
+    expect(payload.nbf).toBe(Number(delivery.headers['webhook-timestamp']) - 60);
     expect(payload.jti).toBeDefined();
     await expect(
       jwtVerify(delivery.headers['svc-signature'] ?? '', new TextEncoder().encode('another key')),

@@ -20,6 +20,10 @@ interface Due extends Placed {
   readonly run: () => void;
 }
 
+async function settlePromises(): Promise<void> {
+  for (let turn = 0; turn < 40; turn += 1) await Promise.resolve();
+}
+
 /** The clock, and all future events. */
 export class Clock {
   now = 1_700_000_000_000;
@@ -27,6 +31,11 @@ export class Clock {
   readonly #due = new Heap<Due>((one, other) =>
     one.at === other.at ? one.order < other.order : one.at < other.at,
   );
+
+  /** The time of the next event, if there is one. */
+  get nextAt(): number | undefined {
+    return this.#due.first?.at;
+  }
 
   at(time: number, run: () => void): void {
     this.#order += 1;
@@ -38,11 +47,14 @@ export class Clock {
       this.at(this.now + ms, resolve);
     });
 
-  /** Lets time pass until no event is left. */
-  async run(most = 1_000_000): Promise<void> {
+  /**
+   * Lets time pass until no event is left.
+   *
+   * @param settle waits for the consequences of an event: by default those of promises, several deep
+   */
+  async run(most = 1_000_000, settle: () => Promise<void> = settlePromises): Promise<void> {
     for (let steps = 0; ; steps += 1) {
-      // The consequences of the previous event run first: promises, several deep.
-      for (let turn = 0; turn < 40; turn += 1) await Promise.resolve();
+      await settle();
       const next = this.#due.first;
       if (next === undefined) return;
       if (steps > most) throw new Error('The simulation does not come to an end.');

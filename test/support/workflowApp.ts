@@ -56,8 +56,14 @@ export async function startWorkflowApp(account?: AccountRecord) {
       const handler = handlers.get(pathname);
       const body = await request.clone().text();
       const response = handler === undefined ? new Response('none', { status: 404 }) : await handler(request);
-      const answer = await response.text();
-      got.push({ path: pathname, headers: request.headers, body, status: response.status, answer });
+      const answer = Buffer.from(await response.arrayBuffer());
+      got.push({
+        path: pathname,
+        headers: request.headers,
+        body,
+        status: response.status,
+        answer: answer.toString(),
+      });
       outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(answer);
     })().catch((error: unknown) => {
       outgoing.writeHead(500).end(String(error));

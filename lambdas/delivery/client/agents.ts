@@ -7,8 +7,10 @@
  */
 import http from 'node:http';
 import https from 'node:https';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { secondMs } from '../../shared/clock.ts';
+import { AnswerConnection } from './answerConnection.ts';
 
 /**
  * A connection to one of several addresses may take this long before the next address is tried. Node's own quarter of a second is
@@ -21,6 +23,8 @@ export interface AgentsOptions {
   readonly most?: number;
   /** The longest that a connection may be idle. */
   readonly lifetimeMs?: number;
+  /** The longest that a connection may be idle whose server does not say for how long it keeps it. */
+  readonly unstatedLifetimeMs?: number;
 }
 
 /** One agent for each protocol. */
@@ -29,10 +33,24 @@ export interface Agents {
   readonly 'https:': https.Agent;
 }
 
+/** Lets an agent read irregular answers. */
+function withAnswerConnections<A extends http.Agent>(agent: A): A {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options) => {
+    const socket = connect(options);
+    if (!(socket instanceof Socket)) throw new Error('The agent has made no socket.');
+    return new AnswerConnection(socket);
+  };
+  return agent;
+}
+
 /** Makes agents that open a connection for each request, and keep none. */
 export function createFreshAgents(): Agents {
   const options = { autoSelectFamilyAttemptTimeout: addressTimeoutMs };
-  return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
+  return {
+    'http:': withAnswerConnections(new http.Agent(options)),
+    'https:': withAnswerConnections(new https.Agent(options)),
+  };
 }
 
 /**
@@ -40,8 +58,15 @@ export function createFreshAgents(): Agents {
  *
  * A batch is at most ten messages, so a process on Lambda uses ten connections at once. It keeps 128: an eighth of what it may
  * have open. Between two batches a busy host is quiet for ten seconds at most.
+ *
+ * A request on a connection that its server is about to close is sent twice, so a connection is closed before. Servers keep an idle
+ * one for 2 s (Gunicorn), 5 s (Node.js, Apache, Uvicorn), 75 s (nginx) or longer, and some say so with `Keep-Alive: timeout=5`.
  */
-export function createAgents({ most = 128, lifetimeMs = 10 * secondMs }: AgentsOptions = {}): Agents {
+export function createAgents({
+  most = 128,
+  lifetimeMs = 10 * secondMs,
+  unstatedLifetimeMs = 1.5 * secondMs,
+}: AgentsOptions = {}): Agents {
   /** Idle connections with the timers that end them, those first that are idle for longest. A closed one counts until its timer ends. */
   const idle = new Map<Duplex, NodeJS.Timeout>();
 
@@ -53,18 +78,21 @@ export function createAgents({ most = 128, lifetimeMs = 10 * secondMs }: AgentsO
     forget(connection);
     connection.destroy();
   };
-  const keep = (connection: Duplex): void => {
+  const keep = (connection: AnswerConnection): void => {
     const [oldest] = idle.keys();
     if (oldest !== undefined && idle.size >= most) end(oldest);
+    const idleMs = Math.min(lifetimeMs, connection.idleMs ?? unstatedLifetimeMs);
     // An idle connection must not keep a process from ending.
-    idle.set(connection, setTimeout(end, lifetimeMs, connection).unref());
+    idle.set(connection, setTimeout(end, idleMs, connection).unref());
   };
 
+  /** Lets an agent keep the connections that may be used again. */
   const counted = <A extends http.Agent>(agent: A): A => {
     // The method returns a boolean, although its type says that it returns nothing.
     const keepSocketAlive: (connection: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
     const reuseSocket = agent.reuseSocket.bind(agent);
     agent.keepSocketAlive = (connection) => {
+      if (!(connection instanceof AnswerConnection) || !connection.rest()) return false;
       // False where the server said that it closes the connection; the agent closes it then.
       const isKept = keepSocketAlive(connection);
       if (isKept !== false) keep(connection);
@@ -72,6 +100,7 @@ export function createAgents({ most = 128, lifetimeMs = 10 * secondMs }: AgentsO
     };
     agent.reuseSocket = (connection, request) => {
       forget(connection);
+      if (connection instanceof AnswerConnection) connection.reuse();
       reuseSocket(connection, request);
     };
     return agent;
@@ -83,5 +112,8 @@ export function createAgents({ most = 128, lifetimeMs = 10 * secondMs }: AgentsO
     scheduling: 'lifo',
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
   } as const;
-  return { 'http:': counted(new http.Agent(options)), 'https:': counted(new https.Agent(options)) };
+  return {
+    'http:': counted(withAnswerConnections(new http.Agent(options))),
+    'https:': counted(withAnswerConnections(new https.Agent(options))),
+  };
 }

@@ -17,6 +17,7 @@ import { targetOf, type HostRules, type Target } from '../../destination/destina
 import { chunksOf } from '../../shared/lists.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { checkAddresses, ownHostRefusal, RefusedDestination, refusal } from './ssrfGuard.ts';
+import { maxHeadBytes } from './answerConnection.ts';
 import { createAgents, createFreshAgents, type Agents } from './agents.ts';
 import { createResolver, type Resolver } from './nameResolver.ts';
 
@@ -50,9 +51,6 @@ const mostPieces = 65_536;
 
 /** Informational answers (1xx) before the answer itself; servers send one or two. */
 const mostInformational = 32;
-
-/** Bytes of headers in one answer: Node's own default. */
-const maxHeaderBytes = 16_384;
 
 /** Characters of an error's text. Node's error for the wrong certificate lists all names of the certificate. */
 const longestError = 1_000;
@@ -180,7 +178,7 @@ function open(request: DeliveryRequest, target: Target, { agents, resolver, rule
     method: request.method,
     auth: request.headers.some(([name]) => name === 'authorization') ? undefined : target.credentials,
     lookup: lookupFor(target, resolver, rules),
-    maxHeaderSize: maxHeaderBytes,
+    maxHeaderSize: maxHeadBytes,
     setHost: false,
   });
 }
@@ -256,7 +254,7 @@ function write(outgoing: ClientRequest, request: DeliveryRequest, target: Target
 /** Puts the codes of Node's HTTP parser into words. */
 function inWords(error: NodeJS.ErrnoException): Error {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return new Error(`The destination answered with more than ${maxHeaderBytes} bytes of headers.`);
+    return new Error(`The destination answered with more than ${maxHeadBytes} bytes of headers.`);
   }
   if (error.code?.startsWith('HPE_') !== true) return error;
   return new Error(`The destination answered with something that is not HTTP (${error.code}).`);

@@ -1,9 +1,13 @@
-import type { Header } from '../../shared/headers.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
 import { longestRetryDelayMs } from '../../shared/bounds.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { retryAfterOf } from '../../destination/retryAfter.ts';
 
-const clamp = (delayMs: number): number => Math.min(Math.max(delayMs, 0), longestRetryDelayMs);
+/** Milliseconds before a retry for which an answer asks, at least: a wrong hint must not use up all retries at once. */
+const shortestHintedDelayMs = secondMs;
+
+const clamp = (delayMs: number, leastMs = 0): number =>
+  Math.min(Math.max(delayMs, leastMs), longestRetryDelayMs);
 
 /** Computes the default delay, in milliseconds: `min(86400, e^(2.5 n))` seconds before retry n, n = 1 being the first. */
 export const defaultBackoffMs = (retry: number): number =>
@@ -23,17 +27,17 @@ export async function backoffMs(retried: number, expression: string | undefined)
 }
 
 /**
- * Computes the milliseconds to wait before a retry: until the moment that the answer asks for (`retryAfterOf`), at most a day, and
- * by the message's own settings where it asks for none.
+ * Computes the milliseconds to wait before a retry: until the moment that the answer asks for (`retryAfterOf`), from a second to a
+ * day, and by the message's own settings where it asks for none.
  *
  * @param now Unix milliseconds
  */
 export async function retryDelayMs(
   retried: number,
   expression: string | undefined,
-  headers: readonly Header[],
+  response: Pick<DestinationResponse, 'status' | 'headers'>,
   now: number,
 ): Promise<number> {
-  const moment = retryAfterOf(headers, now);
-  return moment === undefined ? backoffMs(retried, expression) : clamp(moment - now);
+  const moment = retryAfterOf(response, now);
+  return moment === undefined ? backoffMs(retried, expression) : clamp(moment - now, shortestHintedDelayMs);
 }

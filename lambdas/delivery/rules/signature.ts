@@ -4,8 +4,11 @@ import jws from 'jws';
 import type { SigningKeys } from '../../account/credentials.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 
-/** A receiver may accept a delivery for this long after it was signed. */
+/** Seconds for which a JWT is valid after the moment of signing: a receiver's clock may be this much ahead. */
 const validSeconds = 300;
+
+/** Seconds for which a JWT is valid before the moment of signing: many libraries tolerate no clock that is behind. */
+const validBeforeSeconds = 60;
 
 export interface Signed {
   readonly messageId: string;
@@ -29,8 +32,8 @@ export function signatureHeaders(keys: SigningKeys, signed: Signed): readonly He
         body,
         iss: issuer,
         sub: shownUrl(signed.url),
-        iat: seconds,
-        nbf: seconds,
+        iat: seconds - validBeforeSeconds,
+        nbf: seconds - validBeforeSeconds,
         exp: seconds + validSeconds,
         jti: `jwt_${signed.messageId}_${seconds}`,
       },

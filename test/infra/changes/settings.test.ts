@@ -2,11 +2,12 @@
  * Settings that an operator changes on a deployment. Templates take seconds to make, and hardly two settings touch the same
  * resource, so many settings are changed at once; what a change would do to a resource that keeps something is the same.
  */
+import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
 import { fixedOf } from '../../../lib/names.ts';
 import { readSettings, settingNames } from '../../../lib/settings.ts';
-import { cdkContext, everythingOn, fixedAddresses, synthesize } from '../app.ts';
+import { cdkContext, everythingOn, fixedAddresses, root, synthesize } from '../app.ts';
 import { type Deployed, deployedOf, deploymentOrder, losses, refusals } from './deployed.ts';
 
 type Context = Readonly<Record<string, string>>;
@@ -21,6 +22,7 @@ const changed: Context = {
   headerPrefixes: 'Svc',
   allowedDestinations: '10.0.0.0/8',
   lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:function:orders',
+  extraCaCertificates: join(root, 'test/support/certificates/authority.pem'),
   ownHosts: 'proxy.example.com',
   throttleRate: '1',
   throttleBurst: '1',

@@ -2,6 +2,7 @@ import type { Header } from '../../../lambdas/shared/headers.ts';
 import { describe, expect, it } from 'vitest';
 import { retryDelayMs } from '../../../lambdas/delivery/rules/retryDelay.ts';
 import { dayMs, minuteMs, secondMs } from '../../../lambdas/shared/clock.ts';
+import { verdictOf } from '../../../lambdas/circuit/verdict.ts';
 import { outcomeOf } from '../../../lambdas/delivery/outcome.ts';
 
 /** Mon, 21 Sep 2026 14:13:20 GMT */
@@ -9,62 +10,52 @@ const now = 1_790_000_000_000;
 const hourMs = 60 * minuteMs;
 /** Milliseconds before a retry without a hint. */
 const own = 7_000;
-const waitMs = (...headers: readonly Header[]): Promise<number> => retryDelayMs(0, String(own), headers, now);
+const waitAfter = (status: number, ...headers: readonly Header[]): Promise<number> =>
+  retryDelayMs(0, String(own), { status, headers }, now);
+const waitMs = (...headers: readonly Header[]): Promise<number> => waitAfter(429, ...headers);
+
+const limits = ['x-ratelimit-reset', 'x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'] as const;
+const resets = ['retry-after', ...limits] as const;
 
 describe('a destination that asks for a later retry', () => {
   it.each([
     // Seconds.
-    ['0', 0],
     ['10', 10 * secondMs],
     [' 10 ', 10 * secondMs],
     ['1.5', 1_500],
-    ['0.0001', 1],
+    ['0.0001', secondMs],
     ['86400', dayMs],
     ['86401', dayMs],
     ['999999999', dayMs],
     // Unix times.
-    ['1000000000', 0],
-    ['1789999999', 0],
-    ['1790000000', 0],
     ['1790000090', 90 * secondMs],
     ['1790000090.25', 90_250],
     ['1890000000', dayMs],
     ['1790000090250', 90_250],
-    ['1789999990250', 0],
     ['99999999999999999999', dayMs],
     // HTTP dates, in the three forms of RFC 9110.
     ['Mon, 21 Sep 2026 14:14:20 GMT', minuteMs],
     ['Monday, 21-Sep-26 14:14:20 GMT', minuteMs],
     ['Mon Sep 21 14:14:20 2026', minuteMs],
     ['Mon, 21 Sep 2026 14:14:20 +0000', minuteMs],
-    ['Mon, 21 Sep 2026 14:13:00 GMT', 0],
-    ['Sun, 06 Nov 1994 08:49:37 GMT', 0],
     ['Fri, 01 Jan 2027 00:00:00 GMT', dayMs],
     // Durations as Go prints them.
     ['6m5s', 6 * minuteMs + 5 * secondMs],
-    ['0s', 0],
     ['1.5s', 1_500],
     ['8.64s', 8_640],
     ['1h15m30.918s', hourMs + 15 * minuteMs + 30_918],
-    ['88ms', 88],
+    ['88ms', secondMs],
     ['1m0.5s', 60_500],
-    ['2500us', 3],
-    ['2500µs', 3],
-    ['2500μs', 3],
-    [Buffer.from('2500µs').toString('latin1'), 3],
-    [Buffer.from('2500μs').toString('latin1'), 3],
-    ['1000000ns', 1],
+    ['2500000us', 2_500],
+    ['2500000µs', 2_500],
+    ['2500000μs', 2_500],
+    [Buffer.from('2500000µs').toString('latin1'), 2_500],
+    [Buffer.from('2500000μs').toString('latin1'), 2_500],
+    ['2500000000ns', 2_500],
     ['24h0m0s', dayMs],
     ['25h', dayMs],
   ])('by %j waits so many milliseconds: %i', async (value, wait) => {
-    for (const name of [
-      'retry-after',
-      'x-ratelimit-reset',
-      'x-ratelimit-reset-requests',
-      'x-ratelimit-reset-tokens',
-    ]) {
-      expect(await waitMs([name, value])).toBe(wait);
-    }
+    for (const name of resets) expect(await waitMs([name, value])).toBe(wait);
   });
 
   it.each([
@@ -98,6 +89,24 @@ describe('a destination that asks for a later retry', () => {
     expect(await waitMs(['retry-after', value])).toBe(own);
   });
 
+  it.each([
+    '0',
+    '0.0',
+    '00',
+    '0s',
+    '0h0m0s',
+    '1000000000',
+    '1789999999',
+    '1790000000',
+    '1789999990250',
+    'Mon, 21 Sep 2026 14:13:20 GMT',
+    'Mon, 21 Sep 2026 14:13:00 GMT',
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+  ])('by %j, which is no later moment, waits as the message says', async (value) => {
+    for (const name of resets) expect(await waitMs([name, value])).toBe(own);
+    expect(await waitMs(['retry-after', value], ['x-ratelimit-reset', '9'])).toBe(9 * secondMs);
+  });
+
   it('several times is tried again at the latest moment', async () => {
     const requests: Header = ['x-ratelimit-reset-requests', '120ms'];
     const tokens: Header = ['x-ratelimit-reset-tokens', '6m0s'];
@@ -114,14 +123,53 @@ describe('a destination that asks for a later retry', () => {
     expect(await waitMs(['ratelimit-reset', '5'], ['x-retry-after', '5'])).toBe(own);
   });
 
-  it.each([301, 400, 404, 418, 429, 489, 500, 503])('is heard with status %i', async (status) => {
-    const message = { maxRetries: 3, retryDelay: String(own), prefix: 'Svc' };
-    const response = { status, headers: [['x-ratelimit-reset', '42']] as const, body: new Uint8Array() };
-    expect(await outcomeOf(message, 0, response, now)).toEqual({
-      state: 'RETRY',
-      nextDeliveryAt: now + 42_000,
-    });
-    expect(await outcomeOf(message, 3, response, now)).toEqual({ state: 'FAILED' });
-    expect(await outcomeOf(message, 0, { ...response, status: 200 }, now)).toEqual({ state: 'DELIVERED' });
+  it.each([301, 400, 404, 418, 429, 489, 500, 503])(
+    'by `Retry-After` is heard with status %i',
+    async (status) => {
+      const message = { maxRetries: 3, retryDelay: String(own), prefix: 'Svc' };
+      const response = { status, headers: [['retry-after', '42']] as const, body: new Uint8Array() };
+      expect(await outcomeOf(message, 0, response, now)).toEqual({
+        state: 'RETRY',
+        nextDeliveryAt: now + 42_000,
+      });
+      expect(await outcomeOf(message, 3, response, now)).toEqual({ state: 'FAILED' });
+      expect(await outcomeOf(message, 0, { ...response, status: 200 }, now)).toEqual({ state: 'DELIVERED' });
+    },
+  );
+});
+
+describe('a limiter that tells with each answer when its period ends', () => {
+  it.each(limits)('by %s is heard with 429 and 503, which say that its limit was reached', async (reset) => {
+    for (const status of [429, 503]) expect(await waitAfter(status, [reset, '2'])).toBe(2_000);
+    for (const status of [301, 400, 404, 489, 500, 502, 504]) {
+      expect(await waitAfter(status, [reset, '2'])).toBe(own);
+    }
+  });
+
+  it.each(limits)(
+    'by %s is heard with another status where nothing remains of the same limit',
+    async (reset) => {
+      const remaining = reset.replace('reset', 'remaining');
+      for (const none of ['0', ' 0 ', '0.0']) {
+        expect(await waitAfter(500, [reset, '2'], [remaining, none])).toBe(2_000);
+      }
+      for (const some of ['99', '1', '0.5', '-1', '', 'none']) {
+        expect(await waitAfter(500, [reset, '2'], [remaining, some])).toBe(own);
+      }
+      for (const other of limits.filter((name) => name !== reset)) {
+        expect(await waitAfter(500, [other, '2'], [remaining, '0'])).toBe(own);
+      }
+    },
+  );
+
+  it('is heard by the circuit of its host in the same cases', () => {
+    const verdict = (status: number, ...headers: readonly Header[]) =>
+      verdictOf({ status, headers, body: new Uint8Array() }, now);
+    const reset: Header = ['x-ratelimit-reset', '60'];
+    expect(verdict(503, reset)).toMatchObject({ says: 'down', notBefore: now + minuteMs });
+    expect(verdict(429, reset)).toMatchObject({ says: 'busy', notBefore: now + minuteMs });
+    expect(verdict(500, reset)).toMatchObject({ says: 'down', notBefore: undefined });
+    expect(verdict(500, reset, ['x-ratelimit-remaining', '0'])).toMatchObject({ notBefore: now + minuteMs });
+    expect(verdict(503, ['retry-after', '0'])).toMatchObject({ notBefore: undefined });
   });
 });

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import http, { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
 import { createAgents, type Agents } from '../../../../lambdas/delivery/client/agents.ts';
+import { AnswerConnection } from '../../../../lambdas/delivery/client/answerConnection.ts';
 import { createDeliveryClient } from '../../../../lambdas/delivery/client/deliveryClient.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { limitForHangsMs } from '../../../support/limits.ts';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -60,7 +62,7 @@ async function send(agents: Agents, port: number, host: string): Promise<void> {
 
 describe('connections that are kept', () => {
   it('are at most 128 in a process, however many hosts there are', async () => {
-    const { port, open } = await destination();
+    const { port, open } = await destination({ 'keep-alive': 'timeout=600' });
     const client = createDeliveryClient(
       { allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set() },
       () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
@@ -85,18 +87,23 @@ describe('connections that are kept', () => {
   });
 
   it('of both protocols are counted together, and the one that is idle for longest is closed', async () => {
-    const agents = createAgents({ most: 2 });
+    const agents = createAgents({
+      most: 2,
+      lifetimeMs: limitForHangsMs,
+      unstatedLifetimeMs: limitForHangsMs,
+    });
     const [one, two, three] = [await destination(), await destination(), await destination()];
     for (const { port } of [one, two, one]) await send(agents, port, 'same.example');
-    const secure = connect(three.port, '127.0.0.1');
-    await once(secure, 'connect');
+    const secure = new AnswerConnection(connect(three.port, '127.0.0.1'));
+    secure.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
+    await once(secure, 'data');
     agents['https:'].keepSocketAlive(secure);
     await settled(() => [one.open.size, two.open.size, three.open.size].join(), '1,0,1');
     secure.destroy();
   });
 
   it('are used again, and are closed when they were idle for their time', async () => {
-    const agents = createAgents({ lifetimeMs: 300 });
+    const agents = createAgents({ unstatedLifetimeMs: 300 });
     const { port, open } = await destination();
     await send(agents, port, 'used.example');
     const [first] = open;
@@ -105,8 +112,25 @@ describe('connections that are kept', () => {
     await settled(() => open.size, 0);
   });
 
+  it.each([
+    ['says that it keeps them for 3 s', { 'keep-alive': 'timeout=3' }, 3_000],
+    ['does not say for how long, as Gunicorn', {}, 2_000],
+  ])('are closed before their server does, which %s', async (_title, headers, serverMs) => {
+    const { port, open } = await destination(headers);
+    await send(createAgents(), port, 'closing.example');
+    const [socket] = open;
+    const closedBy = new Promise<string>((resolve) => {
+      const timer = setTimeout(resolve, serverMs, 'the server');
+      socket?.once('close', () => {
+        clearTimeout(timer);
+        resolve('the client');
+      });
+    });
+    expect(await closedBy).toBe('the client');
+  });
+
   it('are not closed while they are in use', async () => {
-    const agents = createAgents({ lifetimeMs: 100 });
+    const agents = createAgents({ unstatedLifetimeMs: 100 });
     const server = createServer((request, response) => {
       if (request.url === '/slow') setTimeout(() => response.end('late'), 400);
       else response.end('ok');
@@ -127,5 +151,23 @@ describe('connections that are kept', () => {
     const { port, open } = await destination({ 'keep-alive': 'timeout=0' });
     await send(agents, port, 'hasty.example');
     await settled(() => open.size, 0);
+  });
+
+  it.each(['Connection: close\r\n', ''])('leave nothing behind after an answer with %j', async (header) => {
+    const sockets = new Set<Socket>();
+    // It never ends its side of a connection.
+    const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${header}Content-Length: 2\r\n\r\nok`));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const agents = createAgents({ unstatedLifetimeMs: 100 });
+    const agent = agents['http:'];
+    await send(agents, (server.address() as AddressInfo).port, 'open.example');
+    await settled(() => Object.keys({ ...agent.sockets, ...agent.freeSockets }).length, 0);
+    for (const socket of sockets) socket.destroy();
+    server.close();
   });
 });

@@ -143,7 +143,7 @@ describe('an attempt fails, and its connection ends with it, when a destination'
     ],
     [
       'sends headers without end',
-      'The destination answered with more than 16384 bytes of headers.',
+      'The destination answered with more than 65536 bytes of headers.',
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
         flood(socket, 'X-Bomb: boom\r\n');

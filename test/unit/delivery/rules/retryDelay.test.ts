@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { backoffMs, defaultBackoffMs, retryDelayMs } from '../../../../lambdas/delivery/rules/retryDelay.ts';
 import { dayMs, secondMs } from '../../../../lambdas/shared/clock.ts';
+import type { Header } from '../../../../lambdas/shared/headers.ts';
 
 describe('the wait before a retry', () => {
   it('is by default 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m and then a day', () => {
@@ -25,9 +26,16 @@ describe('the wait before a retry', () => {
 
   it('is what the answer asks for, up to a day, and else what the message says', async () => {
     const now = 1_790_000_000_000;
-    const after = (seconds: string) => retryDelayMs(1, '7000', [['retry-after', seconds]], now);
+    const answer = (...headers: readonly Header[]) => ({ status: 500, headers });
+    const after = (seconds: string) => retryDelayMs(1, '7000', answer(['retry-after', seconds]), now);
     expect(await after('42')).toBe(42 * secondMs);
     expect(await after('86401')).toBe(dayMs);
-    expect(await retryDelayMs(1, '7000', [], now)).toBe(7_000);
+    expect(await retryDelayMs(1, '7000', answer(), now)).toBe(7_000);
+  });
+
+  it('is a second at least where the answer asks for less; the message itself may say less', async () => {
+    const answer = { status: 500, headers: [['retry-after', '0.1']] } as const;
+    expect(await retryDelayMs(0, '0', answer, 0)).toBe(secondMs);
+    expect(await retryDelayMs(0, '0', { status: 500, headers: [] }, 0)).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../../../lambdas/shared/clock.ts';
+import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { retryAfterOf } from '../../../../lambdas/destination/retryAfter.ts';
 import { parseStepDurationMs } from '../../../../lambdas/workflow/rules/time.ts';
 
@@ -64,19 +65,15 @@ describe('the wait that an endpoint asks for', () => {
     ['Mon, 21 Sep 2026 14:14:20 GMT', now + minuteMs],
     ['soon', undefined],
   ])('is read from %j', (value, moment) => {
-    expect(retryAfterOf([['retry-after', value]], now)).toBe(moment);
+    expect(retryAfterOf({ status: 500, headers: [['retry-after', value]] }, now)).toBe(moment);
   });
 
   it('of several ends at the latest moment', () => {
-    expect(
-      retryAfterOf(
-        [
-          ['retry-after', '1d'],
-          ['x-ratelimit-reset', '5'],
-        ],
-        now,
-      ),
-    ).toBe(now + dayMs);
-    expect(retryAfterOf([], now)).toBeUndefined();
+    const headers: readonly Header[] = [
+      ['retry-after', '1d'],
+      ['x-ratelimit-reset', '5'],
+    ];
+    expect(retryAfterOf({ status: 429, headers }, now)).toBe(now + dayMs);
+    expect(retryAfterOf({ status: 500, headers: [] }, now)).toBeUndefined();
   });
 });

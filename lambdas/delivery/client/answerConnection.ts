@@ -1,0 +1,135 @@
+/**
+ * A connection whose answers reach Node's HTTP client in the form that its parser takes (`AnswerFraming`). It stands between the
+ * client and a socket.
+ *
+ * A connection on which bytes come that are no part of an answer is not used again: they would be taken for the next answer.
+ */
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { secondMs } from '../../shared/clock.ts';
+import { AnswerFraming } from '../rules/answerFraming.ts';
+
+/** Bytes of one head: four times Node's own default. */
+export const maxHeadBytes = 65_536;
+
+/** An idle connection is closed this long before its server would: a request must not meet the end of its connection. */
+const marginMs = secondMs;
+
+export class AnswerConnection extends Duplex {
+  readonly #socket: Socket;
+  readonly #framing = new AnswerFraming(maxHeadBytes);
+  #isIdle = false;
+
+  constructor(socket: Socket) {
+    super({ allowHalfOpen: false });
+    this.#socket = socket;
+    for (const event of ['connect', 'secureConnect', 'timeout']) {
+      socket.on(event, () => this.emit(event));
+    }
+    socket.on('data', (bytes) => {
+      this.#receive(bytes);
+    });
+    socket.on('end', () => {
+      if (this.#isIdle) this.destroy();
+      else this.push(null);
+    });
+    socket.on('error', (error) => this.destroy(error));
+    // After its end there may be an answer that was not read yet.
+    socket.on('close', () => {
+      if (!socket.readableEnded) this.destroy();
+    });
+  }
+
+  /** The time for which the server keeps the connection while it is idle, less a margin, in milliseconds; undefined where it does not say. */
+  get idleMs(): number | undefined {
+    const { keepAliveMs } = this.#framing;
+    return keepAliveMs === undefined ? undefined : keepAliveMs - marginMs;
+  }
+
+  /** Puts the connection aside. @returns whether it may be used again */
+  rest(): boolean {
+    // The server may have ended its side behind the answer.
+    this.#isIdle = this.#framing.isReusable && this.#socket.readable && this.#socket.writable;
+    return this.#isIdle;
+  }
+
+  /** Takes the connection for another request. */
+  reuse(): void {
+    this.#isIdle = false;
+    this.#framing.begin();
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.#isIdle) {
+      this.destroy();
+      return;
+    }
+    for (const piece of this.#framing.read(bytes)) {
+      if (!this.push(piece)) this.#socket.pause();
+    }
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#socket.write(chunk, done);
+  }
+
+  /** Writes a head and its body as one packet. */
+  override _writev(
+    chunks: readonly { readonly chunk: Uint8Array }[],
+    done: (error?: Error | null) => void,
+  ): void {
+    const last = chunks.length - 1;
+    this.#socket.cork();
+    for (const [index, { chunk }] of chunks.entries()) {
+      if (index === last) this.#socket.write(chunk, done);
+      else this.#socket.write(chunk);
+    }
+    this.#socket.uncork();
+  }
+
+  override _final(done: () => void): void {
+    this.#socket.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+
+  // What Node's client and its agents ask of a socket.
+
+  /** Destroys the connection once all is written. A server that does not end its side must not keep it. */
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.once('finish', () => this.destroy());
+  }
+
+  get timeout(): number | undefined {
+    return this.#socket.timeout;
+  }
+
+  setTimeout(timeoutMs: number): this {
+    this.#socket.setTimeout(timeoutMs);
+    return this;
+  }
+
+  setKeepAlive(isEnabled: boolean, initialDelayMs: number): this {
+    this.#socket.setKeepAlive(isEnabled, initialDelayMs);
+    return this;
+  }
+
+  ref(): this {
+    this.#socket.ref();
+    return this;
+  }
+
+  unref(): this {
+    this.#socket.unref();
+    return this;
+  }
+}

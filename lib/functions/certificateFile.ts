@@ -1,0 +1,58 @@
+/** A setting that names a file with certificates. The file is read when the setting is checked, and when its layer is made. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+
+/** A function reads the file at each cold start. All public authorities together have 220 KB. */
+const mostBytes = 262_144;
+
+const certificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** An error whose message goes on after "must be". */
+class WrongFile extends Error {}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new WrongFile(
+      `a file that can be read (${error instanceof Error ? error.message : String(error)})`,
+    );
+  }
+}
+
+/**
+ * Reads the certificates of a file.
+ *
+ * @param path from the current directory
+ * @returns the certificates alone, in PEM: whatever else is in the file is no business of the functions
+ * @throws WrongFile
+ */
+export function readCertificates(path: string): string {
+  const text = readText(path);
+  if (text.length > mostBytes)
+    throw new WrongFile(`a file of at most ${mostBytes} bytes, and has ${text.length}`);
+  if (text.includes('PRIVATE KEY-----')) throw new WrongFile('a file without a private key');
+  const found = text.match(certificate) ?? [];
+  if (found.length === 0) throw new WrongFile('a file with certificates in PEM, and has none');
+  for (const [index, pem] of found.entries()) {
+    try {
+      new X509Certificate(pem);
+    } catch {
+      throw new WrongFile(`a file with certificates in PEM, and number ${index + 1} cannot be read`);
+    }
+  }
+  return `${found.join('\n')}\n`;
+}
+
+export const certificateFile = z
+  .string()
+  .min(1)
+  .superRefine((path, context) => {
+    try {
+      readCertificates(path);
+    } catch (error) {
+      if (!(error instanceof WrongFile)) throw error;
+      context.addIssue({ code: 'custom', message: `must be ${error.message}` });
+    }
+  });

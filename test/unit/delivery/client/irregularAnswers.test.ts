@@ -1,0 +1,378 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
+import { createDeliveryClient } from '../../../../lambdas/delivery/client/deliveryClient.ts';
+import type { DestinationResponse } from '../../../../lambdas/destination/response.ts';
+import { limitForHangsMs } from '../../../support/limits.ts';
+
+/** Answers byte for byte, from a server that knows nothing of HTTP, in every way in which packets may cut them. */
+
+const rules = { allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set<string>() };
+
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+interface Destination {
+  readonly url: string;
+  /** The sockets of all connections so far. */
+  readonly sockets: readonly Socket[];
+}
+
+/** @param answer called for each request */
+async function destination(answer: (socket: Socket, request: number) => Promise<void>): Promise<Destination> {
+  const sockets: Socket[] = [];
+  let requests = 0;
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.push(socket);
+    ends.push(() => socket.destroy());
+    // A client may end a connection before it has read all.
+    socket.on('error', () => undefined);
+    // No request is longer than one packet.
+    socket.on('data', () => {
+      requests += 1;
+      void answer(socket, requests);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ends.push(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, sockets };
+}
+
+type Client = (url: string) => Promise<DestinationResponse>;
+
+function newClient(): Client {
+  const client = createDeliveryClient(rules);
+  return (url) =>
+    client({
+      url,
+      method: 'POST',
+      headers: [],
+      body: Buffer.from('x'),
+      timeoutMs: limitForHangsMs,
+      maxResponseBytes: 100_000,
+    });
+}
+
+const regular = 'HTTP/1.1 202 Accepted\r\nContent-Length: 4\r\n\r\nnext';
+
+/** Writes pieces so that each is a packet of its own. */
+async function writePieces(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
+  for (const piece of pieces) {
+    socket.write(piece);
+    // The client is in this process, and reads while the server waits.
+    for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+  }
+}
+
+/** Sends an answer in pieces, and a second request once the first is answered. */
+async function exchange(
+  client: Client,
+  pieces: readonly Buffer[],
+  closes: boolean,
+): Promise<{ answer: readonly [number, string]; error: string | undefined; connections: number }> {
+  let endWriting = (): void => undefined;
+  const written = new Promise<void>((resolve) => {
+    endWriting = resolve;
+  });
+  const { url, sockets } = await destination(async (socket, request) => {
+    if (request > 1) {
+      socket.write(regular);
+      return;
+    }
+    await writePieces(socket, pieces);
+    if (closes) socket.end();
+    endWriting();
+  });
+  const { status, body, error } = await client(url);
+  // Bytes that come after the next request was sent may be its answer, as far as anyone can tell.
+  await written;
+  const next = await client(url);
+  expect([next.status, Buffer.from(next.body).toString()]).toEqual([202, 'next']);
+  const connections = sockets.length;
+  for (const socket of sockets) socket.destroy();
+  return { answer: [status, Buffer.from(body).toString('latin1')], error, connections };
+}
+
+/** All ways to cut bytes in two, the bytes as a whole, and each byte by itself. */
+const cuts = (bytes: Buffer): readonly (readonly Buffer[])[] => [
+  [bytes],
+  [...bytes].map((byte) => Buffer.of(byte)),
+  ...Array.from({ length: bytes.length - 1 }, (_, at) => [bytes.subarray(0, at + 1), bytes.subarray(at + 1)]),
+];
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+const chunks = '5\r\nhello\r\n0\r\n\r\n';
+
+type Case = readonly [title: string, bytes: string, status: number, body: string];
+
+const irregular: readonly Case[] = [
+  ['a body after a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello', 204, ''],
+  ['a length of a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n', 204, ''],
+  ['chunks after a 204', `HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`, 204, ''],
+  ['no chunks after a 204', 'HTTP/1.1 204 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 204, ''],
+  ['a 204 with two lengths', 'HTTP/1.1 204 OK\r\nContent-Length: 5\r\nContent-Length: 3\r\n\r\n', 204, ''],
+  ['a body after a 304', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello', 304, ''],
+  ['a 205 that says nothing of a body', 'HTTP/1.1 205 Reset Content\r\n\r\n', 205, ''],
+  [
+    'more bytes than its length, and closes',
+    `${ok}Connection: close\r\nContent-Length: 2\r\n\r\nokhello`,
+    200,
+    'ok',
+  ],
+  ['more bytes than its length', `${ok}Content-Length: 2\r\n\r\nokhello`, 200, 'ok'],
+  ['a line end behind its body', `${ok}Content-Length: 2\r\n\r\nok\r\n`, 200, 'ok'],
+  ['bytes behind its chunks', `${ok}Transfer-Encoding: chunked\r\n\r\n${chunks}more`, 200, 'hello'],
+  [
+    'a second answer',
+    `${ok}Content-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n`,
+    200,
+    'ok',
+  ],
+  [
+    'a second answer behind chunks',
+    `${ok}Transfer-Encoding: chunked\r\n\r\n${chunks}HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n`,
+    200,
+    'hello',
+  ],
+  [
+    'a second answer, and closes',
+    `${ok}Connection: close\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n`,
+    200,
+    'ok',
+  ],
+  ['the same length twice', `${ok}Content-Length: 2\r\ncontent-length: 2\r\n\r\nok`, 200, 'ok'],
+  ['the same length twice in one header', `${ok}Content-Length: 2, 2\r\n\r\nok`, 200, 'ok'],
+  [
+    'a length before chunks',
+    `${ok}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+    200,
+    'hello',
+  ],
+  [
+    'a length behind chunks',
+    `${ok}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n${chunks}`,
+    200,
+    'hello',
+  ],
+  [
+    'chunks that it states twice',
+    `${ok}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+    200,
+    'hello',
+  ],
+  ['a coding that is none', `${ok}Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
+  ['line ends without CR', 'HTTP/1.1 200 OK\nContent-Length: 2\nX-A: b\n\nok', 200, 'ok'],
+  ['some line ends without CR', `${ok}Content-Length: 2\nX-A: b\r\n\nok`, 200, 'ok'],
+  [
+    'chunks with line ends without CR',
+    'HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n5\nhello\n0\n\n',
+    200,
+    'hello',
+  ],
+  [
+    'trailers, also folded ones',
+    `${ok}Transfer-Encoding: chunked\n\n5;a=b\nhello\n0;c\nX-A: b\n c\nX B: c\n\n`,
+    200,
+    'hello',
+  ],
+  [
+    'spaces behind a size',
+    `${ok}Transfer-Encoding: chunked\r\n\r\n5  \r\nhello\r\n0 \t\r\n\r\n`,
+    200,
+    'hello',
+  ],
+  ['a folded line', `${ok}X-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
+  ['a folded line, by a tab', `${ok}X-A: one\r\n\ttwo\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
+  ['a folded length', `${ok}Content-Length:\r\n 2\r\n\r\nok`, 200, 'ok'],
+  ['a folded coding', `${ok}Transfer-Encoding:\r\n chunked\r\n\r\n${chunks}`, 200, 'hello'],
+  ['a folded first line', `${ok} X-A: one\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
+  ['a space before a colon', `${ok}X-A : one\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
+  ['a space before the length’s colon', `${ok}Content-Length : 2\r\n\r\nok`, 200, 'ok'],
+  ['a tab before the coding’s colon', `${ok}Transfer-Encoding\t: chunked\r\n\r\n${chunks}`, 200, 'hello'],
+  ['a line that is no header', `${ok}what?\r\nX A: b\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
+  [
+    'characters that a value may not have',
+    `${ok}X-A: a\x00b\rc\x7f\r\nContent-Length: 2\r\n\r\nok`,
+    200,
+    'ok',
+  ],
+  [
+    'informational answers, irregular too',
+    `HTTP/1.1 103 Early\nLink : </x>\n\n${ok}Content-Length: 2\r\n\r\nok`,
+    200,
+    'ok',
+  ],
+];
+
+describe('an irregular answer is taken, whole and however packets cut it, and its connection is not used again: it has', () => {
+  it.each<Case>(irregular)('%s', async (_title, bytes, status, body) => {
+    const closes = bytes.includes('Connection: close');
+    const client = newClient();
+    const results = await Promise.all(
+      cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, closes)),
+    );
+    for (const result of results) {
+      expect(result).toEqual({ answer: [status, body], error: undefined, connections: 2 });
+    }
+  });
+
+  it.each<Case>(irregular.filter(([, , status]) => status < 300))(
+    '%s, and closes',
+    async (_title, bytes, status, body) => {
+      const result = await exchange(newClient(), [Buffer.from(bytes, 'latin1')], true);
+      expect(result).toEqual({ answer: [status, body], error: undefined, connections: 2 });
+    },
+  );
+});
+
+describe('a regular answer is taken, whole and however packets cut it, and its connection is used again: it has', () => {
+  it.each<Case>([
+    ['a body', `${ok}Content-Length: 5\r\nX-A: b\xe9\r\n\r\nhello`, 200, 'hello'],
+    ['no body', `${ok}Content-Length: 0\r\n\r\n`, 200, ''],
+    ['a status alone', 'HTTP/1.1 204\r\n\r\n', 204, ''],
+    ['a 204 with the length 0', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', 204, ''],
+    [
+      'a 304 with the length of what it does not send',
+      'HTTP/1.1 304 No\r\nContent-Length: 5\r\n\r\n',
+      304,
+      '',
+    ],
+    ['a 205', 'HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n', 205, ''],
+    [
+      'chunks',
+      `${ok}Transfer-Encoding: Chunked\r\n\r\n3;x="y"\r\nhel\r\n002\r\nlo\r\n0\r\nX-Sum: 1\r\n\r\n`,
+      200,
+      'hello',
+    ],
+    ['informational answers', `HTTP/1.1 100 Continue\r\n\r\n${ok}Content-Length: 2\r\n\r\nok`, 200, 'ok'],
+  ])('%s', async (_title, bytes, status, body) => {
+    const client = newClient();
+    const results = await Promise.all(
+      cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, false)),
+    );
+    for (const result of results) {
+      expect(result).toEqual({ answer: [status, body], error: undefined, connections: 1 });
+    }
+  });
+});
+
+it.each(['202 Accepted', '503 Service Unavailable'])(
+  'a server that closes behind a regular answer (%s), without saying so, gets the next request on another connection',
+  async (status) => {
+    const { url, sockets } = await destination((socket) => {
+      socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 4\r\n\r\nnext`);
+      return Promise.resolve();
+    });
+    const client = newClient();
+    for (let round = 1; round <= 20; round += 1) {
+      const { body, error } = await client(url);
+      expect([Buffer.from(body).toString(), error]).toEqual(['next', undefined]);
+      // Often the end of the connection comes with the answer, and sometimes after it.
+      if (round % 2 === 0) await setImmediate();
+    }
+    expect(sockets).toHaveLength(20);
+  },
+);
+
+const broken = /^The destination closed the connection before its answer was complete\.$/;
+/** The codes are not the same in all versions of Node. */
+const notHttp = /^The destination answered with something that is not HTTP \(HPE_\w+\)\.$/;
+
+describe('an answer whose end cannot be told fails, whole and however packets cut it: it has', () => {
+  it.each<readonly [title: string, bytes: string, error: RegExp]>([
+    ['fewer bytes than its length', `${ok}Content-Length: 5\r\n\r\nhel`, broken],
+    ['no last chunk', `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, broken],
+    ['a size that is none', `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n\r\n`, notHttp],
+    ['two sizes in a line', `${ok}Transfer-Encoding: chunked\r\n\r\n1 1\r\nhello\r\n`, notHttp],
+    ['a size that no body has', `${ok}Transfer-Encoding: chunked\r\n\r\n${'f'.repeat(17)}\r\nhello`, notHttp],
+    [
+      'a chunk that is longer than its size',
+      `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`,
+      notHttp,
+    ],
+    ['two lengths', `${ok}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok!`, notHttp],
+    ['a length that is none', `${ok}Content-Length: +2\r\n\r\nok`, notHttp],
+    ['a status that is none', 'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok', notHttp],
+  ])('%s', async (_title, bytes, error) => {
+    const closes = error === broken;
+    const client = newClient();
+    const results = await Promise.all(
+      cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, closes)),
+    );
+    for (const result of results) {
+      expect(result).toEqual({
+        answer: [0, ''],
+        error: expect.stringMatching(error) as unknown,
+        connections: 2,
+      });
+    }
+  });
+});
+
+describe('a head', () => {
+  it.each([
+    ['in one header', (bytes: number) => `X-A: ${'x'.repeat(bytes)}\r\n`],
+    ['in many headers', (bytes: number) => `X-A: ${'x'.repeat(50)}\r\n`.repeat(bytes / 57)],
+  ])('of 60 KiB %s is read, also in many packets', async (_title, headers) => {
+    const bytes = Buffer.from(`${ok}${headers(61_000)}Content-Length: 2\r\n\r\nok`);
+    const packets = Array.from({ length: Math.ceil(bytes.length / 1_000) }, (_, index) =>
+      bytes.subarray(index * 1_000, (index + 1) * 1_000),
+    );
+    for (const pieces of [[bytes], packets]) {
+      expect(await exchange(newClient(), pieces, false)).toEqual({
+        answer: [200, 'ok'],
+        error: undefined,
+        connections: 1,
+      });
+    }
+  });
+
+  it('of more than 64 KiB is refused', async () => {
+    const { error } = await exchange(
+      newClient(),
+      [Buffer.from(`${ok}X-A: ${'x'.repeat(70_000)}\r\n\r\n`)],
+      true,
+    );
+    expect(error).toBe('The destination answered with more than 65536 bytes of headers.');
+  });
+
+  it('is shown in order: without what was irregular', async () => {
+    const { url } = await destination(async (socket) => {
+      const head = `${ok}X-Folded: one\r\n  two\r\nX-Space : here\nno header\r\nX-Nul: a\0b\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n`;
+      await writePieces(socket, [Buffer.from(`${head}ok`, 'latin1')]);
+    });
+    expect((await newClient()(url)).headers).toEqual([
+      ['x-folded', 'one two'],
+      ['x-space', 'here'],
+      ['x-nul', 'a b'],
+      ['content-length', '2'],
+    ]);
+  });
+});
+
+describe('bytes that come while a connection is idle', () => {
+  it.each([
+    ['a second answer', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'],
+    ['the rest of a body', 'hello'],
+    ['a line end', '\r\n'],
+  ])('end it, and are no answer to the next request: %s', async (_title, smuggled) => {
+    const { url, sockets } = await destination(async (socket) => {
+      await writePieces(socket, [Buffer.from(regular)]);
+    });
+    const client = newClient();
+    expect(await client(url)).toMatchObject({ status: 202 });
+    expect(await client(url)).toMatchObject({ status: 202 });
+    const [socket] = sockets;
+    if (socket === undefined) throw new Error('There was no connection.');
+    const closed = once(socket, 'close');
+    socket.write(smuggled);
+    await closed;
+    const { status, body } = await client(url);
+    expect([status, Buffer.from(body).toString(), sockets.length]).toEqual([202, 'next', 2]);
+  });
+});
