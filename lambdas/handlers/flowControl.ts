@@ -1,7 +1,6 @@
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
-import { readQuery } from '../http/query.ts';
+import { listAnswer, readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
 import { flowControlRoutes } from '../http/routeTable.ts';
 import { closeCircuitOf, listCircuits } from '../lane/circuits.ts';

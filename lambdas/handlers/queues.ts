@@ -1,6 +1,6 @@
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
+import { cursorOf, listAnswer } from '../http/query.ts';
 import { nameIn } from '../http/request.ts';
 import { queuesRoutes } from '../http/routeTable.ts';
 import { cancelDelayed } from '../publish/cancel.ts';

@@ -1,9 +1,8 @@
 import { plugInWorkflows } from '../publish/workflows.ts';
 import { badField } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
-import { readQuery } from '../http/query.ts';
+import { cursorOf, listAnswer, readQuery } from '../http/query.ts';
 import { nameIn, refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
 import { runSchedule } from '../schedule/run.ts';

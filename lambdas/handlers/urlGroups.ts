@@ -1,6 +1,6 @@
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
+import { cursorOf, listAnswer } from '../http/query.ts';
 import { nameIn } from '../http/request.ts';
 import { urlGroupsRoutes } from '../http/routeTable.ts';
 import { deleteGroup, getGroup, listGroups, type GroupRequest } from '../urlGroup/urlGroups.ts';

@@ -1,44 +1,15 @@
-import { bearerToken } from '../account/credentials.ts';
-import { settings } from '../aws/settings.ts';
-import { forbidden, HttpError } from '../error/httpError.ts';
+import { forbidden } from '../error/httpError.ts';
 import { authenticate, type Caller } from '../account/authenticate.ts';
-import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
-import type { Header } from '../shared/headers.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
+import { tokenOf } from './caller.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
 import { limitCall } from '../usage/rateLimit.ts';
 import type { Audited } from './auditing.ts';
 import { handlerOf, type Endpoints, type Middleware } from './handler.ts';
 import { finder } from './findRoute.ts';
 import type { MessagingFunction, Route } from './route.ts';
-
-/** Finds the token: in the query, for senders that can set only a URL, else in the header. */
-function tokenOf(headers: readonly Header[], { queryToken }: CanonicalRequest): string | undefined {
-  return queryToken ?? bearerToken(headers);
-}
-
-/**
- * Finds the account of a request by its head alone, for a server that decides whether to read the body.
- *
- * @param headers names in lower case
- * @param query decoded
- * @returns the id of the account; undefined where the token is missing or refused
- * @throws when the account cannot be read
- */
-export async function accountOf(
-  headers: readonly Header[],
-  query: readonly Header[],
-): Promise<string | undefined> {
-  try {
-    const token = tokenOf(headers, canonicalize(headers, query, settings.headerPrefixes));
-    return (await authenticate(token)).account.id;
-  } catch (error) {
-    if (error instanceof HttpError && error.status === 401) return undefined;
-    throw error;
-  }
-}
 
 const token: Middleware = {
   before: async ({ context }) => {

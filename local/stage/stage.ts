@@ -105,7 +105,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
   // The settings that it reads are there once the functions are loaded, for which requests wait.
   const accountOf: AccountOf = async (headers, query) =>
-    (await import('../../lambdas/http/messagingApi.ts')).accountOf(headers, query);
+    (await import('../../lambdas/http/caller.ts')).accountOf(headers, query);
   const gateway = await startGateway({
     port: options.port,
     network,

@@ -1,0 +1,34 @@
+/** Who sends a request, by its head. */
+import { authenticate } from '../account/authenticate.ts';
+import { bearerToken } from '../account/credentials.ts';
+import { settings } from '../aws/settings.ts';
+import { HttpError } from '../error/httpError.ts';
+import type { Header } from '../shared/headers.ts';
+import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
+
+/** Finds the token: in the query, for senders that can set only a URL, else in the header. */
+export const tokenOf = (
+  headers: readonly Header[],
+  { queryToken }: Pick<CanonicalRequest, 'queryToken'>,
+): string | undefined => queryToken ?? bearerToken(headers);
+
+/**
+ * Finds the account of a request by its head alone, for a server that decides whether to read the body.
+ *
+ * @param headers names in lower case
+ * @param query decoded
+ * @returns the id of the account; undefined where the token is missing or refused
+ * @throws when the account cannot be read
+ */
+export async function accountOf(
+  headers: readonly Header[],
+  query: readonly Header[],
+): Promise<string | undefined> {
+  try {
+    const token = tokenOf(headers, canonicalize(headers, query, settings.headerPrefixes));
+    return (await authenticate(token)).account.id;
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 401) return undefined;
+    throw error;
+  }
+}
