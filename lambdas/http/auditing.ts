@@ -4,6 +4,7 @@ import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { beginChange, nameSubject, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
+import { parseJson } from '../shared/json.ts';
 import type { AuditAction } from '../wire/auditActions.ts';
 import { namePattern } from '../value/names.ts';
 import { variablesIn } from './findRoute.ts';
@@ -102,7 +103,7 @@ const named = z.object({ queueName: z.string().check(z.regex(namePattern)) });
 const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
   '/v2/queues': ({ request }) => {
     try {
-      return named.safeParse(JSON.parse(Buffer.from(request.body).toString('utf8'))).data?.queueName;
+      return named.safeParse(parseJson('The body', request.body)).data?.queueName;
     } catch {
       return undefined;
     }

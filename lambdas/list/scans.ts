@@ -2,8 +2,8 @@
  * The limit of long reads. A list or a bulk operation whose filter matches little reads many rows, for seconds: without a limit,
  * those of one account could take every execution of a function. A request that reads few rows costs nothing here.
  */
-import { setImmediate, setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
+import { Turn } from '../shared/pause.ts';
 import { HttpError } from '../error/httpError.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
 import { count } from '../aws/metrics.ts';
@@ -16,9 +16,6 @@ export const scansAtOnce = 5;
 export const rowsWithoutSlot = 2_000;
 /** A function that answers requests ends after 28 s: a slot that is leased for longer is that of a dead process. */
 const leaseMs = 30 * secondMs;
-
-/** The longest that a request reads before it lets others go on, in milliseconds. */
-const turnMs = 10;
 
 const code: CodeOf<429> = 'scan_limit_reached';
 
@@ -43,20 +40,6 @@ async function takeSlot(accountId: string): Promise<ScanSlot> {
   return slot;
 }
 
-/** The longest pause of a long read, in milliseconds. */
-const longestPauseMs = 100;
-
-/**
- * Lets the other requests of the process go on. Where they took their time, it leaves them as much once more: long reads together
- * then take half of the process. On Lambda a process has one request, and this costs nothing.
- */
-async function giveWay(): Promise<void> {
-  const since = performance.now();
-  await setImmediate();
-  const tookMs = performance.now() - since;
-  if (tookMs > 1) await setTimeout(Math.min(tookMs, longestPauseMs));
-}
-
 /**
  * Passes on the rows that a request reads. Once they are many, it takes a slot, which it frees when the request stops. Rows come from
  * memory, many at a time, so it lets other requests of the process go on now and then.
@@ -71,13 +54,10 @@ export async function* limitedScan<T>(
 ): AsyncGenerator<T> {
   let read = 0;
   let slot: ScanSlot | undefined;
-  let turnEndsAt = performance.now() + turnMs;
+  const turn = new Turn();
   try {
     for await (const row of rows) {
-      if (performance.now() > turnEndsAt) {
-        await giveWay();
-        turnEndsAt = performance.now() + turnMs;
-      }
+      await turn.end();
       read += weight;
       if (read > rowsWithoutSlot) slot ??= await takeSlot(accountId);
       yield row;

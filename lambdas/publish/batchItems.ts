@@ -5,6 +5,7 @@ import { batchItem, longestBatch, longestSubmission } from '../wire/batchItem.ts
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
 import { codeOf, parseJson, problemOf } from '../shared/json.ts';
+import { Turn } from '../shared/pause.ts';
 import { parseName } from '../value/names.ts';
 import { settings } from '../aws/settings.ts';
 import type { PublishRequest } from './prepare.ts';
@@ -26,12 +27,17 @@ export interface BatchRequest {
  *
  * @throws HttpError 400 for a body that is no list, or too long
  */
-export function readItems(request: BatchRequest): readonly (PublishRequest | HttpError)[] {
-  const items = parseJson('The body', request.body);
+export async function readItems(request: BatchRequest): Promise<readonly (PublishRequest | HttpError)[]> {
+  const items = parseJson('The body', request.body, batchBounds);
   if (!Array.isArray(items))
     throw badRequest('body_invalid', 'The body is not a list; allowed is a JSON array of messages.');
   refuseTooMany(items.length, longestSubmission);
-  const read = items.map((one: unknown, index) => readItem(request, one, index));
+  const read: (PublishRequest | HttpError)[] = [];
+  const turn = new Turn();
+  for (const [index, one] of items.entries()) {
+    await turn.end();
+    read.push(readItem(request, one, index));
+  }
   const isSubmission = read.some((item) => !(item instanceof HttpError) && isOfRun(item));
   if (!isSubmission) refuseTooMany(items.length, longestBatch);
   return read;
@@ -68,6 +74,9 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
     return atPlace(place, orThrow(error));
   }
 }
+
+/** A run may submit 10,000 branches at once, each with some thirty headers. */
+const batchBounds = { values: 1_000_000, depth: 100 };
 
 /** The beginnings of sentences that name a field of a message; the field of a batch's item is called the same. */
 const fieldOfItem = /^The (?=(destination|body) )/;
@@ -108,7 +117,7 @@ export type Glimpse = Pick<PublishRequest, 'config' | 'body'>;
 export function messagesIn(body: Uint8Array): readonly Glimpse[] {
   let items: unknown;
   try {
-    items = parseJson('The body', body);
+    items = parseJson('The body', body, batchBounds);
   } catch {
     return [messageInText(Buffer.from(body).toString('utf8'))];
   }

@@ -3,15 +3,23 @@ import { headerTextForm } from './bounds.ts';
 import type { Header } from './headers.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
 import { badField, badRequest } from '../error/httpError.ts';
+import { excessIn, plainBounds, type JsonBounds } from './jsonBounds.ts';
 import { malformedTextIn } from './text.ts';
 
 /**
  * Reads JSON that a client sent.
  *
  * @param field what the error's text calls it
+ * @param bounds of its values and levels, which are looked at before it is parsed
  * @throws HttpError 400
  */
-export function parseJson(field: string, bytes: Uint8Array): unknown {
+export function parseJson(field: string, bytes: Uint8Array, bounds: JsonBounds = plainBounds): unknown {
+  const excess = excessIn(bytes, bounds);
+  if (excess !== undefined) {
+    const most =
+      excess === 'values' ? `${bounds.values} values` : `${bounds.depth} levels of lists and objects`;
+    throw badRequest('body_invalid', `${field} has more than ${most}, which are allowed.`);
+  }
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
@@ -25,8 +33,14 @@ export function parseJson(field: string, bytes: Uint8Array): unknown {
  * @param allowed the shape in words
  * @throws HttpError 400 that names the first field that is wrong, also one whose text no store would take
  */
-export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMiniType<T>, allowed: string): T {
-  const read = shape.safeParse(parseJson(field, bytes));
+export function parseShape<T>(
+  field: string,
+  bytes: Uint8Array,
+  shape: z.ZodMiniType<T>,
+  allowed: string,
+  bounds?: JsonBounds,
+): T {
+  const read = shape.safeParse(parseJson(field, bytes, bounds));
   if (read.success) {
     const path = malformedTextIn(read.data);
     if (path === undefined) return read.data;
@@ -92,6 +106,8 @@ export const headersIn = (description: string) =>
         return [];
       };
       if (!isObject(value)) return refuse([], 'it is not a JSON object');
+      const names = Object.keys(value).length;
+      if (names > mostHeaders) return refuse([], `it has ${names} headers; allowed are ${mostHeaders}`);
       return Object.entries(value).flatMap(([name, given]) => {
         const texts = headerTexts(given);
         if (texts === undefined)
@@ -101,6 +117,38 @@ export const headersIn = (description: string) =>
         }
         return texts.map((one): Header => [name, one]);
       });
+    }),
+  );
+
+/** Headers in JSON: more do not fit into the 10 KB that a request's headers may have. */
+const mostHeaders = 1_000;
+
+/**
+ * Makes the shape of a list that is read up to its first mistake. zod's own lists collect all mistakes: those of a million items take
+ * seconds.
+ */
+export const listOf = <T>(item: z.ZodMiniType<T>, least = 0) =>
+  z.pipe(
+    z
+      .unknown()
+      .check(z.meta({ type: 'array', minItems: least, items: z.toJSONSchema(item, { io: 'input' }) })),
+    z.transform((value, context): readonly T[] => {
+      const refuse = (path: readonly PropertyKey[], message: string): never[] => {
+        context.issues.push({ code: 'custom', message, path: [...path], input: value });
+        return [];
+      };
+      if (!Array.isArray(value)) return refuse([], 'it is not a list');
+      if (value.length < least) return refuse([], 'it is empty');
+      const items: T[] = [];
+      for (const [index, one] of value.entries()) {
+        const read = item.safeParse(one);
+        if (!read.success) {
+          const [issue] = read.error.issues;
+          return refuse([index, ...(issue?.path ?? [])], issue?.message ?? 'it is malformed');
+        }
+        items.push(read.data);
+      }
+      return items;
     }),
   );
 

@@ -1,9 +1,12 @@
 import * as z from 'zod/mini';
 import type { Header } from '../shared/headers.ts';
-import { parseShape } from '../shared/json.ts';
+import { listOf, parseShape } from '../shared/json.ts';
 import { idFilters, type List } from './filters.ts';
 
-const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
+const ids = listOf(z.string().check(z.minLength(1)), 1);
+
+/** Ids of 4 MB. */
+const idBounds = { values: 150_000, depth: 3 };
 
 /** The JSON bodies of bulk operations, which name ids. */
 export const idBodies = {
@@ -20,6 +23,6 @@ export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readon
   if (body.length === 0) return [];
   const name = idFilters[list];
   const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
-  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
+  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`, idBounds);
   return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }

@@ -101,6 +101,9 @@ const stepShape = z.object({
   waitTimeout: optionalField(z.boolean()),
 });
 
+/** A result may be any JSON that a function returns, as large as a message. */
+const submittedBounds = { values: 4_000_000, depth: 1_000 };
+
 /**
  * Reads JSON of a shape from a submission.
  *
@@ -110,7 +113,7 @@ const stepShape = z.object({
 export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodMiniType<T>): T {
   let json: unknown;
   try {
-    json = parseJson(field, body);
+    json = parseJson(field, body, submittedBounds);
   } catch (error) {
     throw error instanceof HttpError ? asSubmissionRefusal(error) : error;
   }
