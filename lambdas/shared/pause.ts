@@ -1,3 +1,4 @@
+/** Waits of a process between two calls of AWS, and the turns of long work. A test that moves the clock by itself puts jumps of the clock in the place of waits. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { now } from './clock.ts';
 

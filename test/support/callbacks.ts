@@ -33,4 +33,6 @@ interface Delivered {
 
 /** A callback's body, checked to have the fields of the contract in the dialect of its delivery. */
 export const callbackOf = ({ body, headers }: Delivered): z.infer<typeof svc> | z.infer<typeof upstash> =>
-  ('upstash-message-id' in headers ? upstash : svc).parse(JSON.parse(body.toString('utf8')));
+  ('upstash-message-id' in headers && !('svc-message-id' in headers) ? upstash : svc).parse(
+    JSON.parse(body.toString('utf8')),
+  );

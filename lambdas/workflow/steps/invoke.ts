@@ -36,7 +36,8 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     url: part.url,
   };
   const { stepId } = invoker.step;
-  if (part.telling?.options.failureCallback !== undefined) {
+  // Otherwise the run's settings are not needed here, and not read.
+  if (part.telling?.options.failureCallback !== undefined || account.scope !== undefined) {
     await loadActiveRun(account, { createdAt: undefined, ...invoker }, part.telling);
   }
   const { notBefore } = part.options;

@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { call, messageIdOf, publish, refusalOf, service } from '../../support/publish.ts';
+import { startReceiver, type Receiver } from '../../support/receiver.ts';
+import { startStage, type Stage } from '../../support/stage.ts';
+
+/**
+ * What those can do who have no token, or the token of a small account, to all others on one machine. Times are compared with those of
+ * a harmless request of the same size, because this machine may be slow.
+ */
+
+const megabyte = 2 ** 20;
+
+describe.runIf(service.target === 'local')('a server on one machine', () => {
+  let stage: Stage;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    [stage, receiver] = await Promise.all([startStage(), startReceiver()]);
+  });
+  afterAll(async () => {
+    await stage.remove();
+    await receiver.close();
+  });
+
+  const send = (method: string, path: string, body: Uint8Array<ArrayBuffer> | string) =>
+    call(path, { method, headers: { authorization: `Bearer ${stage.token}` }, body }, stage.url);
+
+  /** The longest time for which a request was not answered that needs nothing but a turn, while work goes on; milliseconds. */
+  async function longestSilence(work: () => Promise<unknown>): Promise<number> {
+    let isOver = false;
+    const over = work().finally(() => (isOver = true));
+    let longest = 0;
+    do {
+      const since = performance.now();
+      await fetch(`${stage.url}/v2/health`).then((response) => response.text());
+      longest = Math.max(longest, performance.now() - since);
+    } while (!isOver);
+    await over;
+    return longest;
+  }
+
+  const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+  const names = (count: number): string =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, '1'])));
+
+  it.each([
+    [
+      'two million ids that are none',
+      'DELETE',
+      '/v2/messages',
+      `{"messageIds":[${'0,'.repeat(2_000_000)}0]}`,
+    ],
+    ['two million items of a batch that are none', 'POST', '/v2/batch', `[${'0,'.repeat(2_000_000)}0]`],
+    [
+      '300,000 headers of an item',
+      'POST',
+      '/v2/batch',
+      `[{"destination":"https://example.com/","headers":${names(300_000)}}]`,
+    ],
+    ['lists within lists as a batch', 'POST', '/v2/batch', `[{"destination":${deep(1_000_000)}}]`],
+    ['lists within lists as a queue', 'POST', '/v2/queues', `{"queueName":${deep(1_000_000)}}`],
+    ['lists within lists as endpoints', 'POST', '/v2/topics/x/endpoints', `{"endpoints":${deep(1_000_000)}}`],
+    ['lists within lists as defaults', 'PATCH', '/v2/topics/x', `{"headers":${deep(1_000_000)}}`],
+    [
+      'a million endpoints that are none',
+      'POST',
+      '/v2/topics/x/endpoints',
+      `{"endpoints":[${'1,'.repeat(1_000_000)}1]}`,
+    ],
+  ])('refuses %s, and others hardly wait for it', async (_what, method, path, body) => {
+    const harmless = Buffer.alloc(body.length, 'x');
+    const inbox = receiver.inbox();
+    const usual = await longestSilence(() =>
+      publish(inbox.url, { url: stage.url, token: stage.token, body: harmless }),
+    );
+    const parsing = performance.now();
+    JSON.parse(body);
+    const parsed = performance.now() - parsing;
+    let answer: Awaited<ReturnType<typeof call>> | undefined;
+    const silence = await longestSilence(async () => {
+      answer = await send(method, path, body);
+    });
+    // An item of a batch has its refusal in its place.
+    const [item] = z.array(z.object({ status: z.number() })).safeParse(answer?.json).data ?? [];
+    expect(item?.status ?? answer?.status).toBe(400);
+    expect(silence).toBeLessThan(5 * (usual + parsed) + 500);
+  });
+
+  const memory = (): number => {
+    const [, kilobytes = ''] =
+      /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${stage.pid}/status`, 'utf8')) ?? [];
+    return Number(kilobytes) * 1_024;
+  };
+
+  it.runIf(process.platform === 'linux')('keeps no large body of a stranger', async () => {
+    const { hostname, port } = new URL(stage.url);
+    const sockets: Socket[] = [];
+    const before = memory();
+    const chunk = Buffer.alloc(megabyte, 'x');
+    for (let number = 0; number < 60; number += 1) {
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(
+        `POST /v2/publish/https://example.com/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer none\r\nContent-Length: ${10 * megabyte}\r\n\r\n`,
+      );
+      for (let part = 0; part < 9; part += 1) {
+        if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+      }
+      sockets.push(socket);
+    }
+    // 60 of them hold 540 MB back.
+    expect(memory() - before).toBeLessThan(200 * megabyte);
+    const inbox = receiver.inbox();
+    messageIdOf(await publish(inbox.url, { url: stage.url, token: stage.token, body: 'mine' }));
+    await inbox.received(1);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('says what is wrong with the token of a large request, whose body it did not read', async () => {
+    const refused = await publish('https://example.com/', {
+      url: stage.url,
+      token: 'none',
+      body: Buffer.alloc(3 * megabyte),
+    });
+    expect([refused.status, refusalOf(refused).code]).toEqual([401, 'token_invalid']);
+    const inbox = receiver.inbox();
+    const body = Buffer.alloc(3 * megabyte, 'y');
+    messageIdOf(await publish(inbox.url, { url: stage.url, token: stage.token, body }));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body.equals(body)).toBe(true);
+  });
+
+  it('makes its description once, whoever asks for it how often', async () => {
+    const ask = () => fetch(`${stage.url}/v2/openapi.json`).then((response) => response.arrayBuffer());
+    await ask();
+    const publishes = async (): Promise<void> => {
+      for (let number = 0; number < 20; number += 1) {
+        messageIdOf(await publish(receiver.inbox().url, { url: stage.url, token: stage.token }));
+      }
+    };
+    const timed = async (work: () => Promise<void>): Promise<number> => {
+      const since = performance.now();
+      await work();
+      return performance.now() - since;
+    };
+    const usual = await timed(publishes);
+    let isOver = false;
+    const asking = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!isOver) await ask();
+      }),
+    );
+    const beside = await timed(publishes);
+    isOver = true;
+    await asking;
+    expect(beside).toBeLessThan(20 * usual + 2_000);
+  });
+});
