@@ -4,7 +4,7 @@ import { withTrace } from '../request/traceContext.ts';
 import { batchItem, longestBatch, longestSubmission } from '../wire/batchItem.ts';
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
-import { codeOf, parseJson, problemOf } from '../shared/json.ts';
+import { codeOf, mostHeaders, parseJson, problemOf } from '../shared/json.ts';
 import { Turn } from '../shared/pause.ts';
 import { parseName } from '../value/names.ts';
 import { settings } from '../aws/settings.ts';
@@ -75,8 +75,8 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   }
 }
 
-/** A run may submit 10,000 branches at once, each with some thirty headers. */
-const batchBounds = { values: 1_000_000, depth: 100 };
+/** A run may submit 10,000 branches at once, each with some twenty headers, whose names count as well. */
+const batchBounds = { values: 500_000, depth: 100 };
 
 /** The beginnings of sentences that name a field of a message; the field of a batch's item is called the same. */
 const fieldOfItem = /^The (?=(destination|body) )/;
@@ -124,7 +124,7 @@ export function messagesIn(body: Uint8Array): readonly Glimpse[] {
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: unknown) => {
     const read = itemWithHeaders.safeParse(item);
-    if (!read.success) return [];
+    if (!read.success || Object.keys(read.data.headers).length > mostHeaders) return [];
     const headers = Object.entries(read.data.headers).flatMap(([name, value]): Header[] =>
       ['string', 'number', 'boolean'].includes(typeof value) ? [[name.toLowerCase(), String(value)]] : [],
     );

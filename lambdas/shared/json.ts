@@ -121,7 +121,7 @@ export const headersIn = (description: string) =>
   );
 
 /** Headers in JSON: more do not fit into the 10 KB that a request's headers may have. */
-const mostHeaders = 1_000;
+export const mostHeaders = 1_000;
 
 /**
  * Makes the shape of a list that is read up to its first mistake. zod's own lists collect all mistakes: those of a million items take
