@@ -27,8 +27,8 @@ interface Change extends AuditEntry {
 }
 
 /**
- * Notes that a change is about to be made. Changes have a share of the account's quota: its own tokens may add as many entries in a
- * day as it may send messages. Repetitions within a minute add none.
+ * Notes that a change is about to be made. Changes have a share of the account's quota: its own tokens may add so many
+ * entries in a day. Repetitions within a minute add none.
  *
  * @param mostPerDay the entries that may be added in a day; undefined for the operator, who is not held to a quota
  * @throws HttpError 429; or where the change cannot be noted. It must not be made then
@@ -45,7 +45,7 @@ export async function beginChange(
     throw new HttpError(
       429,
       'daily_limit_reached',
-      `The account's limit max_requests_per_day_hard is ${mostPerDay}, for changes as well; as many were made today. The next day begins at ${new Date(tomorrow).toISOString()}.`,
+      `The account made ${mostPerDay} changes today, as many as it may: 100, or its limit max_requests_per_day_hard if that is more. The next day begins at ${new Date(tomorrow).toISOString()}.`,
       { 'retry-after': String(Math.ceil((tomorrow - now()) / secondMs)) },
     );
   }

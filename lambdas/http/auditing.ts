@@ -129,6 +129,9 @@ function subjectOf(call: Call): string | undefined {
     : subject.slice(0, longestSubject).toWellFormed();
 }
 
+/** Changes that every account may make in a day, however few messages it may send. */
+const leastChangesPerDay = 100;
+
 /** Writes the entry of a request before it is answered. */
 export async function beginAudited(call: Call, caller: Caller): Promise<Audited | undefined> {
   const action = actions.get(`${call.route.method} ${call.route.path}`);
@@ -136,7 +139,7 @@ export async function beginAudited(call: Call, caller: Caller): Promise<Audited 
   const subject = subjectOf(call);
   const address = call.request.callerIp;
   const change = { actor: actorOf(caller), action, subject, address };
-  const { max_requests_per_day_hard: mostPerDay } = limitsOf(caller.account);
+  const mostPerDay = Math.max(leastChangesPerDay, limitsOf(caller.account).max_requests_per_day_hard);
   const place = await beginChange(caller.account, change, mostPerDay);
   return { place, hasSubject: subject !== undefined };
 }

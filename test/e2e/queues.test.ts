@@ -118,8 +118,11 @@ describe('a queue', () => {
     const inbox = receiver.inbox();
     messageIdOf(await enqueue('short-lived', inbox.url, account, { 'Svc-Delay': '2s' }));
     await ok(remove('short-lived'));
-    messageIdOf(await enqueue('short-lived', inbox.url, account));
+    const again = messageIdOf(await enqueue('short-lived', inbox.url, account));
+    const later = messageIdOf(await enqueue('short-lived', inbox.url, account, { 'Svc-Delay': '3s' }));
+    // What was delayed before the deletion is due before this.
     const deliveries = await inbox.received(2);
+    expect(deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([again, later]);
     for (const { headers } of deliveries) expect(headers['svc-queue-name']).toBe('short-lived');
   });
 
