@@ -6,6 +6,7 @@
  *
  * Whatever a destination does, an attempt ends by its deadline and costs no more than the bounds below.
  */
+import { TransientError } from '../../error/transientError.ts';
 import type { Method } from '../../value/method.ts';
 import type { Header } from '../../shared/headers.ts';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
@@ -33,7 +34,12 @@ export interface DeliveryRequest {
   readonly maxResponseBytes: number;
 }
 
-/** Makes one request. Where there is no answer, the response has status 0 and an error's text; it never rejects. */
+/**
+ * Makes one request. Where there is no answer, the response has status 0 and an error's text.
+ *
+ * @throws TransientError where this process lacks what it takes to make any request: that says nothing about the destination, and
+ * counts as no attempt
+ */
 export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
 
 /** The time for resolving the name, connecting and the TLS handshake: a server that takes longer will not connect. */
@@ -87,6 +93,8 @@ export function createDeliveryClient(
         return await exchangeBy(fresh);
       }
     } catch (error) {
+      if (isShortage(error))
+        throw new TransientError('The process has no room for a connection.', { cause: error });
       return {
         status: 0,
         error: describe(error).slice(0, longestError).toWellFormed(),
@@ -99,6 +107,14 @@ export function createDeliveryClient(
     }
   };
 }
+
+/** The system's codes for descriptors or memory that are used up. */
+const shortages: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+const isShortage = (error: unknown): boolean =>
+  error instanceof AggregateError
+    ? error.errors.some(isShortage)
+    : error instanceof Error && 'code' in error && shortages.has(error.code);
 
 /** The means of an exchange. */
 interface Means {

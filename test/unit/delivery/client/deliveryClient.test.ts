@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
+import { TransientError } from '../../../../lambdas/error/transientError.ts';
 import { parseAllowedDestinations, parseOwnHosts } from '../../../../lambdas/destination/addresses.ts';
 import {
   createDeliveryClient,
@@ -306,5 +307,21 @@ describe('the outgoing HTTP client', () => {
     expect(raw.filter((_value, index) => raw[index - 1] === 'x-many')).toEqual(['1', '2']);
     expect(raw).toContain(`Basic ${Buffer.from('user:p@ss').toString('base64')}`);
     expect(raw.filter((name) => name.toLowerCase() === 'host')).toHaveLength(1);
+  });
+});
+
+describe('a process without a descriptor or memory left', () => {
+  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])('makes no attempt, and says so: %s', async (code) => {
+    const short: Resolver = () => Promise.reject(Object.assign(new Error('none left'), { code }));
+    const attempt = createDeliveryClient(nothing, short)(to('http://example.com/'));
+    await expect(attempt).rejects.toBeInstanceOf(TransientError);
+  });
+
+  it('makes one where the destination is the cause', async () => {
+    const away: Resolver = () => Promise.reject(Object.assign(new Error('away'), { code: 'EADDRNOTAVAIL' }));
+    expect(await createDeliveryClient(nothing, away)(to('http://example.com/'))).toMatchObject({
+      status: 0,
+      error: 'away',
+    });
   });
 });
