@@ -30,14 +30,14 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
 
   /** The longest time for which a request was not answered that needs nothing but a turn, while work goes on; milliseconds. */
   async function longestSilence(work: () => Promise<unknown>): Promise<number> {
-    let isOver = false;
-    const over = work().finally(() => (isOver = true));
+    const state = { isOver: false };
+    const over = work().finally(() => (state.isOver = true));
     let longest = 0;
     do {
       const since = performance.now();
       await fetch(`${stage.url}/v2/health`).then((response) => response.text());
       longest = Math.max(longest, performance.now() - since);
-    } while (!isOver);
+    } while (!state.isOver);
     await over;
     return longest;
   }
@@ -141,14 +141,14 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
       return performance.now() - since;
     };
     const usual = await timed(publishes);
-    let isOver = false;
+    const state = { isOver: false };
     const asking = Promise.all(
       Array.from({ length: 8 }, async () => {
-        while (!isOver) await ask();
+        while (!state.isOver) await ask();
       }),
     );
     const beside = await timed(publishes);
-    isOver = true;
+    state.isOver = true;
     await asking;
     expect(beside).toBeLessThan(20 * usual + 2_000);
   });
