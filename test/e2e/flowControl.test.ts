@@ -134,7 +134,7 @@ describe('flow control', () => {
     for (const answer of answers) expect([answer.status, errorOf(answer)]).toEqual([412, says]);
     const items = [{ destination: receiver.origin, headers }];
     expect(await ok(api('POST', '/v2/batch', { body: items }))).toEqual([
-      { status: 412, error: says, code: 'parallelism_over_limit' },
+      { status: 412, error: `[0].headers.${says}`, code: 'parallelism_over_limit' },
     ]);
   });
 
