@@ -13,6 +13,11 @@ useStandIns();
 const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
 const context = z.custom<Context>((value) => typeof value === 'object');
 
+/** Stops the clock at the start of a minute: repetitions within a minute are one entry. */
+const stopClock = (): void => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Math.ceil(Date.now() / 60_000) * 60_000 + 60_000 });
+};
+
 async function importLambdas() {
   vi.resetModules();
   const [accounts, store, queues, { handler }, trail, entries, { dynamodb }] = await Promise.all([
@@ -85,6 +90,7 @@ describe('the audit trail', () => {
   });
 
   it('costs one write for a change, and takes the entry of a refused one back', async () => {
+    stopClock();
     const lambdas = await importLambdas();
     await lambdas.save('mail');
     const writesOf = async (work: () => Promise<unknown>): Promise<number> =>
@@ -100,7 +106,7 @@ describe('the audit trail', () => {
   });
 
   it('has one entry for repetitions within a minute, and the next minute another', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Math.ceil(Date.now() / 60_000) * 60_000 + 60_000 });
+    stopClock();
     const lambdas = await importLambdas();
     for (const name of ['mail', 'post']) await lambdas.save(name);
     for (let times = 0; times < 3; times += 1) {
@@ -121,6 +127,7 @@ describe('the audit trail', () => {
   });
 
   it('cannot be filled: an account adds as many entries in a day as it may send messages, or a hundred', async () => {
+    stopClock();
     const lambdas = await importLambdas();
     const hard = { max_requests_per_day: 2, max_requests_per_day_hard: 2 };
     await lambdas.updateAccount(lambdas.account.id, Buffer.from(JSON.stringify(hard)));
