@@ -7,11 +7,12 @@ import { build } from 'esbuild';
 import { bundling, root } from '../support/bundledStage.ts';
 import { Chance } from './chance.ts';
 import { flatness } from './flatness.ts';
+import { attack } from './hostileClient.ts';
 import { Ledger } from './ledger.ts';
 import { startReceivers } from './receivers.ts';
 import { StageHandle } from './stageHandle.ts';
 import type { Measure } from './stageMessages.ts';
-import { prepare, TrafficClient, type ChaosFixture } from './traffic.ts';
+import { prepare, startLargeRun, TrafficClient, type ChaosFixture } from './traffic.ts';
 import { neverStruck, struckKinds, type StruckFaults } from './struck.ts';
 import { faultsFound, settle } from './verdict.ts';
 import { startWorkflowApp } from './workflowApp.ts';
@@ -19,8 +20,10 @@ import { startWorkflowApp } from './workflowApp.ts';
 export interface ChaosOptions {
   readonly seed: number;
   readonly trafficMs: number;
-  /** Clients side by side. */
+  /** Sound clients side by side; beside them is a hostile one. */
   readonly clients: number;
+  /** Parallel steps of the run that starts with the traffic. */
+  readonly branches: number;
   /** Is told how the run goes. */
   readonly say: (line: string) => void;
 }
@@ -77,12 +80,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 
 async function runIn(
   fixture: ChaosFixture,
-  { seed, trafficMs, clients, say }: ChaosOptions,
+  { seed, trafficMs, clients, branches, say }: ChaosOptions,
 ): Promise<ChaosReport> {
   const { stage, receivers, ledger, app } = fixture;
   await prepare(fixture);
+  await startLargeRun(fixture, branches);
   stage.tell('storm');
   let isOver = false;
+  const attacking = attack(fixture, () => isOver);
   const traffic = Promise.all(
     Array.from({ length: clients }, (_, at) => new TrafficClient(fixture, at + 1).run(() => isOver)),
   );
@@ -90,6 +95,7 @@ async function runIn(
     isOver = true;
   });
   await traffic;
+  await attacking;
   receivers.calm();
   app.calm();
   // The faults of now are counted with the measure.
@@ -128,13 +134,15 @@ const told = (measure: Measure): string => {
   );
 };
 
-const struckIn = ({ stage, receivers, app }: ChaosFixture, jumps: number): StruckFaults => ({
+const struckIn = ({ stage, receivers, app, ledger }: ChaosFixture, jumps: number): StruckFaults => ({
   ofStage: stage.faults,
   ofDestinations: receivers.counts,
   ofEndpoint: app.resets(),
   restarts: stage.kills,
   powerLosses: stage.powerLosses,
   jumps,
+  refused: ledger.refusedAttacks,
+  branches: app.branches(),
 });
 
 const measureEveryMs = 4_000;

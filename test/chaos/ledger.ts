@@ -30,6 +30,10 @@ export class Ledger {
    */
   readonly mayLeaveMessages = new Set<string>();
   readonly runs = new Set<string>();
+  /** Runs that succeed, however much fails meanwhile: their steps are tried often enough. */
+  readonly lastingRuns = new Set<string>();
+  /** Requests of the hostile client that were refused. */
+  refusedAttacks = 0;
   /** Answers by what was asked and their status; 0 where there was none. */
   readonly statuses = new Map<string, number>();
   /** Answers that a sound request never gets. */

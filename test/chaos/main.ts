@@ -5,7 +5,7 @@ import { runChaos } from './chaos.ts';
 const about = `Has clients use the service while its parts fail: CONTRIBUTING.md says what it does. It exits with 0 when all
 holds, with 1 when something does not, and with 2 when the run could not be made.`;
 
-const { minutes, seed, clients } = argumentsOf((args) =>
+const { minutes, seed, clients, branches } = argumentsOf((args) =>
   parse(
     command('test:chaos', about)
       .option(
@@ -20,7 +20,13 @@ const { minutes, seed, clients } = argumentsOf((args) =>
         wholeNumber(0, 999_999_999),
         1,
       )
-      .option('--clients <number>', 'how many clients there are side by side', wholeNumber(1, 99), 6),
+      .option('--clients <number>', 'how many clients there are side by side', wholeNumber(1, 99), 6)
+      .option(
+        '--branches <number>',
+        'how many parallel steps the large run has',
+        wholeNumber(1, 10_000),
+        900,
+      ),
     args,
   ).opts(),
 );
@@ -30,6 +36,7 @@ try {
     trafficMs: minutes * 60_000,
     seed,
     clients,
+    branches,
     say: (line) => {
       console.log(line);
     },

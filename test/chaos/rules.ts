@@ -151,11 +151,13 @@ export const missingFires: Rule = ({ ledger, shown, starts }) =>
 
 const runEnds = new Set(['RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED']);
 
-/** A run that was accepted has ended, and was cancelled only where a client asked for it. */
+/** A run that was accepted has ended, and was cancelled only where a client asked for it; a lasting one has succeeded. */
 export const openRuns: Rule = ({ ledger, runStates }) =>
   [...ledger.runs].flatMap((runId) => {
     const state = runStates.get(runId) ?? 'nowhere';
-    if (!runEnds.has(state)) return [`The run ${runId} was accepted, and is ${state}.`];
+    if (!runEnds.has(state) || (ledger.lastingRuns.has(runId) && state !== 'RUN_SUCCESS')) {
+      return [`The run ${runId} was accepted, and is ${state}.`];
+    }
     return state === 'RUN_CANCELED' && !ledger.cancelAsked.has(runId)
       ? [`The run ${runId} is cancelled, and nobody asked for it.`]
       : [];

@@ -47,6 +47,15 @@ export class StageHandle {
     return this.#variable('SVC_TOKEN');
   }
 
+  /** The credentials of the management API, as the header of a request has them. */
+  get managementAuthorization(): string {
+    const [user, password] = [
+      this.#variable('SVC_MANAGEMENT_USER'),
+      this.#variable('SVC_MANAGEMENT_PASSWORD'),
+    ];
+    return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  }
+
   get signingKeys() {
     return {
       current: this.#variable('SVC_CURRENT_SIGNING_KEY'),

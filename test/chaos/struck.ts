@@ -14,6 +14,10 @@ export interface StruckFaults {
   /** Starts of the stage after its journals had lost something with its power. */
   readonly powerLosses: number;
   readonly jumps: number;
+  /** Requests of the hostile client that were refused. */
+  readonly refused: number;
+  /** Branches of the large run whose steps were made. */
+  readonly branches: number;
 }
 
 /** Every kind of fault of the plan, with how often it struck. */
@@ -30,6 +34,8 @@ export function struckKinds(struck: StruckFaults): ReadonlyMap<string, number> {
     ['stage: killed', struck.restarts],
     ['stage: power lost', struck.powerLosses],
     ['clock: jump', struck.jumps],
+    ['hostile client: refused', struck.refused],
+    ['large run: branch made', struck.branches],
   ]);
 }
 

@@ -74,7 +74,7 @@ const deadLetters = z.object({
 /** A client waits so long for an answer: longer than API Gateway does. */
 const memoryTimeoutMs = 35_000;
 
-/** Asks the service once. */
+/** Asks the service once; with the token of the sound clients where the headers have none. */
 export async function ask(
   { stage, ledger }: Pick<ChaosFixture, 'stage' | 'ledger'>,
   what: string,
@@ -126,6 +126,18 @@ export async function prepare(fixture: ChaosFixture): Promise<void> {
   await askUntilDone(fixture, 'group', `/v2/topics/${groupName}/endpoints`, {
     body: JSON.stringify({ endpoints }),
   });
+}
+
+/** Starts a run with many parallel steps, which fail seldom enough together to end well. */
+export async function startLargeRun({ app, ledger }: ChaosFixture, branches: number): Promise<void> {
+  const { workflowRunId } = await app.client.trigger({
+    url: app.largeUrl,
+    body: { branches },
+    retries: 5,
+    retryDelay: '1000',
+  });
+  ledger.runs.add(workflowRunId);
+  ledger.lastingRuns.add(workflowRunId);
 }
 
 /** More than a batch has messages. */

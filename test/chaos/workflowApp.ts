@@ -10,6 +10,10 @@ import type { StageHandle } from './stageHandle.ts';
 export interface WorkflowApp {
   readonly client: Client;
   readonly url: string;
+  /** The endpoint of the workflow that has as many parallel steps as its payload says. */
+  readonly largeUrl: string;
+  /** Parallel steps that were made, also those that were made again. */
+  readonly branches: () => number;
   /** Requests whose connection was lost. */
   readonly resets: () => number;
   readonly calm: () => void;
@@ -51,32 +55,41 @@ export async function startWorkflowApp(
   let resets = 0;
   // A short run has few requests: one of the first is lost in any case.
   const lostFirst = chance.from(2, 5);
-  const { handler } = serve<{ number: number }>(
-    async (context) => {
-      const { number } = context.requestPayload;
-      const first = await context.run('first', () => number);
-      await context.sleep('rest', 1 + (number % 3));
-      const [one, two] = await Promise.all([
-        context.run('one', () => first + 1),
-        context.run('two', () => first + 2),
-      ]);
-      await context.call('ask', { url: okUrl, method: 'POST', body: String(number) });
-      if (number % 4 === 0) await context.waitForEvent('wait', `event-${number}`, { timeout: '5s' });
-      return context.run('last', () => {
-        if (number % 11 === 0) throw new Error('This run fails.');
-        return one + two;
-      });
-    },
-    {
-      qstashClient: new QstashClient(common),
-      receiver: new PatientVerifier({
-        currentSigningKey: signingKeys.current,
-        nextSigningKey: signingKeys.next,
-      }),
-      env: {},
-      disableTelemetry: true,
-    },
-  );
+  let branches = 0;
+  const serving = {
+    qstashClient: new QstashClient(common),
+    receiver: new PatientVerifier({
+      currentSigningKey: signingKeys.current,
+      nextSigningKey: signingKeys.next,
+    }),
+    env: {},
+    disableTelemetry: true,
+  } as const;
+  const { handler: largeHandler } = serve<{ branches: number }>(async (context) => {
+    const numbers = Array.from({ length: context.requestPayload.branches }, (_, number) => number);
+    await Promise.all(
+      numbers.map((number) =>
+        context.run(`branch ${number}`, () => {
+          branches += 1;
+        }),
+      ),
+    );
+  }, serving);
+  const { handler } = serve<{ number: number }>(async (context) => {
+    const { number } = context.requestPayload;
+    const first = await context.run('first', () => number);
+    await context.sleep('rest', 1 + (number % 3));
+    const [one, two] = await Promise.all([
+      context.run('one', () => first + 1),
+      context.run('two', () => first + 2),
+    ]);
+    await context.call('ask', { url: okUrl, method: 'POST', body: String(number) });
+    if (number % 4 === 0) await context.waitForEvent('wait', `event-${number}`, { timeout: '5s' });
+    return context.run('last', () => {
+      if (number % 11 === 0) throw new Error('This run fails.');
+      return one + two;
+    });
+  }, serving);
 
   const { server, url: origin } = await listen((incoming, outgoing) => {
     void (async () => {
@@ -87,7 +100,7 @@ export async function startWorkflowApp(
         outgoing.socket?.resetAndDestroy();
         return;
       }
-      const response = await handler(request);
+      const response = await (request.url === largeUrl ? largeHandler : handler)(request);
       const answer = await response.text();
       outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(answer);
     })().catch(() => {
@@ -95,9 +108,12 @@ export async function startWorkflowApp(
       outgoing.writeHead(500).end();
     });
   });
+  const largeUrl = `${origin}/large`;
   return {
     client,
     url: `${origin}/flow`,
+    largeUrl,
+    branches: () => branches,
     resets: () => resets,
     calm: () => {
       isCalm = true;

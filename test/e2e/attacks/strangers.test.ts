@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { wrongJson } from '../../support/attacks.ts';
 import { call, messageIdOf, publish, refusalOf, service } from '../../support/publish.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { startStage, type Stage } from '../../support/stage.ts';
@@ -42,28 +43,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
     return longest;
   }
 
-  const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
-  const names = (count: number): string =>
-    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, '1'])));
-
-  it.each([
-    [
-      'two million ids that are none',
-      'DELETE',
-      '/v2/messages',
-      `{"messageIds":[${'0,'.repeat(2_000_000)}0]}`,
-    ],
-    ['two million items of a batch that are none', 'POST', '/v2/batch', `[${'0,'.repeat(2_000_000)}0]`],
-    [
-      '240,000 headers of an item',
-      'POST',
-      '/v2/batch',
-      `[{"destination":"https://example.com/","headers":${names(240_000)}}]`,
-    ],
-    ['lists within lists as a batch', 'POST', '/v2/batch', `[{"destination":${deep(1_000_000)}}]`],
-    ['lists within lists as a queue', 'POST', '/v2/queues', `{"queueName":${deep(1_000_000)}}`],
-    ['lists within lists as endpoints', 'POST', '/v2/topics/x/endpoints', `{"endpoints":${deep(1_000_000)}}`],
-  ])('refuses %s, and others hardly wait for it', async (_what, method, path, body) => {
+  it.each(wrongJson)('refuses $what, and others hardly wait for it', async ({ method, path, body }) => {
     const harmless = Buffer.alloc(body.length, 'x');
     const inbox = receiver.inbox();
     const usual = await longestSilence(() =>

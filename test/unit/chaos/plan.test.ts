@@ -70,6 +70,8 @@ it('finds a kind of fault that never struck', () => {
     restarts: 1,
     powerLosses: 1,
     jumps: 1,
+    refused: 1,
+    branches: 1,
   };
   expect(neverStruck(all)).toEqual([]);
   expect(neverStruck({ ...all, ofStage: { ...all.ofStage, 'sqs half': 0 } })).toEqual([
@@ -83,6 +85,8 @@ it('finds a kind of fault that never struck', () => {
       restarts: 0,
       powerLosses: 0,
       jumps: 0,
+      refused: 0,
+      branches: 0,
     }),
   ).toHaveLength(struckKinds(all).size);
 });
