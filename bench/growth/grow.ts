@@ -119,12 +119,20 @@ async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
       uses[handler].push(measured.filter(isCounted));
     }),
   );
+  return costOf(uses, counted);
+}
+
+/** The uses of the invocations of each function. */
+export type Uses = PerHandler<readonly (readonly CountedUse[])[]>;
+
+/** The averages of so many messages. */
+export function costOf(uses: Uses, messages: number): Cost {
   const callsOf = (some: readonly CountedUse[]): number => new Set(some.map(({ call }) => call)).size;
   const dollarsOf = (some: readonly CountedUse[]): number =>
     sum(some.map(({ unit, amount }) => dollarsPerMillion(unit, amount)));
   return {
-    calls: perHandler((handler) => sum(uses[handler].map(callsOf)) / counted),
-    dollars: perHandler((handler) => sum(uses[handler].map(dollarsOf)) / counted),
+    calls: perHandler((handler) => sum(uses[handler].map(callsOf)) / messages),
+    dollars: perHandler((handler) => sum(uses[handler].map(dollarsOf)) / messages),
   };
 }
 
@@ -132,12 +140,12 @@ async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
  * Does some work while the clock of this process stands still. A lane that was seen within 50 ms is not read again: how often it is
  * read would depend on the machine.
  */
-async function whileTimeStands(work: () => Promise<void>): Promise<void> {
+export async function whileTimeStands<T>(work: () => Promise<T>): Promise<T> {
   const { now } = Date;
   const at = now();
   Date.now = () => at;
   try {
-    await work();
+    return await work();
   } finally {
     Date.now = now;
   }

@@ -21,7 +21,7 @@ export { publishAll };
  * large; for an item of a workflow client that is refused, its refusal; nothing is accepted then
  */
 export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
-  const read = readItems(request);
+  const read = await readItems(request);
   if (isForWorkflows(request, read)) {
     return (await workflowPublishing()).publishRequests(account, read.map(orThrowRefused));
   }

@@ -5,6 +5,7 @@ import { batchItem, longestBatch, longestSubmission } from '../wire/batchItem.ts
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
 import { codeOf, parseJson, problemOf } from '../shared/json.ts';
+import { eachOf } from '../shared/lists.ts';
 import { parseName } from '../value/names.ts';
 import { settings } from '../aws/settings.ts';
 import type { PublishRequest } from './prepare.ts';
@@ -26,12 +27,15 @@ export interface BatchRequest {
  *
  * @throws HttpError 400 for a body that is no list, or too long
  */
-export function readItems(request: BatchRequest): readonly (PublishRequest | HttpError)[] {
+export async function readItems(request: BatchRequest): Promise<readonly (PublishRequest | HttpError)[]> {
   const items = parseJson('The body', request.body);
   if (!Array.isArray(items))
     throw badRequest('body_invalid', 'The body is not a list; allowed is a JSON array of messages.');
   refuseTooMany(items.length, longestSubmission);
-  const read = items.map((one: unknown, index) => readItem(request, one, index));
+  const read: (PublishRequest | HttpError)[] = [];
+  await eachOf(items, 1, (one: unknown, index) => {
+    read[index] = readItem(request, one, index);
+  });
   const isSubmission = read.some((item) => !(item instanceof HttpError) && isOfRun(item));
   if (!isSubmission) refuseTooMany(items.length, longestBatch);
   return read;

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** Splits items into lists of a size, in their order; the last may be shorter. */
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
@@ -26,19 +28,30 @@ export function weighedChunksOf<T>(
   return chunks;
 }
 
+/** Milliseconds after which work on many items lets the other requests of the process go on. */
+const turnMs = 20;
+
 /**
- * Works on all items, `atOnce` at a time. An error ends one of the workers; the others go on with the items that are left.
+ * Works on all items, `atOnce` at a time. An error ends one of the workers; the others go on with the items that are left. Where the
+ * work waits for nothing, other requests of the process go on now and then all the same.
  *
  * @throws the first worker's error, when all have ended
  */
 export async function eachOf<T>(
   items: readonly T[],
   atOnce: number,
-  work: (item: T, index: number) => Promise<void>,
+  work: (item: T, index: number) => Promise<void> | void,
 ): Promise<void> {
   const left = items.entries();
+  let turnEndsAt = performance.now() + turnMs;
   const worker = async (): Promise<void> => {
-    for (const [index, item] of left) await work(item, index);
+    for (const [index, item] of left) {
+      if (performance.now() > turnEndsAt) {
+        await setImmediate();
+        turnEndsAt = performance.now() + turnMs;
+      }
+      await work(item, index);
+    }
   };
   const workers = Array.from({ length: Math.min(atOnce, items.length) }, worker);
   for (const outcome of await Promise.allSettled(workers))

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { measureBranches } from '../../bench/growth/branches.ts';
 import { measureGrowth, type Growth } from '../../bench/growth/grow.ts';
 import { grown } from '../../bench/growth/print.ts';
 import { startFixture } from '../../bench/fixture.ts';
@@ -24,6 +25,21 @@ it('a message takes as many calls, and costs as much, however many others wait, 
       expect(dollars.publish).toBeGreaterThan(1);
       expect(dollars.deliver).toBeGreaterThan(1);
     }
+    expect(grown(growths)).toEqual([]);
+  } finally {
+    await fixture.close();
+  }
+});
+
+const branches = sizeOf({ ordinary: 120, thorough: 1_000 });
+
+it('a branch takes as many calls, and costs as much, however many a run has side by side', async () => {
+  const fixture = await startFixture();
+  try {
+    const growths = await measureBranches(fixture, [40, branches], () => undefined);
+    expect(growths.map(({ there }) => there)).toEqual([40, branches]);
+    // Two deliveries, each of which reads its message and records its attempt; a batch reads the run once.
+    for (const { calls } of growths) expect(calls.deliver).toBeGreaterThan(4);
     expect(grown(growths)).toEqual([]);
   } finally {
     await fixture.close();

@@ -81,7 +81,7 @@ export async function trigger(account: Account, request: PublishRequest): Promis
  * @throws HttpError as a publish does
  */
 export async function triggerBatch(account: Account, request: BatchRequest): Promise<readonly Triggered[]> {
-  const parts = readItems(request).map((item) => {
+  const parts = (await readItems(request)).map((item) => {
     if (item instanceof HttpError) throw item;
     return readTrigger(item);
   });
