@@ -1,5 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
-
 /** Splits items into lists of a size, in their order; the last may be shorter. */
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
@@ -47,7 +45,8 @@ export async function eachOf<T>(
   const worker = async (): Promise<void> => {
     for (const [index, item] of left) {
       if (performance.now() > turnEndsAt) {
-        await setImmediate();
+        // A browser has no `setImmediate`, and reads this file, too.
+        await new Promise((resolve) => setTimeout(resolve));
         turnEndsAt = performance.now() + turnMs;
       }
       await work(item, index);
