@@ -48,11 +48,15 @@ export interface GrowthOptions {
 export async function measureGrowth(fixture: Fixture, options: GrowthOptions): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
   for (const open of backlogs) {
-    // What waits in one backlog would be delivered in the next.
-    for (const queue of deliveryQueues) fixture.standIns.sqs.queues.purge(queue);
+    dropWaiting(fixture);
     growths.push(...(await growBacklog(fixture, await open(fixture), options)));
   }
   return growths;
+}
+
+/** Drops what waits: it would be delivered in the next measurement. */
+export function dropWaiting({ standIns }: Fixture): void {
+  for (const queue of deliveryQueues) standIns.sqs.queues.purge(queue);
 }
 
 async function growBacklog(
