@@ -97,6 +97,28 @@ describe('a run in one process with its endpoint’s submissions', () => {
   );
 });
 
+describe('a group of more steps than are sent together', () => {
+  itAtEachDeath(
+    'is delivered whole, though the process dies that submits it, and the client submits it again',
+    async (fate) => {
+      const runId = `wfr_group_${fate.name}`;
+      const inbox = fixture.receiver.inbox();
+      const count = 130;
+      const plans = Array.from({ length: count }, (_, index) => ({
+        ...planOf(index + 1),
+        concurrent: count,
+      }));
+      await runFixture.start(runId, { details: { url: inbox.url } });
+      await fixture.drain();
+      await fixture.again(fate, () => runFixture.submit(runId, plans, {}, inbox.url));
+      await fixture.doJobs();
+      const shown = new Set(inbox.deliveries.map((delivery) => shownIn(delivery).at(-1)));
+      expect(shown).toEqual(new Set(plans.map(({ targetStep }) => `P${targetStep}`)));
+    },
+    { every: { ordinary: 31, thorough: 5 } },
+  );
+});
+
 describe('a delivery', () => {
   it('shows the list up to its own entry, however much came after it', async () => {
     const inbox = fixture.receiver.inbox();
