@@ -24,7 +24,7 @@ const copiesAtOnce = 20;
 const mostDeadLetters = 10_000_000;
 
 /** An account of its own, whose limits are out of the way. */
-const openAccount = (fixture: Fixture): Promise<Account> =>
+export const openAccount = (fixture: Fixture): Promise<Account> =>
   fixture.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,

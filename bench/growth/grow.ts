@@ -48,11 +48,15 @@ export interface GrowthOptions {
 export async function measureGrowth(fixture: Fixture, options: GrowthOptions): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
   for (const open of backlogs) {
-    // What waits in one backlog would be delivered in the next.
-    for (const queue of deliveryQueues) fixture.standIns.sqs.queues.purge(queue);
+    dropWaiting(fixture);
     growths.push(...(await growBacklog(fixture, await open(fixture), options)));
   }
   return growths;
+}
+
+/** Drops what waits: it would be delivered in the next measurement. */
+export function dropWaiting({ standIns }: Fixture): void {
+  for (const queue of deliveryQueues) standIns.sqs.queues.purge(queue);
 }
 
 async function growBacklog(
@@ -119,12 +123,20 @@ async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
       uses[handler].push(measured.filter(isCounted));
     }),
   );
+  return costOf(uses, counted);
+}
+
+/** The uses of the invocations of each function. */
+export type Uses = PerHandler<readonly (readonly CountedUse[])[]>;
+
+/** The averages of so many messages. */
+export function costOf(uses: Uses, messages: number): Cost {
   const callsOf = (some: readonly CountedUse[]): number => new Set(some.map(({ call }) => call)).size;
   const dollarsOf = (some: readonly CountedUse[]): number =>
     sum(some.map(({ unit, amount }) => dollarsPerMillion(unit, amount)));
   return {
-    calls: perHandler((handler) => sum(uses[handler].map(callsOf)) / counted),
-    dollars: perHandler((handler) => sum(uses[handler].map(dollarsOf)) / counted),
+    calls: perHandler((handler) => sum(uses[handler].map(callsOf)) / messages),
+    dollars: perHandler((handler) => sum(uses[handler].map(dollarsOf)) / messages),
   };
 }
 
@@ -132,12 +144,12 @@ async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
  * Does some work while the clock of this process stands still. A lane that was seen within 50 ms is not read again: how often it is
  * read would depend on the machine.
  */
-async function whileTimeStands(work: () => Promise<void>): Promise<void> {
+export async function whileTimeStands<T>(work: () => Promise<T>): Promise<T> {
   const { now } = Date;
   const at = now();
   Date.now = () => at;
   try {
-    await work();
+    return await work();
   } finally {
     Date.now = now;
   }

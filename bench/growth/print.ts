@@ -2,8 +2,11 @@
 import { onTheWay, type OnTheWay } from '../cpu.ts';
 import { formatTable } from '../table.ts';
 import { startFixture } from '../fixture.ts';
+import { measureBranches } from './branches.ts';
 import { measureGrowth, type Growth } from './grow.ts';
 
+/** The numbers of branches of one run. */
+const branchLevels = [100, 1_000];
 /** The numbers of others. */
 const usualLevels = [100, 10_000, 100_000];
 
@@ -21,13 +24,13 @@ export async function printGrowth(levels: readonly number[] = usualLevels): Prom
   try {
     // Each message that fails would be told on the terminal.
     (await import('../../lambdas/aws/log.ts')).log.setLogLevel('ERROR');
-    const growths = await measureGrowth(fixture, {
-      levels,
-      measuresCpu: true,
-      onFilling: (backlog, level) => {
-        console.log(`${level} messages ${backlog} ...`);
-      },
-    });
+    const onFilling = (backlog: string, level: number): void => {
+      console.log(`${level} messages ${backlog} ...`);
+    };
+    const growths = [
+      ...(await measureGrowth(fixture, { levels, measuresCpu: true, onFilling })),
+      ...(await measureBranches(fixture, branchLevels, onFilling)),
+    ];
     const lines = growths.flatMap((growth) => {
       const first = firstOf(growth, growths);
       return onTheWay.map((handler) => rowOf(growth, first, handler));
@@ -56,7 +59,11 @@ function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly strin
     const ratio = of(growth) / of(first);
     return [ratio.toFixed(2), ratio <= most ? 'met' : 'missed'];
   };
-  const cpuOf = ({ cpuMs }: Growth): number => cpuMs?.[handler] ?? Number.NaN;
+  const cpuCells = ({ cpuMs }: Growth): readonly string[] => {
+    if (cpuMs === undefined) return ['', '', ''];
+    const cpuOf = (one: Growth): number => one.cpuMs?.[handler] ?? Number.NaN;
+    return [cpuOf(growth).toFixed(2), ...ratioCells(cpuOf, mostCpuGrowth)];
+  };
   return [
     growth.backlog,
     handler,
@@ -65,8 +72,7 @@ function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly strin
     ...ratioCells(({ calls }) => calls[handler], mostGrowth),
     growth.dollars[handler].toFixed(3),
     ...ratioCells(({ dollars }) => dollars[handler], mostGrowth),
-    cpuOf(growth).toFixed(2),
-    ...ratioCells(cpuOf, mostCpuGrowth),
+    ...cpuCells(growth),
   ];
 }
 

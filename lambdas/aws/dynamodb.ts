@@ -24,7 +24,7 @@ import { setTimeout } from 'node:timers/promises';
 import { clientOptions } from './clientOptions.ts';
 import { prepareClient } from './functionClient.ts';
 import { TransientError } from '../error/transientError.ts';
-import { chunksOf } from '../shared/lists.ts';
+import { chunksOf, eachOf } from '../shared/lists.ts';
 import { settings } from './settings.ts';
 
 /** Makes a client for a region; for this one when absent. */
@@ -302,27 +302,30 @@ async function getSome(
 
 /** DynamoDB takes 25 rows at once. */
 const rowsPerWrite = 25;
+/** Writes that are made at once for one request: more would hold up those of others. */
+const writesAtOnce = 8;
 
 /**
  * Writes rows, 25 at a time, over those with the same keys. Rows that a throttled table leaves unprocessed are written again.
  *
  * @throws when something is still unprocessed after 10 s
  */
-export async function putAll(table: string, rows: readonly object[]): Promise<void> {
-  const until = Date.now() + memoryTimeoutMs;
-  const requests = rows.map((row) => ({ PutRequest: { Item: toItem(row) } }));
-  await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
-}
+export const putAll = (table: string, rows: readonly object[]): Promise<void> =>
+  writeAll(table, rows, (row) => ({ PutRequest: { Item: toItem(row) } }));
 
 /**
  * Deletes rows by their keys, as {@link putAll} writes them. A missing row is no failure.
  *
  * @param keys all different
  */
-export async function deleteAll(table: string, keys: readonly object[]): Promise<void> {
+export const deleteAll = (table: string, keys: readonly object[]): Promise<void> =>
+  writeAll(table, keys, (key) => ({ DeleteRequest: { Key: toItem(key) } }));
+
+function writeAll<T>(table: string, all: readonly T[], requestOf: (one: T) => WriteRequest): Promise<void> {
   const until = Date.now() + memoryTimeoutMs;
-  const requests = keys.map((key) => ({ DeleteRequest: { Key: toItem(key) } }));
-  await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
+  return eachOf(chunksOf(all, rowsPerWrite), writesAtOnce, (some) =>
+    writeSome(table, some.map(requestOf), until),
+  );
 }
 
 async function writeSome(table: string, all: readonly WriteRequest[], until: number): Promise<void> {

@@ -150,6 +150,9 @@ export const functionMemoryMb = 512;
  */
 export const largeWorkBytes = (functionMemoryMb / 4) * 1_024 * 1_024;
 
+/** Bytes that a process keeps of the lists of runs, in what is left: the list of 10,000 parallel steps takes half of them. */
+export const knownRunsBytes = 24 * 1_024 * 1_024;
+
 interface QueueShape {
   /** The handler of the function that the queue invokes. */
   readonly handler: string | undefined;

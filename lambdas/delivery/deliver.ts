@@ -9,15 +9,16 @@
  */
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
-import { acquireLanes } from '../lane/acquireLanes.ts';
-import { leaveEndedLanes } from '../lane/leaveLanes.ts';
+import { acquireLanes, type Acquired } from '../lane/acquireLanes.ts';
+import { leaveAsMessage, leaveEndedLanes } from '../lane/leaveLanes.ts';
 import { loadBody } from '../message/bodies.ts';
 import { dueTimeOf, recordOf, type MessageHistory } from '../message/history.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { continueRecorded } from './continueRecorded.ts';
+import type { LoadedMessage } from './finishAttempt.ts';
 import { makeAttempt } from './makeAttempt.ts';
 import { loadMessageOf, waitForRow } from './missingRow.ts';
-import { dropMessage, readyToSend } from './readyMessage.ts';
+import { dropMessage, readyToSend, type ReadyMessage } from './readyMessage.ts';
 import { servedOwner } from './servedOwner.ts';
 
 /**
@@ -45,36 +46,59 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
 
   const dueAt = dueTimeOf(history, job.attempt);
   if (now() < dueAt) {
-    await sendWithGrant(history, job, dueAt);
+    // It keeps its grant of a lane: no other job has that, and a worker whose clock is ahead of this one may have given it.
+    await sendAgain(history, job, dueAt);
     return;
   }
   const account = await servedOwner(history, job, isAgain);
   if (account === undefined) return;
   const body = await loadBody(job.messageId, history.body);
-  const ready = await readyToSend({ history, account, body });
-  if (ready === undefined) {
-    await dropMessage(history, account);
-    await leaveEndedLanes(history.message, job, isAgain);
-    return;
-  }
-  if (ready === 'later') {
-    await sendWithGrant(history, job, now() + secondMs);
-    return;
-  }
+  const acquired = await acquireLanes(history, account, job, isAgain);
+  if (acquired !== undefined) await sendOrDrop({ history, account, body }, job, isAgain, acquired);
+}
+
+/**
+ * Makes an attempt that has its lanes. Its message is made ready only now: many that wait for their lanes cost little then, and
+ * their run may end meanwhile.
+ */
+async function sendOrDrop(
+  loaded: LoadedMessage,
+  job: AttemptJob,
+  isAgain: boolean,
+  acquired: Acquired | 'overdue',
+): Promise<void> {
+  const { history, account } = loaded;
+  let ready: Awaited<ReturnType<typeof readyToSend>>;
   try {
-    const acquired = await acquireLanes(history, account, job, isAgain);
+    ready = await readyToSend(loaded);
+    if (typeof ready === 'object') {
+      await attemptOrFail(ready, job, acquired);
+      return;
+    }
+    if (ready === undefined) await dropMessage(history, account);
+  } finally {
+    if (acquired !== 'overdue') await acquired.giveBack();
+  }
+  if (ready === undefined) await leaveAsMessage(history.message, isAgain);
+  // It has no grant any more, and waits for its lanes again.
+  else await sendAgain(history, { ...job, admittedTo: undefined }, now() + secondMs);
+}
+
+async function attemptOrFail(
+  ready: ReadyMessage,
+  job: AttemptJob,
+  acquired: Acquired | 'overdue',
+): Promise<void> {
+  try {
     if (acquired === 'overdue') {
       const { failOverdue } = await import('./failOverdue.ts');
       await failOverdue(ready, job.attempt);
-    } else if (acquired !== undefined) await makeAttempt(ready, job, acquired);
+    } else await makeAttempt(ready, job, acquired);
   } finally {
     ready.request.release();
   }
 }
 
-/**
- * Sends a job on, to come again when it can be done. It keeps its grant of a lane: no other job has that, and a worker whose
- * clock is ahead of this one may have given it.
- */
-const sendWithGrant = ({ message }: MessageHistory, job: AttemptJob, dueAt: number): Promise<void> =>
+/** Sends a job on, to come again when it can be done. */
+const sendAgain = ({ message }: MessageHistory, job: AttemptJob, dueAt: number): Promise<void> =>
   sendJob({ ...job, ...attemptJob(message, job.attempt), looks: undefined }, dueAt);

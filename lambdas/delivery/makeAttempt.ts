@@ -9,19 +9,15 @@ import { now } from '../shared/clock.ts';
 import { callDestination } from './callDestination.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
-import { dropMessage, type ReadyMessage } from './readyMessage.ts';
+import type { ReadyMessage } from './readyMessage.ts';
 
-/** Makes an attempt, and leaves its lanes once it is recorded. A message that is not wanted any more is dropped instead. */
+/** Makes an attempt, and leaves its lanes once it is recorded. */
 export async function makeAttempt(
   { request, ...loaded }: ReadyMessage,
   { attempt: number, admittedTo }: AttemptJob,
   acquired: Acquired,
 ): Promise<void> {
   try {
-    if ((await request.isWanted?.()) === false) {
-      await dropMessage(loaded.history, loaded.account);
-      return;
-    }
     const startedAt = now();
     const answer = await callDestination(request.message, number, loaded.account, request.body);
     request.release();

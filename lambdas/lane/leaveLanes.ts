@@ -37,15 +37,23 @@ export async function declineLanes(job: AttemptJob, reason: DeclineReason): Prom
 
 /** Leaves the lanes of a message that was ended before this attempt of it. */
 export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain: boolean): Promise<void> {
-  const { accountId, timeoutMs } = message;
-  const { attempt, admittedTo } = job;
   // Where the job comes again, another worker may still be making the attempt.
   await declineLanes(job, isAgain ? 'goesOn' : 'cancelled');
-  await leaveAsCallback(message);
   // The attempt kept its key's slot while it waited for its account.
-  if (admittedTo?.lane === 'account') await leaveLanesAgain(message, attempt);
+  if (job.admittedTo?.lane === 'account') await leaveLanesAgain(message, job.attempt);
+  await (hasEnteredQueue(job) || isAgain ? leaveAsMessage(message, isAgain) : leaveAsCallback(message));
+}
+
+/**
+ * Leaves the queue of a message that was ended, also as a callback of another message.
+ *
+ * @param isAgain whether another worker may still be making an attempt of it
+ */
+export async function leaveAsMessage(message: Message, isAgain: boolean): Promise<void> {
+  await leaveAsCallback(message);
   const slot = queueSlotOf(message);
-  if (slot === undefined || !(hasEnteredQueue(job) || isAgain)) return;
+  if (slot === undefined) return;
+  const { accountId, timeoutMs } = message;
   const until = now() + timeoutMs + leaseMarginMs;
   await lanes.update(queueLane(accountId, slot.queueName), (lane) =>
     isAgain ? endLease(lane, slot.entry, until) : leave(lane, slot.entry),

@@ -19,11 +19,6 @@ export interface OpenedDelivery {
    * @param maxBytes the account's largest message
    */
   readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
-  /**
-   * Whether the message is still to be sent, asked right before the request: its run may have ended while the attempt waited for
-   * its lanes. Absent where it always is.
-   */
-  readonly isWanted?: () => Promise<boolean>;
   /** Gives back the memory that the body takes. To be called when it has been sent; a second call changes nothing. */
   readonly release: () => void;
 }
@@ -50,7 +45,7 @@ export interface KindOfCallback {
 /** The kind of a run's messages. All functions can be called again for the same message. */
 export interface MessageKind {
   /**
-   * Makes a message ready to be sent.
+   * Makes a message ready to be sent. Called when the message has its lanes, so it is sent right after this.
    *
    * @param body the message's own
    * @returns undefined where the message is to be dropped; `later` where there is no memory for its body now

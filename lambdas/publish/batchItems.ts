@@ -5,7 +5,7 @@ import { batchItem, longestBatch, longestSubmission } from '../wire/batchItem.ts
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
 import { codeOf, mostHeaders, parseJson, problemOf } from '../shared/json.ts';
-import { Turn } from '../shared/pause.ts';
+import { eachOf } from '../shared/lists.ts';
 import { parseName } from '../value/names.ts';
 import { settings } from '../aws/settings.ts';
 import type { PublishRequest } from './prepare.ts';
@@ -33,11 +33,9 @@ export async function readItems(request: BatchRequest): Promise<readonly (Publis
     throw badRequest('body_invalid', 'The body is not a list; allowed is a JSON array of messages.');
   refuseTooMany(items.length, longestSubmission);
   const read: (PublishRequest | HttpError)[] = [];
-  const turn = new Turn();
-  for (const [index, one] of items.entries()) {
-    await turn.end();
-    read.push(readItem(request, one, index));
-  }
+  await eachOf(items, 1, (one: unknown, index) => {
+    read[index] = readItem(request, one, index);
+  });
   const isSubmission = read.some((item) => !(item instanceof HttpError) && isOfRun(item));
   if (!isSubmission) refuseTooMany(items.length, longestBatch);
   return read;

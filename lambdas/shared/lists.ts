@@ -1,3 +1,5 @@
+import { Turn } from './turn.ts';
+
 /** Splits items into lists of a size, in their order; the last may be shorter. */
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
@@ -27,18 +29,23 @@ export function weighedChunksOf<T>(
 }
 
 /**
- * Works on all items, `atOnce` at a time. An error ends one of the workers; the others go on with the items that are left.
+ * Works on all items, `atOnce` at a time. An error ends one of the workers; the others go on with the items that are left. Where the
+ * work waits for nothing, other requests of the process go on now and then all the same.
  *
  * @throws the first worker's error, when all have ended
  */
 export async function eachOf<T>(
   items: readonly T[],
   atOnce: number,
-  work: (item: T, index: number) => Promise<void>,
+  work: (item: T, index: number) => Promise<void> | void,
 ): Promise<void> {
   const left = items.entries();
+  const turn = new Turn();
   const worker = async (): Promise<void> => {
-    for (const [index, item] of left) await work(item, index);
+    for (const [index, item] of left) {
+      await turn.end();
+      await work(item, index);
+    }
   };
   const workers = Array.from({ length: Math.min(atOnce, items.length) }, worker);
   for (const outcome of await Promise.allSettled(workers))

@@ -1,4 +1,5 @@
 /** The list of a run's entries, for endpoints that read it themselves. */
+import * as z from 'zod/mini';
 import type { Account } from '../account/account.ts';
 import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { largestText } from '../wire/answerSize.ts';
@@ -6,10 +7,10 @@ import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { isActive, type RunKey } from './rules/journal.ts';
 import { isRunId } from './run.ts';
-import { listBytes } from './runs/listBody.ts';
-import { loadRun } from './runs/loadRun.ts';
-import { fitsIntoAnswer, loadEntryBodies, sizeOf } from './runs/runEntries.ts';
+import { loadRunList } from './runs/knownRuns.ts';
 import { loadSnapshot } from './store/journals.ts';
+
+const shape = z.array(z.object({ messageId: z.string(), body: z.string(), callType: z.literal('step') }));
 
 /**
  * Reads the whole list of a run that goes on, as an endpoint does whose delivery had no body.
@@ -22,22 +23,18 @@ export async function runEntries(
 ): Promise<Answer<typeof answers.runEntries>> {
   const key: RunKey = { accountId: account.id, runId };
   const snapshot = isRunId(runId) ? await loadSnapshot(key) : undefined;
-  const run = isActive(snapshot) ? await loadRun(key, snapshot.startSeq) : undefined;
-  if (run === undefined || !isActive(run.snapshot)) {
+  const run = isActive(snapshot) ? await loadRunList(key, snapshot.startSeq) : undefined;
+  if (run === undefined) {
     throw notFound('run_not_found', `The run ${quote(runId)} has ended or is not known.`);
   }
-  const { entries } = run;
-  if (!fitsIntoAnswer(entries)) {
-    const bytes = listBytes(entries.map(sizeOf));
+  const { list } = run;
+  const { entries } = list;
+  if (!list.fitsIntoAnswer()) {
     throw new HttpError(
       413,
       'answer_too_large',
-      `The ${entries.length} entries of the run ${quote(runId)} have ${bytes} bytes as JSON; an answer has at most ${largestText}.`,
+      `The ${entries} entries of the run ${quote(runId)} have ${list.bytesOf(entries)} bytes as JSON; an answer has at most ${largestText}.`,
     );
   }
-  return (await loadEntryBodies(entries)).map(({ messageId, body, callType }) => ({
-    messageId,
-    body: Buffer.from(body.buffer, body.byteOffset, body.length).toString('base64'),
-    callType,
-  }));
+  return shape.parse(JSON.parse((await list.bodyOf(entries)).toString('latin1')));
 }

@@ -1,33 +1,45 @@
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { measureBranches } from '../../bench/growth/branches.ts';
 import { measureGrowth, type Growth } from '../../bench/growth/grow.ts';
 import { grown } from '../../bench/growth/print.ts';
-import { startFixture } from '../../bench/fixture.ts';
+import { startFixture, type Fixture } from '../../bench/fixture.ts';
 import { sizeOf } from '../support/sample.ts';
 
 /** `npm run bench -- --growth` looks at 100,000. What reads all that is there costs three times as much with three times as many. */
 const many = sizeOf({ ordinary: 300, thorough: 10_000 });
 
+const branches = sizeOf({ ordinary: 120, thorough: 1_000 });
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await startFixture();
+});
+afterAll(() => fixture.close());
+
 it('a message takes as many calls, and costs as much, however many others wait, have failed, or stand in its line', async () => {
-  const fixture = await startFixture();
-  try {
-    const filled: string[] = [];
-    const growths = await measureGrowth(fixture, {
-      levels: [100, many],
-      measuresCpu: false,
-      onFilling: (backlog, level) => filled.push(`${level} ${backlog}`),
-    });
-    expect(growths.map(({ backlog, there }) => `${there} ${backlog}`)).toEqual(filled);
-    expect(growths).toHaveLength(6);
-    for (const { calls, dollars } of growths) {
-      expect(calls.publish).toBeGreaterThanOrEqual(3);
-      expect(calls.deliver).toBeGreaterThanOrEqual(2);
-      expect(dollars.publish).toBeGreaterThan(1);
-      expect(dollars.deliver).toBeGreaterThan(1);
-    }
-    expect(grown(growths)).toEqual([]);
-  } finally {
-    await fixture.close();
+  const filled: string[] = [];
+  const growths = await measureGrowth(fixture, {
+    levels: [100, many],
+    measuresCpu: false,
+    onFilling: (backlog, level) => filled.push(`${level} ${backlog}`),
+  });
+  expect(growths.map(({ backlog, there }) => `${there} ${backlog}`)).toEqual(filled);
+  expect(growths).toHaveLength(6);
+  for (const { calls, dollars } of growths) {
+    expect(calls.publish).toBeGreaterThanOrEqual(3);
+    expect(calls.deliver).toBeGreaterThanOrEqual(2);
+    expect(dollars.publish).toBeGreaterThan(1);
+    expect(dollars.deliver).toBeGreaterThan(1);
   }
+  expect(grown(growths)).toEqual([]);
+});
+
+it('a branch takes as many calls, and costs as much, however many a run has side by side', async () => {
+  const growths = await measureBranches(fixture, [40, branches], () => undefined);
+  expect(growths.map(({ there }) => there)).toEqual([40, branches]);
+  // Two deliveries, each of which reads its message and records its attempt; a batch reads the run once.
+  for (const { calls } of growths) expect(calls.deliver).toBeGreaterThan(4);
+  expect(grown(growths)).toEqual([]);
 });
 
 it('calls and dollars that grow are told, with the function and the numbers', () => {

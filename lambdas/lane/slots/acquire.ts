@@ -31,6 +31,8 @@ export interface Acquired {
   readonly report: (verdict: Verdict) => void;
   /** To be called when the request is over; a second call changes nothing. The queue's slot stays with the message. */
   readonly release: () => Promise<void>;
+  /** To be called instead of `release` where no request was made: then the attempt does not count for the rate of its key. */
+  readonly giveBack: () => Promise<void>;
 }
 
 export interface LaneGateParts {
@@ -60,6 +62,8 @@ interface AcquiredSlot extends Slot {
   /** Gives the slot back without a start. */
   readonly giveBack?: () => Promise<void>;
 }
+
+const giveSlotBack = (slot: AcquiredSlot): Promise<void> => (slot.giveBack ?? slot.release)();
 
 interface CountedSlot extends AcquiredSlot {
   /** When its start was counted, Unix milliseconds. */
@@ -216,7 +220,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
       if (typeof entered === 'string') return entered;
       const circuit = await enterCircuit(dueAttempt);
       if (typeof circuit !== 'string') return { circuit, slots: entered };
-      await Promise.all(entered.map((slot) => (slot.giveBack ?? slot.release)()));
+      await Promise.all(entered.map(giveSlotBack));
       return circuit;
     }
     const circuit = await enterCircuit(dueAttempt);
@@ -243,14 +247,16 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
       const { circuit, slots: taken } = entered;
       let verdict: Verdict = { says: 'nothing' };
       let released: Promise<unknown> | undefined;
+      const leaveAll = async (leaveSlot: (slot: AcquiredSlot) => Promise<void>): Promise<void> => {
+        released ??= Promise.all([...taken.map(leaveSlot), circuit?.leave(verdict)]);
+        await released;
+      };
       return {
         report: (said) => {
           verdict = said;
         },
-        release: async () => {
-          released ??= Promise.all([...taken.map((slot) => slot.release()), circuit?.leave(verdict)]);
-          await released;
-        },
+        release: () => leaveAll((slot) => slot.release()),
+        giveBack: () => leaveAll(giveSlotBack),
       };
     },
 

@@ -5,30 +5,20 @@ import type { Message, WorkflowPart } from '../../message/message.ts';
 import { tooLarge } from './callResult.ts';
 import { callResultHeaders, failureHeaders, listHeaders, type DeliveringRun } from './deliveryHeaders.ts';
 import { wrongDestination } from './endpointAnswer.ts';
-import { isActive, type Snapshot, type ListedEntry, type RunStart, type RunKey } from '../rules/journal.ts';
-import { isLazy, ListWriter, listBytes } from '../runs/listBody.ts';
+import { isActive, type Snapshot, type RunStart, type RunKey } from '../rules/journal.ts';
+import { isLazy } from '../runs/listBody.ts';
 import { settings } from '../../aws/settings.ts';
 import { now } from '../../shared/clock.ts';
 import { loadSnapshot } from '../store/journals.ts';
 import { settingsOfRun } from '../runs/changeRun.ts';
-import { loadRun, type LoadedRun } from '../runs/loadRun.ts';
+import { loadRunList } from '../runs/knownRuns.ts';
+import { loadRun } from '../runs/loadRun.ts';
 import { memory, memoryTimeoutMs } from './memory.ts';
-import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from '../runs/runEntries.ts';
 
 const holdsNothing = (): undefined => undefined;
 
 /** A run that was read no longer ago than this, in milliseconds, is not read again before its message is sent. */
 const freshMs = 10;
-
-/** Makes the function that tells right before a request whether its run goes on; the run was read as this is called. */
-function wantedWhileActive(key: RunKey, startSeq: number): () => Promise<boolean> {
-  const readAt = now();
-  return async () => {
-    if (now() - readAt <= freshMs) return true;
-    const snapshot = await loadSnapshot(key);
-    return isActive(snapshot) && snapshot.startSeq === startSeq;
-  };
-}
 
 const allIsWell = (): undefined => undefined;
 
@@ -73,25 +63,16 @@ export async function openDelivery(
     return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
   }
   if (!isOfRun || !isActive(snapshot)) return undefined;
-  const isWanted = wantedWhileActive(key, part.startSeq);
   if (part.role === 'call') {
     const errorOf: OpenedDelivery['errorOf'] = (response, maxBytes) =>
       response.status === 0
         ? undefined
         : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
-    return { message, body, errorOf, isWanted, release: holdsNothing };
+    return { message, body, errorOf, release: holdsNothing };
   }
   const start = await settingsOfRun(key, snapshot);
   const headers = callResultHeaders(deliveringRun(key, snapshot, start), message.headers, headerPrefixes);
-  return { message: { ...message, headers }, body, errorOf: allIsWell, isWanted, release: holdsNothing };
-}
-
-/** The entries that a delivery shows: all before the one it delivers, and that one. */
-function entriesFor({ entries, upgrades }: LoadedRun, messageId: string): readonly ListedEntry[] {
-  const index = upgrades.includes(messageId)
-    ? 0
-    : entries.findIndex((entry) => entry.messageId === messageId);
-  return entries.slice(0, index + 1);
+  return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
 }
 
 async function openList(
@@ -99,39 +80,39 @@ async function openList(
   key: RunKey,
   { startSeq }: WorkflowPart,
 ): Promise<OpenedDelivery | 'later' | undefined> {
-  const run = await loadRun(key, startSeq);
-  if (run === undefined || !isActive(run.snapshot)) return undefined;
-  const isWanted = wantedWhileActive(key, startSeq);
-  const entries = entriesFor(run, message.messageId);
-  const delivered = entries.at(-1);
-  if (delivered === undefined) throw new Error(`The entry of ${message.messageId} is not in its run.`);
-  const { snapshot, start } = run;
+  const run = await loadRunList(key, startSeq);
+  if (run === undefined) return undefined;
+  const readAt = now();
+  const { snapshot, start, list } = run;
+  const place = run.placeOf(message.messageId);
+  if (place === undefined) throw new Error(`The entry of ${message.messageId} is not in its run.`);
+  const { entries, forwarded } = place;
   const features = new Set(start.features);
-  const bytes = listBytes(entries.map(sizeOf));
+  const bytes = list.bytesOf(entries);
   // The client reads the whole list, and not only as far as this delivery shows it.
   const isEmpty =
-    isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && fitsIntoAnswer(run.entries);
-  const own = delivered.forwarded ?? [];
-  const headers = listHeaders(deliveringRun(key, snapshot, start), own, headerPrefixes);
+    isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && list.fitsIntoAnswer();
+  const headers = listHeaders(deliveringRun(key, snapshot, start), forwarded, headerPrefixes);
   const opened = {
     message: { ...message, headers },
-    isWanted,
     errorOf:
-      entries.length > 1
+      entries > 1
         ? allIsWell
         : (response: DestinationResponse) => wrongDestination({ ...start, features }, response),
   };
   if (isEmpty) return { ...opened, body: new Uint8Array(), release: holdsNothing };
-  const hold = await memory.acquire(bytes + bytesWhileLoading(entries), memoryTimeoutMs);
+  const hold = await memory.acquire(bytes + list.bytesWhileMaking(entries), memoryTimeoutMs);
   if (hold === undefined) return 'later';
   try {
-    const list = new ListWriter(entries.map(sizeOf));
-    for await (const entry of entriesWithBodies(entries)) list.add(entry);
-    const body = list.end();
+    const body = await list.bodyOf(entries);
     hold.shrinkTo(body.length);
-    return { ...opened, body, release: hold.release };
+    // The run may have ended while this waited for memory, or read bodies.
+    const isStill = now() - readAt <= freshMs || (await loadRunList(key, startSeq)) !== undefined;
+    if (isStill) return { ...opened, body, release: hold.release };
   } catch (error) {
     hold.release();
     throw error;
   }
+  hold.release();
+  return undefined;
 }

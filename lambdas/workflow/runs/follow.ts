@@ -4,7 +4,7 @@
  * their own: it is made of the journal as they are delivered.
  */
 import { type Account, limitsOf } from '../../account/account.ts';
-import { eachOf } from '../../shared/lists.ts';
+import { chunksOf, eachOf } from '../../shared/lists.ts';
 import type {
   Snapshot,
   JournalRecord,
@@ -100,6 +100,9 @@ interface StoredMessage {
   readonly stored: StoredBody;
 }
 
+/** Messages that are sent and stored together: the jobs of more would come long before their messages are stored. */
+const sentTogether = 100;
+
 /**
  * Sends the first attempts of messages of runs, and then stores the messages. A message whose row is there has been sent, so a
  * process that does this again skips it, and no attempt is made beside one that is in flight.
@@ -116,18 +119,28 @@ export async function sendMessages(
   const stored = isAgain ? await storedMessages(messages.map(({ message }) => message)) : new Set<string>();
   const left = messages.filter(({ message }) => !stored.has(message.messageId));
   for (const { message } of left) await ensureKeys(message);
+  const [first = [], ...others] = chunksOf(left, sentTogether);
+  await sendSome(first, isAgain, beside);
+  for (const some of others) await sendSome(some, isAgain);
+}
+
+async function sendSome(
+  messages: readonly StoredMessage[],
+  isAgain: boolean,
+  beside?: () => Promise<void>,
+): Promise<void> {
   // A worker waits for the row of a message that is new, or whose job is.
   const madeAt = isAgain ? now() : undefined;
   const outcomes = await Promise.allSettled([
     beside?.(),
-    sendAll(left, ({ message }) => ({
+    sendAll(messages, ({ message }) => ({
       job: { ...attemptJob(message, 0), madeAt },
       dueAt: message.notBefore,
     })),
   ]);
   // Both acts have ended here, so neither goes on after the answer.
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  await putMessages(left);
+  await putMessages(messages);
 }
 
 /** Makes what the list shows of a run. */

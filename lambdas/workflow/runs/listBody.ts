@@ -9,12 +9,12 @@ import type { Features } from '../rules/features.ts';
 type Sized = Omit<Entry, 'body'> & { readonly body: Pick<Uint8Array, 'length'> };
 
 /** The text around an entry's body in base64, which has no character that JSON escapes. */
-const frameOf = ({ messageId, callType }: Sized): readonly [before: string, after: string] => [
+export const frameOf = ({ messageId, callType }: Sized): readonly [before: string, after: string] => [
   `{"messageId":${JSON.stringify(messageId)},"body":"`,
   `","callType":${JSON.stringify(callType)}}`,
 ];
 
-const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
+export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
 /** Counts the bytes of a list without making it. */
 export function listBytes(entries: readonly Sized[]): number {
@@ -28,48 +28,33 @@ export function listBytes(entries: readonly Sized[]): number {
 /** Bytes that are encoded at a time: a multiple of three, so that padding comes at the end only. */
 const sliceBytes = 48 * 1_024;
 
-/** Writes a list, one entry after the other: each body is encoded in slices, directly into the result. */
-export class ListWriter {
-  readonly #list: Buffer;
-  #end: number;
-  #isFirst = true;
-
-  /** @param entries all of the list, in order */
-  constructor(entries: readonly Sized[]) {
-    this.#list = Buffer.allocUnsafe(listBytes(entries));
-    this.#end = this.#list.write('[');
+/**
+ * Writes a body in base64, in slices, directly into its place.
+ *
+ * @returns the end of what was written
+ */
+export function writeBase64(into: Buffer, at: number, { buffer, byteOffset, length }: Uint8Array): number {
+  const body = Buffer.from(buffer, byteOffset, length);
+  let end = at;
+  for (let start = 0; start < length; start += sliceBytes) {
+    const slice = body.toString('base64', start, Math.min(start + sliceBytes, length));
+    end += into.write(slice, end, 'latin1');
   }
-
-  add(entry: Entry): void {
-    const [before, after] = frameOf(entry);
-    const body = Buffer.from(entry.body.buffer, entry.body.byteOffset, entry.body.length);
-    this.#write(this.#isFirst ? before : `,${before}`);
-    this.#isFirst = false;
-    for (let start = 0; start < body.length; start += sliceBytes) {
-      this.#write(body.toString('base64', start, Math.min(start + sliceBytes, body.length)));
-    }
-    this.#write(after);
-  }
-
-  /** Ends the list. @throws where its bodies have other sizes than their entries told */
-  end(): Buffer {
-    this.#write(']');
-    if (this.#end !== this.#list.length)
-      throw new Error('The bodies of a list have other sizes than their records.');
-    return this.#list;
-  }
-
-  /** @param text of ASCII */
-  #write(text: string): void {
-    this.#end += this.#list.write(text, this.#end, 'latin1');
-  }
+  return end;
 }
 
 /** Writes the list of entries whose bodies are all in memory. */
 export function listBody(entries: readonly Entry[]): Buffer {
-  const list = new ListWriter(entries);
-  for (const entry of entries) list.add(entry);
-  return list.end();
+  const list = Buffer.allocUnsafe(listBytes(entries));
+  let end = list.write('[');
+  for (const [index, entry] of entries.entries()) {
+    const [before, after] = frameOf(entry);
+    end += list.write(index === 0 ? before : `,${before}`, end, 'latin1');
+    end = writeBase64(list, end, entry.body);
+    end += list.write(after, end, 'latin1');
+  }
+  list.write(']', end);
+  return list;
 }
 
 /** Bytes of JSON from which on the client reads the list itself. */

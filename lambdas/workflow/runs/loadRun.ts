@@ -82,15 +82,13 @@ export const entryOfUpgrade = (entry: ListedEntry, { messageId, at }: UpgradeRec
   notBefore: at,
 });
 
-/** A run as its deliveries need it. */
+/** A run with its entries. */
 export interface LoadedRun {
   readonly key: RunKey;
   readonly start: RunStart;
   readonly snapshot: Snapshot;
   /** The initial payload first; without the bodies that are in the bucket. */
   readonly entries: readonly ListedEntry[];
-  /** Messages that deliver the payload once more, after the endpoint of an unknown client has answered. */
-  readonly upgrades: readonly string[];
 }
 
 /**
@@ -108,7 +106,6 @@ export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun 
     start,
     snapshot,
     entries: records.flatMap(entriesOf),
-    upgrades: records.flatMap((record) => (record.kind === 'upgrade' ? [record.messageId] : [])),
   };
 }
 

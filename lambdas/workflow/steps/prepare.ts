@@ -2,6 +2,7 @@
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
+import { eachOf } from '../../shared/lists.ts';
 import { parseDestination } from '../../destination/destination.ts';
 import { badRequest } from '../../error/httpError.ts';
 import { checkBodySize } from '../../message/bodies.ts';
@@ -46,20 +47,19 @@ const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T):
  *
  * @throws HttpError 400 for a malformed start, 412 for a malformed submission
  */
-export const readParts = (requests: readonly PublishRequest[]): Promise<readonly WorkflowRequest[]> =>
-  Promise.all(
-    requests.map((request) =>
-      placed(request, () => {
-        const message = readWorkflowMessage(request, settings.headerPrefixes);
-        if (message === undefined)
-          throw badRequest(
-            'workflow_request_invalid',
-            'Messages of workflows and others cannot be in one request.',
-          );
-        return { request, message };
-      }),
-    ),
-  );
+export async function readParts(requests: readonly PublishRequest[]): Promise<readonly WorkflowRequest[]> {
+  const parts: WorkflowRequest[] = [];
+  await eachOf(requests, 1, async (request, index) => {
+    parts[index] = await placed(request, () => readPart(request));
+  });
+  return parts;
+}
+
+function readPart(request: PublishRequest): WorkflowRequest {
+  const message = readWorkflowMessage(request, settings.headerPrefixes);
+  if (message !== undefined) return { request, message };
+  throw badRequest('workflow_request_invalid', 'Messages of workflows and others cannot be in one request.');
+}
 
 /**
  * Reads a request.

@@ -81,7 +81,7 @@ describe('the work of an attempt that is recorded', () => {
 });
 
 describe('an attempt', () => {
-  it('for whose body there is no memory comes again a second later, with the grant that it came with', async () => {
+  it('for whose body there is no memory gives its slot back, and comes again a second later', async () => {
     const [{ plugInRuns }, { putMessage }, runs] = await Promise.all([
       import('../../../lambdas/message/kinds.ts'),
       import('../../../lambdas/message/messages.ts'),
@@ -94,21 +94,23 @@ describe('an attempt', () => {
       ...message,
       messageId: message.messageId.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
       notBefore: message.createdAt,
+      flowControl: { key: 'no memory', parallelism: 1, rate: 1, period: 3_600 },
       workflow,
     };
     await putMessage(ofRun, body);
     plugInRuns(() => Promise.resolve({ ...runs.messageKind, open: () => Promise.resolve('later') }));
-    const admittedTo = { lane: 'key', name: 'gone', ticket: 't', sentAt: Date.now() } as const;
     try {
-      await fixture.deliver({ ...attemptJob(ofRun, 0), admittedTo }, false);
+      await fixture.deliver(attemptJob(ofRun, 0), false);
     } finally {
       plugInRuns(() => Promise.resolve(runs.messageKind));
     }
     expect(await attempts()).toEqual([]);
     setClockAhead(2_000);
     const again = (await attempts()).filter(({ messageId }) => messageId === ofRun.messageId);
-    expect(again).toEqual([{ ...attemptJob(ofRun, 0), admittedTo }]);
+    expect(again).toEqual([attemptJob(ofRun, 0)]);
     expect(inbox.deliveries).toEqual([]);
+    const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'key', name: 'no memory' });
+    expect([lane?.leases.size, lane?.starts]).toEqual([0, []]);
   });
 
   it('that comes too early is made when it is due, with the grant that it came with', async () => {

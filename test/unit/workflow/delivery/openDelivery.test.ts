@@ -1,5 +1,7 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import type { FlowControl } from '../../../../lambdas/value/flowControl.ts';
 import { attemptJob } from '../../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
@@ -95,6 +97,28 @@ describe('a run in one process with its endpoint’s submissions', () => {
   );
 });
 
+describe('a group of more steps than are sent together', () => {
+  itAtEachDeath(
+    'is delivered whole, though the process dies that submits it, and the client submits it again',
+    async (fate) => {
+      const runId = `wfr_group_${fate.name}`;
+      const inbox = fixture.receiver.inbox();
+      const count = 130;
+      const plans = Array.from({ length: count }, (_, index) => ({
+        ...planOf(index + 1),
+        concurrent: count,
+      }));
+      await runFixture.start(runId, { details: { url: inbox.url } });
+      await fixture.drain();
+      await fixture.again(fate, () => runFixture.submit(runId, plans, {}, inbox.url));
+      await fixture.doJobs();
+      const shown = new Set(inbox.deliveries.map((delivery) => shownIn(delivery).at(-1)));
+      expect(shown).toEqual(new Set(plans.map(({ targetStep }) => `P${targetStep}`)));
+    },
+    { every: { ordinary: 31, thorough: 5 } },
+  );
+});
+
 describe('a delivery', () => {
   it('shows the list up to its own entry, however much came after it', async () => {
     const inbox = fixture.receiver.inbox();
@@ -138,30 +162,78 @@ describe('a delivery', () => {
   });
 });
 
-describe('a message of a run that ends while an attempt of it waits for its lanes', () => {
-  it.each(['list', 'callResult', 'call'] as const)('is dropped, and not sent: %s', async (role) => {
-    const [{ readyToSend }, { makeAttempt }] = await Promise.all([
-      import('../../../../lambdas/delivery/readyMessage.ts'),
-      import('../../../../lambdas/delivery/makeAttempt.ts'),
-    ]);
-    const runId = `wfr_ends_${role}`;
-    const inbox = fixture.receiver.inbox();
-    const started = await runFixture.start(runId, { details: { url: inbox.url } });
+describe('a message of a run that ended', () => {
+  const roles = ['list', 'callResult', 'call'] as const;
+
+  /** Starts a run under a flow-control key, and makes a message of it. */
+  async function startLimited(role: (typeof roles)[number], flowControl: FlowControl, url: string) {
+    const runId = `wfr_${flowControl.key}`;
+    const limited = { ...settings, flowControl };
+    const started = await runFixture.start(runId, { details: { url, settings: limited } });
     const { messageId } =
       role === 'list'
         ? started
-        : await runFixture.message(runId, newMessageId(), role, '{}', { url: inbox.url });
+        : await runFixture.message(runId, newMessageId(), role, '{}', { url, flowControl });
+    await fixture.drain();
     const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     if (history === undefined) throw new Error('The message is not there.');
-    const ready = await readyToSend({ history, account: fixture.account, body: Buffer.from('{}') });
-    if (typeof ready !== 'object') throw new Error('The message is not ready.');
+    return { runId, history, job: attemptJob(history.message, 0) };
+  }
+
+  it.each(roles)('while an attempt of it waited for its lanes is dropped, and not sent: %s', async (role) => {
+    const inbox = fixture.receiver.inbox();
+    const waiting: ServerResponse[] = [];
+    const held = fixture.receiver.inbox((_delivery, response) => void waiting.push(response));
+    const key = `waits_${role}`;
+    const { runId, history, job } = await startLimited(role, { key, parallelism: 1 }, inbox.url);
+    const underKey = { 'flow-control-key': key, 'flow-control-value': 'parallelism=1' };
+    await fixture.send(held.url, underKey);
+    const first = fixture.deliver((await fixture.receiveAttempt()).job, false);
+    await held.received(1);
+    await fixture.deliver(job, false);
     await acts.end(runId, { cancel: true });
-    setClockAhead(50);
-    const acquired = { report: vi.fn(), release: vi.fn(() => Promise.resolve()) };
-    await makeAttempt(ready, attemptJob(history.message, 0), acquired);
-    vi.restoreAllMocks();
+    for (const response of waiting) response.end();
+    await first;
+    await fixture.doJobs();
     expect(inbox.deliveries).toEqual([]);
-    expect(acquired.release).toHaveBeenCalled();
     expect((await fixture.loadMessage(history.message))?.end).toBe('CANCELED');
+    await fixture.send(inbox.url, underKey);
+    await fixture.doJobs();
+    expect(inbox.deliveries).toHaveLength(1);
   });
+
+  it('leaves its slot, and its start, to the next message under its key', async () => {
+    const inbox = fixture.receiver.inbox();
+    const limits = { key: 'drops', parallelism: 1, rate: 1, period: 3_600 };
+    const { runId, job } = await startLimited('list', limits, inbox.url);
+    await acts.end(runId, { cancel: true });
+    await fixture.deliver(job, false);
+    expect(inbox.deliveries).toEqual([]);
+    const value = 'parallelism=1,rate=1,period=1h';
+    await fixture.send(inbox.url, { 'flow-control-key': 'drops', 'flow-control-value': value });
+    await fixture.doJobs();
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  itAtEachDeath(
+    'is dropped, and holds up no other, though the process dies that drops it',
+    async (fate) => {
+      const inbox = fixture.receiver.inbox();
+      const key = `drops_${fate.name}`;
+      const { runId, history, job } = await startLimited('list', { key, parallelism: 1 }, inbox.url);
+      await acts.end(runId, { cancel: true });
+      await fixture.drain();
+      const { sendJob } = await import('../../../../lambdas/job/send.ts');
+      await sendJob(job, Date.now());
+      await fixture.doJobs(fate);
+      expect(inbox.deliveries).toEqual([]);
+      expect((await fixture.loadMessage(history.message))?.end).toBe('CANCELED');
+      // The lease of a process that died ends by itself.
+      setClockAhead(120_000);
+      await fixture.send(inbox.url, { 'flow-control-key': key, 'flow-control-value': 'parallelism=1' });
+      await fixture.doJobs();
+      expect(inbox.deliveries).toHaveLength(1);
+    },
+    { every: { ordinary: 1, thorough: 1 } },
+  );
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { weighedChunksOf } from '../../../../lambdas/shared/lists.ts';
 import {
   capacityOf,
   checkCapacity,
@@ -144,17 +145,29 @@ describe('a record', () => {
     expect(entryBytes(here(10))).toBe(frameBytes + 10);
   });
 
-  it('may have 360 KiB; entries that have more take several, in their order', () => {
-    const largest = 360 * 1_024;
+  it('has up to 60 KiB of entries, in their order; a larger one up to 360 KiB', () => {
+    const [most, largest] = [60 * 1_024, 360 * 1_024];
     const sizes = (...bodies: number[]) =>
       recordsFor(bodies.map((bytes) => here(bytes - frameBytes))).map((record) =>
         record.map((one) => entryBytes(one)),
       );
-    const half = largest / 2;
+    const half = most / 2;
     expect(sizes(half, half)).toEqual([[half, half]]);
     expect(sizes(half, half + 1, 1_000)).toEqual([[half], [half + 1, 1_000]]);
+    expect(sizes(1_000, largest, 1_000)).toEqual([[1_000], [largest], [1_000]]);
     expect(() => sizes(1_000, largest + 1)).toThrow(
       refusedWith(`A step has ${largest + 1} bytes, with its name and headers; allowed are ${largest}.`),
     );
+  });
+
+  it('never has entries of two records that an earlier version made: those had up to 360 KiB', () => {
+    const all = Array.from({ length: 1_000 }, (_, index) => here(1_000 + ((index * 37) % 900) - frameBytes));
+    const before = weighedChunksOf(all, 360 * 1_024, entryBytes);
+    expect(before.length).toBeGreaterThan(2);
+    const now = recordsFor(all);
+    expect(now.flat()).toEqual(all);
+    const ends = (records: readonly (readonly unknown[])[]): readonly number[] =>
+      records.map((_, index) => records.slice(0, index + 1).flat().length);
+    expect(ends(now)).toEqual(expect.arrayContaining([...ends(before)]));
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ListedEntry } from '../../../../lambdas/workflow/rules/journal.ts';
+import type { Entry } from '../../../../lambdas/workflow/rules/entry.ts';
 import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
@@ -96,29 +96,14 @@ describe('the list of a run', () => {
 });
 
 describe('the room of an answer', () => {
-  const entryOf = (bodyBytes: number): ListedEntry => ({
+  const entryOf = (bytes: number): Entry => ({
     messageId: 'msg_01K0000000000000000000000',
-    url: 'https://flow.example/',
-    createdAt: 0,
-    notBefore: 0,
-    body: { at: 'bucket', key: 'key' },
-    bodyBytes,
+    body: Buffer.alloc(bytes),
+    callType: 'step',
   });
   /** The list as Lambda returns it: JSON, as a string within JSON. */
-  const payloadOf = (entries: readonly ListedEntry[]): number =>
-    Buffer.byteLength(
-      JSON.stringify(
-        lambdas
-          .listBody(
-            entries.map(({ messageId, bodyBytes }) => ({
-              messageId,
-              body: Buffer.alloc(bodyBytes),
-              callType: 'step',
-            })),
-          )
-          .toString(),
-      ),
-    );
+  const payloadOf = (entries: readonly Entry[]): number =>
+    Buffer.byteLength(JSON.stringify(lambdas.listBody(entries).toString()));
 
   it.each([1, 3, 1_000])('is used up by %i entries', (count) => {
     let [fits, not] = [0, 10_000_000];
@@ -128,7 +113,7 @@ describe('the room of an answer', () => {
     ];
     while (not - fits > 1) {
       const middle = Math.floor((fits + not) / 2);
-      if (lambdas.fitsIntoAnswer(listOf(middle))) fits = middle;
+      if (lambdas.fitsIntoAnswer(lambdas.listBytes(listOf(middle)), count)) fits = middle;
       else not = middle;
     }
     expect(payloadOf(listOf(fits))).toBeLessThanOrEqual(lambdas.largestText);

@@ -1,0 +1,101 @@
+/**
+ * A run with many parallel steps. What a branch costs must not grow with their number: a run would soon cost their square, and hold
+ * up all others of its process.
+ */
+import { checkAnswer } from '../answer.ts';
+import type { OnTheWay } from '../cpu.ts';
+import { apiEvent, queueEvent } from '../events.ts';
+import type { Fixture } from '../fixture.ts';
+import { openAccount } from './backlogs.ts';
+import { costOf, dropWaiting, whileTimeStands, type Growth, type Uses } from './grow.ts';
+import type { CountedUse } from '../meter.ts';
+import { isCounted } from '../nowAndThen.ts';
+
+const batchSize = 10;
+const runId = 'wfr_branches';
+
+/** The headers of the published client. */
+const ofRun = (url: string) => ({
+  'Content-Type': 'application/json',
+  'Upstash-Method': 'POST',
+  'Upstash-Workflow-RunId': runId,
+  'Upstash-Workflow-Url': url,
+  'Upstash-Workflow-Sdk-Version': '1',
+  'Upstash-Feature-Set': 'LazyFetch,InitialBody,WF_DetectTrigger,WF_TriggerOnConfig',
+  'Upstash-Forward-Upstash-Workflow-Sdk-Version': '1',
+});
+
+const stepOf = (stepId: number, concurrent: number) => ({
+  stepName: `step-${stepId}`,
+  stepType: 'Run',
+  concurrent,
+});
+const planOf = (stepId: number, concurrent: number): object => ({
+  ...stepOf(stepId, concurrent),
+  stepId: 0,
+  targetStep: stepId,
+});
+const resultOf = (stepId: number, concurrent: number): object => ({
+  ...stepOf(stepId, concurrent),
+  stepId,
+  out: '{"booked":true}',
+});
+
+/**
+ * Counts a run with each number of branches: its start, their plans, their results, and the deliveries of all of these.
+ *
+ * @param levels up to 4,999
+ * @param onFilling is told before a run begins
+ */
+export async function measureBranches(
+  fixture: Fixture,
+  levels: readonly number[],
+  onFilling: (backlog: string, level: number) => void,
+): Promise<readonly Growth[]> {
+  const growths: Growth[] = [];
+  const backlog = 'branches of one run';
+  for (const level of levels) {
+    onFilling(backlog, level);
+    dropWaiting(fixture);
+    const uses = await whileTimeStands(() => countRun(fixture, level));
+    growths.push({ backlog, there: level, ...costOf(uses, level), cpuMs: undefined });
+  }
+  return growths;
+}
+
+async function countRun(fixture: Fixture, branches: number): Promise<Uses> {
+  const { token } = await openAccount(fixture);
+  const uses: Record<OnTheWay, CountedUse[][]> = { publish: [], deliver: [] };
+  const { url } = fixture.receiver.inbox((_delivery, response) =>
+    response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),
+  );
+  const submit = async (isInit: boolean, bodies: readonly object[]): Promise<void> => {
+    const headers = { ...ofRun(url), 'Upstash-Workflow-Init': String(isInit) };
+    const items = bodies.map((body) => ({ destination: url, headers, body: JSON.stringify(body) }));
+    const body = Buffer.from(JSON.stringify(items));
+    const event = apiEvent({ token, route: '/v2/batch', pathParameters: {}, body });
+    await measure('publish', event);
+  };
+  const measure = async (handler: OnTheWay, event: object): Promise<void> => {
+    const work = async (): Promise<void> => {
+      checkAnswer(await fixture[handler].invoke(event));
+    };
+    uses[handler].push((await fixture.meter.measure(handler, work)).filter(isCounted));
+  };
+  const deliver = async (count: number): Promise<void> => {
+    for (let left = count; left > 0; left -= batchSize) {
+      await measure('deliver', queueEvent(await fixture.takeAttempts(Math.min(batchSize, left))));
+    }
+  };
+  const all = Array.from({ length: branches }, (_, index) => index + 1);
+  await submit(true, [{ order: 'ord_8f3a91c27d' }]);
+  await deliver(1);
+  await submit(
+    false,
+    all.map((stepId) => planOf(stepId, branches)),
+  );
+  await deliver(branches);
+  for (const stepId of all) await submit(false, [resultOf(stepId, branches)]);
+  await deliver(branches);
+  return uses;
+}

@@ -1,0 +1,163 @@
+/**
+ * The runs that this process has delivered a short time ago. Records of a journal are never changed, so each delivery reads only
+ * those that have been written since the one before it. Otherwise the deliveries of a group of N steps would read N² records.
+ */
+import { knownRunsBytes } from '../../aws/resources.ts';
+import { minuteMs, now } from '../../shared/clock.ts';
+import type { Header } from '../../shared/headers.ts';
+import { entriesOf } from '../rules/entry.ts';
+import { isActive, type ListedEntry, type RunKey, type RunStart, type Snapshot } from '../rules/journal.ts';
+import { readJournal } from '../store/journals.ts';
+import type { JournalRow } from '../store/rows.ts';
+import { ListText } from './listText.ts';
+
+/** A run that is not used for this long is read from its beginning the next time. */
+const keptMs = minuteMs;
+/** Bytes that a run takes beside its list, about. */
+const bytesPerRun = 4_096;
+
+/** A run and its list, as far as this process has read its journal. */
+export interface RunList {
+  readonly start: RunStart;
+  readonly snapshot: Snapshot;
+  readonly list: ListText;
+  /**
+   * Finds the entry that a message delivers.
+   *
+   * @returns how many entries its list has, and the headers that the entry gives for forwarding itself
+   */
+  readonly placeOf: (
+    messageId: string,
+  ) => { readonly entries: number; readonly forwarded: readonly Header[] } | undefined;
+}
+
+interface Place {
+  readonly entries: number;
+  readonly forwarded: readonly Header[];
+}
+
+/** All that is known of a run. */
+class Known {
+  readonly list = new ListText();
+  readonly #places = new Map<string, Place>();
+  start: RunStart | undefined;
+  snapshot: Snapshot | undefined;
+  #lastForwarded: { readonly text: string; readonly headers: readonly Header[] } = {
+    text: '[]',
+    headers: [],
+  };
+
+  async add({ record, snapshot }: JournalRow): Promise<void> {
+    for (const entry of entriesOf(record)) {
+      // A record that could not be added as a whole is read again.
+      if (this.#places.has(entry.messageId)) continue;
+      await this.list.append(entry);
+      this.#places.set(entry.messageId, { entries: this.list.entries, forwarded: this.#forwardedOf(entry) });
+    }
+    if (record.kind === 'upgrade') {
+      // It delivers the payload once more.
+      const [first] = this.#places.values();
+      if (first !== undefined) this.#places.set(record.messageId, first);
+    }
+    if ('start' in record) this.start = record.start;
+    this.snapshot = snapshot;
+  }
+
+  readonly placeOf = (messageId: string): Place | undefined => this.#places.get(messageId);
+
+  /** Steps of one group mostly give the same headers: they are kept once. */
+  #forwardedOf({ forwarded = [] }: ListedEntry): readonly Header[] {
+    const text = JSON.stringify(forwarded);
+    if (text !== this.#lastForwarded.text) this.#lastForwarded = { text, headers: forwarded };
+    return this.#lastForwarded.headers;
+  }
+}
+
+/** Reads one run, again and again. */
+class KnownRun {
+  readonly #key: RunKey;
+  readonly #startSeq: number;
+  #known = new Known();
+  #reading: Promise<unknown> = Promise.resolve();
+  #next: Promise<RunList | undefined> | undefined;
+  usedAt = 0;
+
+  constructor(key: RunKey, startSeq: number) {
+    this.#key = key;
+    this.#startSeq = startSeq;
+  }
+
+  get heldBytes(): number {
+    return bytesPerRun + this.#known.list.heldBytes;
+  }
+
+  /**
+   * Reads what has been written. A caller that comes while the journal is being read shares the next reading with others: it has to
+   * see all that was written before it came.
+   */
+  read(): Promise<RunList | undefined> {
+    if (this.#next === undefined) {
+      const next = this.#reading.then(() => {
+        this.#next = undefined;
+        return this.#readOn();
+      });
+      this.#next = next;
+      this.#reading = next.catch(() => undefined);
+    }
+    return this.#next;
+  }
+
+  async #readOn(): Promise<RunList | undefined> {
+    const known = this.#known;
+    const { snapshot: before } = known;
+    for await (const row of readJournal(this.#key, before === undefined ? this.#startSeq : before.seq + 1)) {
+      const { record, snapshot } = row;
+      // The id has another run, so this one has ended.
+      if (record.kind === 'start' && snapshot.seq !== this.#startSeq) return undefined;
+      // Expired rows of a run may be removed in any order.
+      if (known.start === undefined && record.kind !== 'start') return undefined;
+      if (before !== undefined && snapshot.keptUntil !== before.keptUntil) {
+        // The records were extended: bodies that are in the bucket have other keys since.
+        this.#known = new Known();
+        return this.#readOn();
+      }
+      await known.add(row);
+    }
+    const { start, snapshot, list, placeOf } = known;
+    return start === undefined || snapshot === undefined ? undefined : { start, snapshot, list, placeOf };
+  }
+}
+
+/** The runs by their names, the one that was used last at the end. */
+const runs = new Map<string, KnownRun>();
+
+/** Forgets the runs that were used longest ago, until the others take no more memory than they may. */
+function forgetOldest(): void {
+  let held = 0;
+  for (const [name, run] of [...runs].toReversed()) {
+    held += run.heldBytes;
+    if (held > knownRunsBytes) runs.delete(name);
+  }
+}
+
+/**
+ * Reads a run that goes on, with its list, strongly consistent.
+ *
+ * @param startSeq the place of its start in the journal of its id
+ * @returns undefined for a run that has ended, or whose records have expired
+ */
+export async function loadRunList(key: RunKey, startSeq: number): Promise<RunList | undefined> {
+  const name = JSON.stringify([key.accountId, key.runId, startSeq]);
+  const known = runs.get(name);
+  const run = known !== undefined && now() - known.usedAt < keptMs ? known : new KnownRun(key, startSeq);
+  run.usedAt = now();
+  runs.delete(name);
+  runs.set(name, run);
+  const found = await run.read();
+  if (found === undefined || !isActive(found.snapshot)) {
+    if (runs.get(name) === run) runs.delete(name);
+    return undefined;
+  }
+  forgetOldest();
+  return found;
+}
