@@ -3,7 +3,7 @@
  * those of one account could take every execution of a function. A request that reads few rows costs nothing here.
  */
 import { now, secondMs } from '../shared/clock.ts';
-import { Turn } from '../shared/turn.ts';
+import { Turn } from '../shared/lists.ts';
 import { HttpError } from '../error/httpError.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
 import { count } from '../aws/metrics.ts';
