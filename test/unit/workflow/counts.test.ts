@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { eachOf } from '../../../lambdas/shared/lists.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, type Fixture } from '../../support/fixture.ts';
@@ -8,13 +9,14 @@ import { configOf, type Fixture } from '../../support/fixture.ts';
 
 let fixture: Fixture;
 const importServices = async () => {
-  const [messages, deadLetters, runs, workflows] = await Promise.all([
+  const [messages, listed, deadLetters, runs, workflows] = await Promise.all([
     import('../../../lambdas/publish/cancel.ts'),
+    import('../../../lambdas/publish/listMessages.ts'),
     import('../../../lambdas/deadLetter/deadLetters.ts'),
     import('../../../lambdas/workflow/logs.ts'),
     import('../../../lambdas/workflow/steps/trigger.ts'),
   ]);
-  return { ...messages, ...deadLetters, ...runs, ...workflows };
+  return { ...messages, ...listed, ...deadLetters, ...runs, ...workflows };
 };
 let services: Awaited<ReturnType<typeof importServices>>;
 useFixture(async (opened) => {
@@ -74,6 +76,19 @@ it('of messages gives in its parts together what matches, each once', async () =
   expect(byIds.length).toBeGreaterThan(2);
   await fixture.drain();
 });
+
+itAtEachDeath(
+  'of messages agrees with their list, also about those whose publisher died',
+  async (fate) => {
+    const filter = { ...noFilter, values: new Map([['label', new Set([fate.name])]] as const) };
+    await fixture.underFate(fate, () => fixture.send('https://example.com/', { label: fate.name }));
+    const { messages } = await services.listMessages(fixture.account, filter);
+    const { count } = await services.countMessages(fixture.account, filter);
+    expect(count).toBe(messages.length);
+    await fixture.drain();
+  },
+  { every: { ordinary: 1, thorough: 1 } },
+);
 
 it('of dead letters gives in its parts together what matches, and each part its own groups', async () => {
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
