@@ -1,17 +1,16 @@
 import * as z from 'zod/mini';
 import type { Stage } from '../test/support/stage.ts';
 
-/** Makes an account of a local stage whose own limits are out of the way, and returns its token. */
-export async function makeStageAccount({ management }: Stage): Promise<string> {
+/** An account whose own limits are out of the way. */
+const unlimited = { type: 'paid', max_global_parallelism: 100_000, max_requests_per_second: 2_000 };
+
+/** Makes an account of a local stage, and returns its token. */
+export async function makeStageAccount({ management }: Stage, fields: object = unlimited): Promise<string> {
   const { url, user, password } = management;
   const response = await fetch(`${url}/v2/svc/users`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
-    body: JSON.stringify({
-      type: 'paid',
-      max_global_parallelism: 100_000,
-      max_requests_per_second: 2_000,
-    }),
+    body: JSON.stringify(fields),
   });
   return z.object({ token: z.string() }).parse(await response.json()).token;
 }

@@ -3,6 +3,7 @@
  * up all others of its process.
  */
 import { checkAnswer } from '../answer.ts';
+import { batchOf, endpointHeaders, planOf, resultOf } from '../branchSteps.ts';
 import type { OnTheWay } from '../cpu.ts';
 import { apiEvent, queueEvent } from '../events.ts';
 import type { Fixture } from '../fixture.ts';
@@ -13,33 +14,6 @@ import { isCounted } from '../nowAndThen.ts';
 
 const batchSize = 10;
 const runId = 'wfr_branches';
-
-/** The headers of the published client. */
-const ofRun = (url: string) => ({
-  'Content-Type': 'application/json',
-  'Upstash-Method': 'POST',
-  'Upstash-Workflow-RunId': runId,
-  'Upstash-Workflow-Url': url,
-  'Upstash-Workflow-Sdk-Version': '1',
-  'Upstash-Feature-Set': 'LazyFetch,InitialBody,WF_DetectTrigger,WF_TriggerOnConfig',
-  'Upstash-Forward-Upstash-Workflow-Sdk-Version': '1',
-});
-
-const stepOf = (stepId: number, concurrent: number) => ({
-  stepName: `step-${stepId}`,
-  stepType: 'Run',
-  concurrent,
-});
-const planOf = (stepId: number, concurrent: number): object => ({
-  ...stepOf(stepId, concurrent),
-  stepId: 0,
-  targetStep: stepId,
-});
-const resultOf = (stepId: number, concurrent: number): object => ({
-  ...stepOf(stepId, concurrent),
-  stepId,
-  out: '{"booked":true}',
-});
 
 /**
  * Counts a run with each number of branches: its start, their plans, their results, and the deliveries of all of these.
@@ -67,12 +41,10 @@ async function countRun(fixture: Fixture, branches: number): Promise<Uses> {
   const { token } = await openAccount(fixture);
   const uses: Record<OnTheWay, CountedUse[][]> = { publish: [], deliver: [] };
   const { url } = fixture.receiver.inbox((_delivery, response) =>
-    response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),
+    response.writeHead(200, endpointHeaders).end(),
   );
   const submit = async (isInit: boolean, bodies: readonly object[]): Promise<void> => {
-    const headers = { ...ofRun(url), 'Upstash-Workflow-Init': String(isInit) };
-    const items = bodies.map((body) => ({ destination: url, headers, body: JSON.stringify(body) }));
-    const body = Buffer.from(JSON.stringify(items));
+    const body = Buffer.from(batchOf({ url, runId, isInit }, bodies));
     const event = apiEvent({ token, route: '/v2/batch', pathParameters: {}, body });
     await measure('publish', event);
   };

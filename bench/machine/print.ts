@@ -1,4 +1,4 @@
-/** Prints how long a stage on one machine takes to be ready again, and what it keeps from day to day. */
+/** Prints how long a stage on one machine takes to be ready again, what it keeps from day to day, and what others notice of a large run. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { loseTails } from '../../test/support/powerCut/journals.ts';
 import { startStage, type Stage } from '../../test/support/stage.ts';
 import { cpuMsOf } from '../against/bullmq/processCpu.ts';
 import { formatTable } from '../table.ts';
+import { measureBesideRun } from './besideRun.ts';
 import { passDays } from './days.ts';
 import { copyMessages, takeSamples, withDatabase } from './rows.ts';
 
@@ -19,14 +20,20 @@ export interface MachineOptions {
   readonly waiting: number;
   /** Two numbers, so that it is seen whether what is kept grows with them in proportion. */
   readonly messagesADay: readonly number[];
+  /** Parallel steps of a run. The goal for 900: all delivered within 60 s, a p99 under 1 s, and none that failed. */
+  readonly branches: readonly number[];
 }
 
-const usual: MachineOptions = { waiting: 100_000, messagesADay: [1_000, 3_000] };
+const usual: MachineOptions = { waiting: 100_000, messagesADay: [1_000, 3_000], branches: [300, 900] };
 
 const bundled = join(import.meta.dirname, '../../.cache/bench/stage');
 const command = ['--max-semi-space-size=64', join(bundled, 'svc-queue.js'), 'start'];
 
-export async function printMachine({ waiting, messagesADay }: MachineOptions = usual): Promise<void> {
+export async function printMachine({
+  waiting,
+  messagesADay,
+  branches,
+}: MachineOptions = usual): Promise<void> {
   await build({ ...commandBuild, outdir: bundled });
   const starts: (readonly string[])[] = [];
   const measure = async (dataDir: string, there: string): Promise<void> => {
@@ -59,10 +66,24 @@ export async function printMachine({ waiting, messagesADay }: MachineOptions = u
       await measure(dataDir, `${14 * perDay} delivered`);
     });
   }
+  const noticed: (readonly string[])[] = [];
+  for (const number of branches) {
+    await inFolder(async (dataDir) => {
+      const stage = await startStage({ dataDir, command });
+      const { delivered, seconds, p99, longest, failed } = await measureBesideRun(stage, number);
+      await stage.stop();
+      noticed.push([
+        ...[String(number), String(delivered), seconds.toFixed(1)],
+        ...[p99.toFixed(0), longest.toFixed(0), String(failed)],
+      ]);
+    });
+  }
+  const noticedHead = ['parallel steps', 'delivered', 'in s', 'p99 ms', 'longest ms', 'failed'];
   const startHead = ['messages', 'after', 's until ready', 'CPU s'];
   const keptHead = ['messages a day', 'day', 'rows deleted', 'database MB', 'journal MB', 'its memory MB'];
   console.log(`A stage on one machine is ready again\n\n${formatTable(startHead, starts, 2)}\n`);
-  console.log(`What it keeps\n\n${formatTable(keptHead, kept, 0)}`);
+  console.log(`What it keeps\n\n${formatTable(keptHead, kept, 0)}\n`);
+  console.log(`What another account's publishes notice of a run\n\n${formatTable(noticedHead, noticed, 0)}`);
 }
 
 /** How the stage before ended, and what that does to its data. */

@@ -150,7 +150,7 @@ export const functionMemoryMb = 512;
  */
 export const largeWorkBytes = (functionMemoryMb / 4) * 1_024 * 1_024;
 
-/** Bytes that a process keeps of the lists of runs, in what is left: the list of 10,000 parallel steps takes half of them. */
+/** Bytes that a process keeps of the lists of runs, in what is left: the list of the largest group of parallel steps takes half of them. */
 export const knownRunsBytes = 24 * 1_024 * 1_024;
 
 interface QueueShape {

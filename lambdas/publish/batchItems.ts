@@ -73,7 +73,7 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   }
 }
 
-/** A run may submit 10,000 branches at once, each with some twenty headers, whose names count as well. */
+/** A run may submit thousands of branches at once, each with some twenty headers, whose names count as well. */
 const batchBounds = { values: 500_000, depth: 100 };
 
 /** The beginnings of sentences that name a field of a message; the field of a batch's item is called the same. */

@@ -1,0 +1,102 @@
+/** What another account notices of a run with many parallel steps on one machine. */
+import { setTimeout } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { startReceiver, type Delivery } from '../../test/support/receiver.ts';
+import type { Stage } from '../../test/support/stage.ts';
+import { batchOf, endpointHeaders, planOf, resultOf } from '../branchSteps.ts';
+import { makeStageAccount } from '../stageAccount.ts';
+
+/** The other account publishes a message so often, whether those before it were answered or not. */
+const publishEveryMs = 200;
+/** Where the run has not ended after this long, it is told as it is. */
+const mostMs = 900_000;
+
+export interface BesideRun {
+  /** Steps whose plans were delivered. */
+  readonly delivered: number;
+  /** Seconds from the start of the run to the delivery of the last of them. */
+  readonly seconds: number;
+  /** Milliseconds that the other account's publishes took. */
+  readonly p99: number;
+  readonly longest: number;
+  /** Those of them that were not accepted. */
+  readonly failed: number;
+}
+
+const entry = z.object({ messageId: z.string(), body: z.string() });
+const step = z.object({ targetStep: z.optional(z.number()) });
+
+/** The entry that a delivery is of: the last of the list in its body. */
+const entryOf = ({ body }: Delivery): z.output<typeof entry> =>
+  entry.parse(JSON.parse(body.subarray(body.lastIndexOf('{"messageId"'), -1).toString()));
+
+/** @param branches up to 4,999 */
+export async function measureBesideRun(stage: Stage, branches: number): Promise<BesideRun> {
+  const [token, other] = [await makeStageAccount(stage, { type: 'free' }), await makeStageAccount(stage)];
+  const runId = `wfr_branches-${branches}`;
+  const receiver = await startReceiver();
+  const send = async (as: string, path: string, body: string): Promise<number> => {
+    const answer = await fetch(`${stage.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+      body,
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const seen = new Set<number>();
+  const startedAt = performance.now();
+  let lastAt = startedAt;
+  const all = Array.from({ length: branches }, (_, index) => index + 1);
+  const submit = (bodies: readonly object[], isInit = false): Promise<number> =>
+    send(token, '/v2/batch', batchOf({ url: endpoint.url, runId, isInit }, bodies));
+
+  /** Answers for the endpoint as the published client does. */
+  const answerFor = async (delivery: Delivery): Promise<number> => {
+    const { body } = entryOf(delivery);
+    // The list begins with the payload, which the first delivery has alone.
+    if (delivery.body.lastIndexOf('{"messageId"') <= 1) {
+      return submit(all.map((stepId) => planOf(stepId, branches)));
+    }
+    const { targetStep } = step.parse(JSON.parse(Buffer.from(body, 'base64').toString()));
+    if (targetStep === undefined) return 200;
+    if (!seen.has(targetStep)) lastAt = performance.now();
+    seen.add(targetStep);
+    return submit([resultOf(targetStep, branches)]);
+  };
+  const endpoint = receiver.inbox((delivery, response) => {
+    void answerFor(delivery)
+      .catch(() => 500)
+      .then((status) => response.writeHead(status, endpointHeaders).end());
+  });
+
+  const times: number[] = [];
+  let failed = 0;
+  const publishes: Promise<void>[] = [];
+  const sink = receiver.inbox();
+  const publish = async (): Promise<void> => {
+    const since = performance.now();
+    const status = await send(other, `/v2/publish/${sink.url}`, 'work').catch(() => 0);
+    times.push(performance.now() - since);
+    if (status !== 200) failed += 1;
+  };
+  try {
+    await publish();
+    await submit([{ order: 'ord_8f3a91c27d' }], true);
+    while (seen.size < branches && performance.now() - startedAt < mostMs) {
+      publishes.push(publish());
+      await setTimeout(publishEveryMs);
+    }
+    await Promise.all(publishes);
+  } finally {
+    await receiver.close();
+  }
+  const sorted = times.toSorted((one, another) => one - another);
+  return {
+    delivered: seen.size,
+    seconds: (lastAt - startedAt) / 1_000,
+    p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
+    longest: sorted.at(-1) ?? Number.NaN,
+    failed,
+  };
+}
