@@ -72,8 +72,12 @@ export async function eachOf<T>(
   const left = items.entries();
   const turn = new Turn();
   const worker = async (): Promise<void> => {
-    for (const [index, item] of left) {
+    for (;;) {
+      // Before an item is taken: so their work begins in their order.
       await turn.end();
+      const next = left.next();
+      if (next.done === true) return;
+      const [index, item] = next.value;
       await work(item, index);
     }
   };

@@ -365,7 +365,10 @@ test('a stop waits for the requests that were taken', async () => {
   const answered = send(started, 'GET', '/v2/health');
   await called;
   const stopped = started.stop(new AbortController().signal);
-  await expect(send(started, 'GET', '/v2/health')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  // The client may try a connection that it has kept of an earlier server with the same port: that is reset.
+  await expect(send(started, 'GET', '/v2/health')).rejects.toMatchObject({
+    code: expect.toBeOneOf(['ECONNREFUSED', 'ECONNRESET']) as unknown,
+  });
   finish();
   expect((await answered).body).toBe('finished');
   await stopped;
