@@ -1,13 +1,15 @@
 import type { GiveUpReason } from '../job/redelivery.ts';
 import { isDeleted, type Account } from '../account/account.ts';
-import type { RunEndJob, RunRefusedJob, RunStartJob, WaitTimeoutJob, Job } from '../job/job.ts';
+import type { Job, RunEndJob } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
 import { pump } from '../lane/pump.ts';
 
-plugInRuns(async () => (await import('../workflow/forWorkers.ts')).messageKind);
+/** The code of runs is loaded when the first job of one comes. */
+const runs = () => import('../workflow/forWorkers.ts');
+plugInRuns(async () => (await runs()).messageKind);
 
 /**
  * Does a job of any kind.
@@ -15,70 +17,30 @@ plugInRuns(async () => (await import('../workflow/forWorkers.ts')).messageKind);
  * @param isAgain whether it has been handed out before
  * @throws when it has to be done again
  */
-export function perform(job: Job, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
+export async function perform(job: Job, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
   switch (job.kind) {
     case 'attempt':
       return deliver(job, isAgain);
     case 'pump':
       return pump(job);
     case 'runStart':
-      return checkStartOf(job);
+      return (await runs()).checkStart(job);
     case 'runEnd':
-      return followUpRunEnd(job);
+      return forOwner(job, async (account) => (await runs()).followUpEnd(account, job));
     case 'runRefused':
-      return failRefusedOf(job);
+      return (await runs()).failRefused(job);
     case 'waitTimeout':
-      return checkWaitOf(job);
+      return (await runs()).checkWait(job);
   }
 }
 
-async function ownerOfRun({ accountId }: RunEndJob): Promise<Account | undefined> {
+/** Does something for the account of a run; nothing where the account is gone. */
+async function forOwner(
+  { accountId }: RunEndJob,
+  work: (account: Account) => Promise<unknown>,
+): Promise<void> {
   const account = await loadAccount(accountId, false);
-  return account === undefined || isDeleted(account) ? undefined : account;
-}
-
-async function checkStartOf(job: RunStartJob): Promise<void> {
-  const { checkStart } = await import('../workflow/forWorkers.ts');
-  await checkStart(job);
-}
-
-async function giveUpStartOf(job: RunStartJob, why: GiveUpReason): Promise<void> {
-  const { giveUpStart } = await import('../workflow/forWorkers.ts');
-  await giveUpStart(job, why);
-}
-
-async function followUpRunEnd(job: RunEndJob): Promise<void> {
-  const account = await ownerOfRun(job);
-  if (account === undefined) return;
-  const { followUpEnd } = await import('../workflow/forWorkers.ts');
-  await followUpEnd(account, job);
-}
-
-async function giveUpRunEndOf(job: RunEndJob, why: GiveUpReason): Promise<void> {
-  const account = await ownerOfRun(job);
-  if (account === undefined) return;
-  const { giveUpRunEnd } = await import('../workflow/forWorkers.ts');
-  await giveUpRunEnd(account, job, why);
-}
-
-async function failRefusedOf(job: RunRefusedJob): Promise<void> {
-  const { failRefused } = await import('../workflow/forWorkers.ts');
-  await failRefused(job);
-}
-
-async function giveUpRefusedOf(job: RunRefusedJob, why: GiveUpReason): Promise<void> {
-  const { giveUpRefused } = await import('../workflow/forWorkers.ts');
-  await giveUpRefused(job, why);
-}
-
-async function checkWaitOf(job: WaitTimeoutJob): Promise<void> {
-  const { checkWait } = await import('../workflow/forWorkers.ts');
-  await checkWait(job);
-}
-
-async function giveUpWaitOf(job: WaitTimeoutJob, why: GiveUpReason): Promise<void> {
-  const { giveUpWait } = await import('../workflow/forWorkers.ts');
-  await giveUpWait(job, why);
+  if (account !== undefined && !isDeleted(account)) await work(account);
 }
 
 /**
@@ -86,7 +48,7 @@ async function giveUpWaitOf(job: WaitTimeoutJob, why: GiveUpReason): Promise<voi
  *
  * @throws when that has to be done again
  */
-export function giveUp(job: Job, why: GiveUpReason): Promise<void> {
+export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   switch (job.kind) {
     case 'attempt':
       return giveUpAttempt(job, why);
@@ -94,13 +56,13 @@ export function giveUp(job: Job, why: GiveUpReason): Promise<void> {
       // A pump is never given up: the attempts in the line would wait for ever.
       return pump(job);
     case 'runStart':
-      return giveUpStartOf(job, why);
+      return (await runs()).giveUpStart(job, why);
     case 'runEnd':
-      return giveUpRunEndOf(job, why);
+      return forOwner(job, async (account) => (await runs()).giveUpRunEnd(account, job, why));
     case 'runRefused':
-      return giveUpRefusedOf(job, why);
+      return (await runs()).giveUpRefused(job, why);
     case 'waitTimeout':
-      return giveUpWaitOf(job, why);
+      return (await runs()).giveUpWait(job, why);
   }
 }
 
