@@ -2,9 +2,9 @@ import type { Account } from '../account/account.ts';
 import { checkBodySize } from '../message/bodies.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { endingOf } from './run.ts';
-import { endRun, followEndOrLeave, followUpEnd, type RunEnd, type WhichRun } from './steps/endRun.ts';
+import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/endRun.ts';
 import { loadSnapshot } from './store/journals.ts';
-import type { RunKey } from './rules/journal.ts';
+import type { RunKey, WhichRun } from './rules/journal.ts';
 
 /** Ends the run by a request of its endpoint or of a user, and answers it again where it was answered before. */
 export async function endRunByRequest(

@@ -13,7 +13,7 @@ import { isOfRun } from '../publish/workflows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { scoped, type Config } from '../shared/config.ts';
-import { isActive, type RunKey } from './rules/journal.ts';
+import { isMeant, type RunKey, type WhichRun } from './rules/journal.ts';
 import { asSubmissionRefusal, endedRun } from './rules/refusals.ts';
 import { RunBusy, settingsOfRun } from './runs/changeRun.ts';
 import { configOfInvoker } from './steps/bodyHeaders.ts';
@@ -31,10 +31,7 @@ export interface RefusedRequest extends Glimpse {
 }
 
 /** A run as a request names it; without its start where the client does not tell that. */
-interface NamedRun {
-  readonly runId: string;
-  /** Unix milliseconds. */
-  readonly createdAt?: number | undefined;
+interface NamedRun extends WhichRun {
   /** The message that names it. */
   readonly message?: Glimpse | undefined;
 }
@@ -64,8 +61,8 @@ export async function refusalOfRequest(
   if (run === 'unreadable') return refusal;
   const key: RunKey = { accountId: account.id, runId: run.runId };
   const snapshot = await loadSnapshot(key);
-  const isIt = isActive(snapshot) && (run.createdAt ?? snapshot.createdAt) === snapshot.createdAt;
-  if (!isIt) return request.ends === undefined ? endedRun(run.runId) : error;
+  if (snapshot === undefined || !isMeant(snapshot, run))
+    return request.ends === undefined ? endedRun(run.runId) : error;
   const start = await settingsOfRun(key, snapshot);
   // A token may fail runs at its own destinations only.
   if (account.scope?.allows(start.url) === false) return error;

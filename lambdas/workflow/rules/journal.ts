@@ -242,6 +242,17 @@ export const eventDigest = (eventId: string): string =>
 export const isActive = (snapshot: Snapshot | undefined): snapshot is Snapshot =>
   snapshot !== undefined && !hasEnded(snapshot.state);
 
+/** An id of runs, or one of its runs. */
+export interface WhichRun {
+  readonly runId: string;
+  /** Unix milliseconds; undefined for the newest. */
+  readonly createdAt?: number | undefined;
+}
+
+/** Tells whether a snapshot is that of the given run, and the run is active. */
+export const isMeant = (snapshot: Snapshot, { createdAt }: WhichRun): boolean =>
+  isActive(snapshot) && (createdAt === undefined || createdAt === snapshot.createdAt);
+
 const firstSnapshot = (before: Snapshot | undefined, record: StartRecord, keptUntil: number): Snapshot => ({
   seq: (before?.seq ?? -1) + 1,
   startSeq: (before?.seq ?? -1) + 1,

@@ -16,24 +16,21 @@ const keptMs = minuteMs;
 /** Bytes that a run takes beside its list, about. */
 const bytesPerRun = 4_096;
 
+/** The entry that a message delivers. */
+interface Place {
+  /** How many entries its list has. */
+  readonly entries: number;
+  /** The headers that the entry gives for forwarding itself. */
+  readonly forwarded: readonly Header[];
+}
+
 /** A run and its list, as far as this process has read its journal. */
 export interface RunList {
   readonly start: RunStart;
   readonly snapshot: Snapshot;
   readonly list: ListText;
-  /**
-   * Finds the entry that a message delivers.
-   *
-   * @returns how many entries its list has, and the headers that the entry gives for forwarding itself
-   */
-  readonly placeOf: (
-    messageId: string,
-  ) => { readonly entries: number; readonly forwarded: readonly Header[] } | undefined;
-}
-
-interface Place {
-  readonly entries: number;
-  readonly forwarded: readonly Header[];
+  /** Finds the entry that a message delivers. */
+  readonly placeOf: (messageId: string) => Place | undefined;
 }
 
 /** All that is known of a run. */

@@ -1,6 +1,6 @@
 /** Submissions, and the active run that each is for. */
 import type { Account } from '../../account/account.ts';
-import { isActive, type RunKey, type Snapshot } from '../rules/journal.ts';
+import { isMeant, type RunKey, type Snapshot, type WhichRun } from '../rules/journal.ts';
 import { endedRun } from '../rules/refusals.ts';
 import { settingsOfRun } from '../runs/changeRun.ts';
 import { loadSnapshot } from '../store/journals.ts';
@@ -18,28 +18,21 @@ export interface Submitted {
  *
  * @throws HttpError 400 for a run that has ended or is not known
  */
-export function activeSnapshot(
-  snapshot: Snapshot | undefined,
-  { runId, createdAt }: { readonly runId: string; readonly createdAt: number | undefined },
-): Snapshot {
-  if (!isActive(snapshot)) throw endedRun(runId);
-  if (createdAt !== undefined && createdAt !== snapshot.createdAt) throw endedRun(runId);
+export function activeSnapshot(snapshot: Snapshot | undefined, which: WhichRun): Snapshot {
+  if (snapshot === undefined || !isMeant(snapshot, which)) throw endedRun(which.runId);
   return snapshot;
 }
 
 /**
  * Reads the active run that a message is submitted to, and its settings.
  *
+ * @param which the run as the message names it
  * @param telling what the message tells of the failure of the run, which is noted
  * @throws HttpError 400 for a run that has ended or is not known, 403 for one beyond the scope of the request's token
  */
-export async function loadActiveRun(
-  account: Account,
-  message: { readonly runId: string; readonly createdAt: number | undefined },
-  telling?: TellingConfig,
-) {
-  const key: RunKey = { accountId: account.id, runId: message.runId };
-  const snapshot = activeSnapshot(await loadSnapshot(key), message);
+export async function loadActiveRun(account: Account, which: WhichRun, telling?: TellingConfig) {
+  const key: RunKey = { accountId: account.id, runId: which.runId };
+  const snapshot = activeSnapshot(await loadSnapshot(key), which);
   const run = { key, snapshot, start: await settingsOfRun(key, snapshot) };
   account.scope?.refuse("The run's endpoint", run.start.url);
   return { ...run, start: await noteFailureCallback(run, telling) };

@@ -6,11 +6,12 @@ import { newId } from '../../shared/ids.ts';
 import { logRetentionMs } from '../../message/message.ts';
 import type { RunEndJob } from '../../job/job.ts';
 import {
-  isActive,
+  isMeant,
   type EndRecord,
   type Snapshot,
   type JournalRecord,
   type RunKey,
+  type WhichRun,
 } from '../rules/journal.ts';
 import { log } from '../../aws/log.ts';
 import { loadSnapshot, loadRecord } from '../store/journals.ts';
@@ -27,17 +28,6 @@ export interface RunEnd {
   /** The value that the function returned. */
   readonly response?: Uint8Array;
 }
-
-/** An id of runs, or one of its runs. */
-export interface WhichRun {
-  readonly runId: string;
-  /** Unix milliseconds; undefined for the newest. */
-  readonly createdAt?: number | undefined;
-}
-
-/** Tells whether a snapshot is that of the given run, and the run is active. */
-const isMeant = (snapshot: Snapshot, { createdAt }: WhichRun): boolean =>
-  isActive(snapshot) && (createdAt === undefined || createdAt === snapshot.createdAt);
 
 /**
  * The job that follows up an end is due this long after it was sent: the request that ends the run is over by then. It is sent

@@ -38,12 +38,11 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   const { stepId } = invoker.step;
   // Otherwise the run's settings are not needed here, and not read.
   if (part.telling?.options.failureCallback !== undefined || account.scope !== undefined) {
-    await loadActiveRun(account, { createdAt: undefined, ...invoker }, part.telling);
+    await loadActiveRun(account, invoker, part.telling);
   }
   const { notBefore } = part.options;
-  const which = { createdAt: undefined, ...invoker };
   const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeSnapshot(current, which);
+    const active = activeSnapshot(current, invoker);
     if (hasStep(active.steps, 'invoke', stepId) || hasStep(active.steps, 'result', stepId)) {
       return { result: undefined };
     }
@@ -53,7 +52,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
-  const active = activeSnapshot(snapshot, which);
+  const active = activeSnapshot(snapshot, invoker);
   const first = record === undefined ? await invokeOf(key, active, stepId) : begun;
   const start = startOf(account, part, { ...invoker, createdAt: active.createdAt });
   const started = await startRun(account, {
