@@ -1,6 +1,7 @@
 /** A request as it reaches AWS. The gateway and the function URL make their events from it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { decodedOrAsIs } from '../lambdas/shared/text.ts';
 import type { Origin } from './network/network.ts';
 
 /**
@@ -92,14 +93,4 @@ export function queryParameters(query: string): ReadonlyMap<string, string[]> {
 
 function formDecoded(text: string): string {
   return decodedOrAsIs(text.replaceAll('+', ' '));
-}
-
-/** Percent-decodes a text; a text that is not well encoded is returned as it is. */
-export function decodedOrAsIs(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch (error) {
-    if (error instanceof URIError) return text;
-    throw error;
-  }
 }

@@ -5,6 +5,7 @@
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
 import { largestHeaders, valuesOf, type Header } from '../shared/headers.ts';
+import { decodedOrAsIs } from '../shared/text.ts';
 import { badRequest, HttpError, notFound } from '../error/httpError.ts';
 import { isGatewayHeader } from '../request/forwarding.ts';
 import { settings } from '../aws/settings.ts';
@@ -13,14 +14,6 @@ import { withMetrics } from '../aws/metrics.ts';
 import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
 import type { ApiRequest, RequestHandler, Result } from './request.ts';
-
-const decodedOrAsIs = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};
 
 /** Reads a query as API Gateway does, in the form of HTML forms: `+` is a space, and badly encoded text stays as it is. */
 const readQueryString = (raw: string): readonly Header[] =>

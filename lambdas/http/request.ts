@@ -1,3 +1,4 @@
+import { decodedOrAsIs } from '../shared/text.ts';
 import type { Header } from '../shared/headers.ts';
 import { badRequest, quote } from '../error/httpError.ts';
 import { parseName } from '../value/names.ts';
@@ -64,14 +65,6 @@ export function variable({ request, route }: Routed, name: string): string {
  */
 export const nameIn = (routed: Routed, name: string, of: string): string =>
   parseName(of, variable(routed, name));
-
-const decodedOrAsIs = (raw: string): string => {
-  try {
-    return decodeURIComponent(raw);
-  } catch {
-    return raw;
-  }
-};
 
 /**
  * Reads the rest of a path as its segments, each decoded where it is encoded correctly: workflow clients write the id of an event

@@ -22,3 +22,13 @@ export function malformedTextIn(value: unknown): readonly string[] | undefined {
   }
   return undefined;
 }
+
+/** Percent-decodes a text; a text that is not well encoded is returned as it is. */
+export function decodedOrAsIs(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return text;
+    throw error;
+  }
+}

@@ -1,6 +1,6 @@
 /** Finds the route of a request as API Gateway does: the most specific resource. */
 import type { GatewayRoute } from '../../lambdas/http/routes.ts';
-import { decodedOrAsIs } from '../incoming.ts';
+import { decodedOrAsIs } from '../../lambdas/shared/text.ts';
 
 export interface Routed {
   readonly route: GatewayRoute;
