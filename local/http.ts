@@ -136,24 +136,16 @@ export async function close(server: Server): Promise<void> {
   });
 }
 
-/**
- * Reads a body whole. A body of more than `limit` bytes is read to its end too, because a client reads the answer only after it
- * has sent everything, but its bytes are dropped.
- *
- * @returns undefined when the body was too long
- */
-export function readBody(request: IncomingMessage, limit = Infinity): Promise<Buffer | undefined> {
+/** Reads a body whole, however large it is. */
+export function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  let size = 0;
   return new Promise((resolve, reject) => {
     // Iterating over the stream would take more CPU.
     request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else chunks.length = 0;
+      chunks.push(chunk);
     });
     request.once('end', () => {
-      resolve(size <= limit ? Buffer.concat(chunks) : undefined);
+      resolve(Buffer.concat(chunks));
     });
     request.once('error', reject);
     request.once('close', () => {

@@ -179,7 +179,7 @@ async function readRequest(incoming: IncomingMessage): Promise<Request> {
     method: incoming.method ?? 'GET',
     path: incoming.url ?? '/',
     headers: Object.fromEntries(pairs),
-    body: body ?? Buffer.alloc(0),
+    body,
   };
 }
 

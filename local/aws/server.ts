@@ -80,7 +80,7 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
     });
     const body = await readBody(request);
     const name = nameIn(request);
-    const input = jsonOrUndefined(body?.toString('utf8') || '{}');
+    const input = jsonOrUndefined(body.toString('utf8') || '{}');
     const output = await outputOf(name, input, gone.signal);
     answerJson(response, 200, contentType, output, requestId());
   }

@@ -5,7 +5,7 @@ import { answerJson, drain, endWithServer, listen, noGuard, type Guard } from '.
 import { isManyClients, onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { boundConnections, timeBounds } from '../gateway/connections.ts';
-import { Intake, notTaken, type AccountOf } from '../gateway/intake.ts';
+import { Intake, refuseUntaken, type AccountOf } from '../gateway/intake.ts';
 import { mostReadBytes, refuseUnreadable } from '../gateway/unreadable.ts';
 import { renewCertificate } from '../network/tls.ts';
 import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
@@ -35,7 +35,7 @@ export interface FunctionUrlOptions {
 export async function startFunctionUrl(options: FunctionUrlOptions): Promise<FunctionUrl> {
   const { guard = noGuard, network = onLoopback } = options;
   const originOf = originsBehind(network);
-  const intake = new Intake({ largest: largestEvent }, options.accountOf ?? (() => Promise.resolve('all')));
+  const intake = new Intake({ largest: largestEvent }, options.accountOf);
   const { server, ...listening } = await listen(
     guard((request, response) => {
       const requestId = randomUUID();
@@ -72,8 +72,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, door: 
   await ready;
   await intake.take(request, async (taken) => {
     if (taken === 'tooSlow' || taken === 'busy') {
-      const { status, headers, ...body } = notTaken[taken];
-      answerJson(response, status, 'application/json', body, headers);
+      refuseUntaken(response, taken);
       return;
     }
     const body = taken === 'unknownSender' ? Buffer.alloc(0) : taken;

@@ -5,7 +5,7 @@ import type { CodeOf, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { answerJson, drain, endWithServer, listen, noGuard, type Guard } from '../http.ts';
 import { boundConnections, timeBounds, type ConnectionBounds } from './connections.ts';
-import { Intake, notTaken, type AccountOf, type IntakeBounds } from './intake.ts';
+import { Intake, refuseUntaken, type AccountOf, type IntakeBounds } from './intake.ts';
 import { isManyClients, onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
@@ -51,8 +51,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { functions, ready, report, guard = noGuard, network = onLoopback, timeoutMs = 29_000 } = options;
   const originOf = originsBehind(network);
   const find = createRouter(options.routes);
-  const accountOf = options.accountOf ?? (() => Promise.resolve('all'));
-  const intake = new Intake({ ...options.bounds, largest: maxBodyBytes }, accountOf);
+  const intake = new Intake({ ...options.bounds, largest: maxBodyBytes }, options.accountOf);
   const { server, port, url } = await listen(
     guard((request, response) => {
       const requestId = randomUUID();
@@ -105,10 +104,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
     await proxy.intake.take(request, async (taken) => {
       if (taken === 'tooLarge')
         refuse(response, 413, 'body_too_large', `The body exceeds ${maxBodyBytes} bytes.`);
-      else if (taken === 'tooSlow' || taken === 'busy') {
-        const { status, headers, ...refusal } = notTaken[taken];
-        answerJson(response, status, 'application/json', refusal, headers);
-      } else {
+      else if (taken === 'tooSlow' || taken === 'busy') refuseUntaken(response, taken);
+      else {
         const body = taken === 'unknownSender' ? Buffer.alloc(0) : taken;
         await invoke(request, response, { ...proxy, ...routed, path, query, body, receivedAt });
       }

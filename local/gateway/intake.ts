@@ -5,10 +5,11 @@
  * A body of up to 64 KB is read at once. A larger one is read only for a token that is good, or where the route asks for none, and
  * counts against the budget of its account, or of all strangers together. So neither can fill the memory.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import type { Header } from '../../lambdas/shared/headers.ts';
 import { findRoute } from '../../lambdas/http/routes.ts';
+import { answerJson } from '../http.ts';
 import { queryParameters, splitUrl } from '../incoming.ts';
 
 /** Finds the account of a request by its head; undefined where its token is not good. */
@@ -42,7 +43,7 @@ export interface IntakeBounds {
 export type Taken = Buffer | 'tooLarge' | 'unknownSender' | 'busy' | 'tooSlow';
 
 /** The answers to bodies that were not taken, in which the functions have no part. */
-export const notTaken = {
+const notTaken = {
   tooSlow: {
     status: 408,
     headers: { connection: 'close' },
@@ -58,6 +59,12 @@ export const notTaken = {
   },
 } as const satisfies Record<string, { status: ErrorStatus; headers: object; error: string; code: ErrorCode }>;
 
+/** Answers a request whose body was not taken. */
+export function refuseUntaken(response: ServerResponse, taken: keyof typeof notTaken): void {
+  const { status, headers, ...body } = notTaken[taken];
+  answerJson(response, status, 'application/json', body, headers);
+}
+
 /** The budget of those who send no token that is good; no account has this id. */
 const strangers = '';
 
@@ -67,7 +74,8 @@ export class Intake {
   readonly #held = new Map<string, number>();
   #total = 0;
 
-  constructor(bounds: IntakeBounds, accountOf: AccountOf) {
+  /** @param accountOf all bodies belong to one account without it */
+  constructor(bounds: IntakeBounds, accountOf: AccountOf = () => Promise.resolve('all')) {
     this.#bounds = {
       small: 64 * kilobyte,
       total: 128 * megabyte,

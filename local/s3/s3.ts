@@ -84,7 +84,7 @@ async function receiveObject(request: IncomingMessage): Promise<Buffer> {
   if (request.headers['content-encoding']?.includes('aws-chunked') === true) {
     throw new AwsError('NotImplemented', 'The local stage takes no aws-chunked bodies.', 501);
   }
-  const body = (await readBody(request)) ?? Buffer.alloc(0);
+  const body = await readBody(request);
   const checksum = request.headers[crcHeader];
   if (checksum !== undefined && checksum !== checksumOf(body)) {
     throw new AwsError('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');

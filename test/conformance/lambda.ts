@@ -16,7 +16,7 @@ if (!isHandler(handler)) throw new Error(`${module} exports no handler.`);
 const originOf = originsBehind(onLoopback);
 await listen((request, response) => {
   void (async () => {
-    const body = (await readBody(request)) ?? Buffer.alloc(0);
+    const body = await readBody(request);
     const event = toUrlEvent({
       ...{ request, body },
       origin: originOf(request),

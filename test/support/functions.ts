@@ -46,7 +46,7 @@ export async function startFunctions(functions: ReadonlyMap<string, FunctionHand
     void (async () => {
       const [, encoded = '', qualifier] = path.exec(request.url ?? '') ?? [];
       const name = [decodeURIComponent(encoded), ...(qualifier === undefined ? [] : [qualifier])].join(':');
-      const payload = (await readBody(request)) ?? Buffer.alloc(0);
+      const payload = await readBody(request);
       try {
         const handler = functions.get(name);
         if (handler === undefined) {
