@@ -7,7 +7,7 @@ export interface SubmittedStep {
   readonly stepId: number;
   readonly stepName: string;
   readonly stepType: 'Run';
-  /** How many steps are parallel. */
+  /** How many steps run in parallel. */
   readonly concurrent: number;
   /** The step that a plan is of. */
   readonly targetStep?: number;

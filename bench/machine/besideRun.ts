@@ -1,4 +1,4 @@
-/** What another account notices of a run with many parallel steps on one machine. */
+/** Measures how a run with many parallel steps affects another account's publishes on one machine. */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { startReceiver, type Delivery } from '../../test/support/receiver.ts';

@@ -1,8 +1,8 @@
 /** A client of another account that means harm: what it asks for is refused, and the sound clients get what they are promised. */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { wrongJson } from '../support/attacks.ts';
+import { beginLargeRequest, wrongJson } from '../support/attacks.ts';
 import { Chance } from './chance.ts';
 import { ask, askUntilDone, isOk, type ChaosFixture } from './traffic.ts';
 
@@ -23,14 +23,7 @@ async function tokenOf(fixture: ChaosFixture): Promise<string> {
 
 /** Sends the first part of a body whose rest never comes. */
 function holdOpen(url: string): Socket {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => {
-    // The service ends it, or is killed.
-  });
-  socket.write(
-    `POST /v2/publish/https://example.com/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer none\r\nContent-Length: ${10 * heldBytes}\r\n\r\n`,
-  );
+  const socket = beginLargeRequest(url);
   socket.write(Buffer.alloc(heldBytes, 'x'));
   return socket;
 }

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { makeAccount, type AccountRecord } from '../support/accounts.ts';
 import { api, ok, query } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
+import { invokeOf } from '../support/invokes.ts';
 import { call, type Answer } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 
@@ -92,23 +93,10 @@ const waitWith =
 
 const invokeWith =
   (more: object, headers: Readonly<Record<string, string>> = {}, destination?: string) =>
-  (run: Run): Sent => ({
-    path: `/v2/publish/${destination ?? run.url}`,
-    headers: {
-      ...ofRun(run),
-      'Upstash-Workflow-RunId': 'wfr_child',
-      'Upstash-Workflow-Init': 'true',
-      'Upstash-Workflow-Invoke': 'true',
-      ...headers,
-    },
-    body: JSON.stringify({
-      headers: {},
-      workflowRunId: run.runId,
-      workflowUrl: run.url,
-      step: { stepId: 1, stepName: 'invoke', stepType: 'Invoke', concurrent: 1 },
-      ...more,
-    }),
-  });
+  (run: Run): Sent => {
+    const all = { ...ofRun(run), 'Upstash-Workflow-RunId': 'wfr_child', ...headers };
+    return invokeOf(run, destination ?? run.url, all, more);
+  };
 
 const cutOff =
   (make: (run: Run) => Sent) =>

@@ -1,16 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { execFile } from 'node:child_process';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { App } from 'aws-cdk-lib';
-import { build } from 'esbuild';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readSettings } from '../../lib/settings.ts';
 import { SvcQueue } from '../../lib/svcQueue.ts';
+import { bundledProgram } from '../support/bundledProgram.ts';
 import { cdkContext, properties, root, synthesizeOne } from './app.ts';
 import { nameOf } from './roles.ts';
 
@@ -110,16 +108,9 @@ describe('certificates of further authorities', () => {
       console.log(JSON.stringify([status, error]));
       process.exit();
     `;
-    const { outputFiles } = await build({
-      stdin: { contents: program, resolveDir: root },
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      write: false,
-    });
-    const args = ['--input-type=module', '--eval', outputFiles[0]?.text ?? ''];
+    const run = await bundledProgram(program);
     const deliver = async (env: Readonly<Record<string, string>>): Promise<unknown> =>
-      JSON.parse((await promisify(execFile)(process.execPath, args, { env })).stdout);
+      JSON.parse(await run(env));
     try {
       expect(await deliver({ NODE_EXTRA_CA_CERTS: authority })).toEqual([202, null]);
       expect(await deliver({})).toEqual([0, expect.stringContaining('certificate')]);

@@ -1,4 +1,5 @@
-/** Requests that cost a service much which does not bound them, each of 0.5 to 4 MB of JSON: a sound service refuses them with 400. */
+/** What an attacker sends. */
+import { connect, type Socket } from 'node:net';
 
 interface Attack {
   readonly what: string;
@@ -11,6 +12,7 @@ const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 const names = (count: number): string =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, '1'])));
 
+/** Requests that cost a service much which does not bound them, each of 0.5 to 4 MB of JSON: a sound service refuses them with 400. */
 export const wrongJson: readonly Attack[] = [
   {
     what: 'two million ids that are none',
@@ -49,3 +51,16 @@ export const wrongJson: readonly Attack[] = [
     body: `{"endpoints":${deep(1_000_000)}}`,
   },
 ];
+
+/** Begins a stranger's request with a body of 10 MiB, which is left to the caller to send. */
+export function beginLargeRequest(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {
+    // The service ends it, or is killed.
+  });
+  socket.write(
+    `POST /v2/publish/https://example.com/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer none\r\nContent-Length: ${10 * 2 ** 20}\r\n\r\n`,
+  );
+  return socket;
+}

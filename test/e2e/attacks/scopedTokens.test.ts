@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, manage, type AccountRecord } from '../../support/accounts.ts';
 import { api, ok, query, unique } from '../../support/api.ts';
+import { invokeOf } from '../../support/invokes.ts';
 import { call, publish, refusalOf, type Answer } from '../../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../../support/receiver.ts';
 
@@ -92,22 +93,8 @@ const callStep = (run: Run, destination: string, callback: string): Sent => ({
     'Upstash-Callback-Forward-Upstash-Workflow-Concurrent': '1',
   },
 });
-const invoke = (run: Run, destination: string, more: object = {}): Sent => ({
-  path: `/v2/publish/${destination}`,
-  headers: {
-    ...ofRun(run),
-    'Upstash-Workflow-RunId': unique('wfr_child'),
-    'Upstash-Workflow-Init': 'true',
-    'Upstash-Workflow-Invoke': 'true',
-  },
-  body: JSON.stringify({
-    headers: {},
-    workflowRunId: run.runId,
-    workflowUrl: run.url,
-    step: { stepId: 1, stepName: 'invoke', stepType: 'Invoke', concurrent: 1 },
-    ...more,
-  }),
-});
+const invoke = (run: Run, destination: string, more: object = {}): Sent =>
+  invokeOf(run, destination, { ...ofRun(run), 'Upstash-Workflow-RunId': unique('wfr_child') }, more);
 
 /** Each place where a request can name a URL or a group. A run of the token's own is there for each. */
 const places: readonly (readonly [place: string, sent: (other: string, run: Run) => Sent])[] = [

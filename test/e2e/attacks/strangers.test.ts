@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { wrongJson } from '../../support/attacks.ts';
+import { beginLargeRequest, wrongJson } from '../../support/attacks.ts';
 import { call, messageIdOf, publish, refusalOf, service } from '../../support/publish.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { startStage, type Stage } from '../../support/stage.ts';
@@ -69,17 +69,12 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
   };
 
   it.runIf(process.platform === 'linux')('keeps no large body of a stranger', async () => {
-    const { hostname, port } = new URL(stage.url);
     const sockets: Socket[] = [];
     const before = memory();
     const chunk = Buffer.alloc(megabyte, 'x');
     for (let number = 0; number < 60; number += 1) {
-      const socket = connect(Number(port), hostname);
-      socket.on('error', () => undefined);
+      const socket = beginLargeRequest(stage.url);
       await once(socket, 'connect');
-      socket.write(
-        `POST /v2/publish/https://example.com/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer none\r\nContent-Length: ${10 * megabyte}\r\n\r\n`,
-      );
       for (let part = 0; part < 9; part += 1) {
         if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
       }

@@ -1,17 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
+import { bundledProgram } from '../../../support/bundledProgram.ts';
 import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
 import {
   createDeliveryClient,
   type DeliveryRequest,
 } from '../../../../lambdas/delivery/client/deliveryClient.ts';
 
-const root = resolve(import.meta.dirname, '../../../..');
 const rules = { allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set<string>() };
 
 const ends: (() => void)[] = [];
@@ -256,15 +252,7 @@ describe('an attempt', () => {
       });
       console.log(error);
     `;
-    const { outputFiles } = await build({
-      stdin: { contents: program, resolveDir: root },
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      write: false,
-    });
-    const code = outputFiles[0]?.text ?? '';
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code]);
-    expect(stdout).toBe('The destination did not answer within 0.2 s.\n');
+    const run = await bundledProgram(program);
+    expect(await run()).toBe('The destination did not answer within 0.2 s.\n');
   });
 });
