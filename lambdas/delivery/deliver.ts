@@ -99,6 +99,6 @@ async function attemptOrFail(
   }
 }
 
-/** Sends a job on, to come again when it can be done. */
+/** Sends the job again, due when it can be done. */
 const sendAgain = ({ message }: MessageHistory, job: AttemptJob, dueAt: number): Promise<void> =>
   sendJob({ ...job, ...attemptJob(message, job.attempt), looks: undefined }, dueAt);

@@ -1,4 +1,4 @@
-/** Who sends a request, by its head. */
+/** Identifies the sender of a request from its head. */
 import { authenticate } from '../account/authenticate.ts';
 import { bearerToken } from '../account/credentials.ts';
 import { settings } from '../aws/settings.ts';

@@ -1,4 +1,4 @@
-/** What becomes of a run whose request is refused. */
+/** Fails the runs whose requests are refused. */
 import { HttpError } from '../error/httpError.ts';
 import type { refusalOfRequest } from '../workflow/refusals.ts';
 import type { Call, Middleware } from './handler.ts';

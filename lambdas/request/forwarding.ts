@@ -19,7 +19,6 @@ const ownHeaders = new Set([
   'expect',
   'host',
   'content-length',
-  'accept-encoding',
 ]);
 
 /** Whether a header in lower case belongs to one connection, or is set by the service. */
@@ -38,8 +37,8 @@ const sendable = new RegExp(headerTextForm);
 const staysBehind = (name: string): boolean => isOwnHeader(name) || isGatewayHeader(name);
 
 /**
- * Picks the headers that the destination gets, of those that are to be forwarded by name. Clients pass on all headers of a request
- * that they got, so those of its connection and of gateways are dropped, not refused.
+ * Picks the headers that the destination gets from those that are to be forwarded by name. Clients pass on every header of a request
+ * they received, so connection and gateway headers are dropped rather than refused.
  *
  * @param field gives a header's name as its author wrote it, for the error's text
  * @throws HttpError 400 for a name or value that cannot be sent

@@ -165,7 +165,7 @@ const headerForms = [
  * Reads the values of a header in JSON. Clients pass on what they were given: a number or a boolean is its text, and `null` is
  * absent.
  *
- * @returns undefined for a value that is none of these
+ * @returns undefined for any other value
  */
 function headerTexts(given: unknown): readonly string[] | undefined {
   const texts: string[] = [];

@@ -30,7 +30,7 @@ export interface AuditPlace {
 }
 
 export interface AuditRow extends AuditEntry, Ordered {
-  /** How often the change was made within its minute; 0 for one that was refused. */
+  /** How many times the change was made within that minute; 0 if it was refused. */
   readonly count: number;
 }
 
@@ -137,7 +137,7 @@ const auditRow = z.object({
   address: z.optional(z.string()),
   at: z.optional(z.number()),
   count: z._default(z.number(), 1),
-  /** Of older releases: whether its change was refused. */
+  /** Written by older releases: whether the change was refused. */
   isWithdrawn: z.optional(z.boolean()),
 });
 

@@ -80,7 +80,7 @@ interface Arriving {
  */
 export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAgain }: Arriving): boolean {
   if (deletedAt === undefined || createdAt >= deletedAt - clockMarginMs) return false;
-  // A job that comes again may be that of a message that started before the deletion.
+  // A redelivered job may belong to a message that started before the deletion.
   return !isAgain || notBefore > deletedAt + clockMarginMs;
 }
 
