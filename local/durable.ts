@@ -1,6 +1,5 @@
 /** Files that are on the disk when a call has returned: a loss of power takes nothing of them away. */
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -26,28 +25,6 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
   flushFolder(dirname(path));
 }
 
-/** Does the same for a new file with a temporary one of its own, without holding up the process. */
-export async function createFile(path: string, temporary: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(temporary, 'w', 0o600);
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
-  if (!canOpenFolders) return;
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
 /** Writes all bytes: one call may write a part of them only. */
 export function writeAll(file: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
@@ -57,7 +34,7 @@ export function writeAll(file: number, bytes: Uint8Array): void {
 const canOpenFolders = process.platform !== 'win32';
 
 /** Flushes the names of a folder's files: a new or renamed file is lost without it. */
-function flushFolder(path: string): void {
+export function flushFolder(path: string): void {
   if (!canOpenFolders) return;
   const folder = openSync(path, 'r');
   try {

@@ -1,52 +1,33 @@
-/** Losses of power for a stage: what was not flushed is gone, in whole or in part. */
-import { readFileSync, statSync, truncateSync } from 'node:fs';
+/** Losses of power for a stage: what was not on the disk is gone, in whole or in part. */
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
-import { inject } from 'vitest';
-import * as z from 'zod/mini';
-import { bundling, root } from '../bundledStage.ts';
-import { journalNames } from './journals.ts';
-import { startStage, type Stage, type StageOptions } from '../stage.ts';
+import { randomOf } from '../simulatedClock.ts';
+import { CutDisk, readLog, watchWrites, type Watch } from './writeLog.ts';
 
-const noted = z.tuple([z.string(), z.number()]);
+const storeName = 'store.mdb';
+const sectorBytes = 512;
 
-/** A stage whose flushes are noted, in the folder of its data. */
-export async function startWatched(options: StageOptions & { readonly dataDir: string }): Promise<Stage> {
-  const preloaded = join(options.dataDir, 'flushLog.mjs');
-  await build({
-    ...bundling,
-    splitting: false,
-    absWorkingDir: root,
-    entryPoints: ['test/support/powerCut/flushLog.ts'],
-    outfile: preloaded,
-  });
-  return startStage({
-    ...options,
-    env: { ...options.env, SVC_FLUSH_LOG: join(options.dataDir, 'flushes') },
-    command: ['--import', preloaded, inject('bundledStage')],
-  });
+/** Prepares the start of a stage the writes of whose store are noted, in the folder of its data. */
+export function watchStore(dataDir: string): Watch {
+  const watch = watchWrites(dataDir, storeName);
+  const before = join(dataDir, 'before');
+  for (const path of [watch.log, before]) rmSync(path, { force: true });
+  const store = join(dataDir, storeName);
+  if (existsSync(store)) copyFileSync(store, before);
+  else writeFileSync(before, '');
+  return watch;
 }
 
 /**
- * Does to the journals of a killed stage what a loss of power does.
+ * Does to the store of a killed stage what a loss of power does.
  *
- * @param kept the part of what was not flushed that reached the disk all the same, from 0 to 1
- * @returns the bytes that were lost
+ * @param kept the part of what was not on the disk that reached it all the same, from 0 to 1
+ * @returns the sectors that were lost
  */
-export function cutPower(dataDir: string, kept: number): { readonly lost: number } {
-  const flushed = new Map<string, number>();
-  // The kill may have cut the last line off.
-  for (const line of readFileSync(join(dataDir, 'flushes'), 'utf8').split('\n').slice(0, -1)) {
-    const [path, bytes] = noted.parse(JSON.parse(line));
-    flushed.set(path, bytes);
-  }
-  let lost = 0;
-  for (const path of journalNames.map((name) => join(dataDir, name))) {
-    const { size } = statSync(path);
-    const safe = Math.min(size, flushed.get(path) ?? 0);
-    const length = safe + Math.floor((size - safe) * kept);
-    truncateSync(path, length);
-    lost += size - length;
-  }
+export function cutPower(dataDir: string, kept: number, random = randomOf(1)): { readonly lost: number } {
+  const disk = new CutDisk(readFileSync(join(dataDir, 'before')));
+  for (const noted of readLog(join(dataDir, 'writes'))) disk.take(noted);
+  const { bytes, lost } = disk.cut({ kept, unitBytes: sectorBytes, random });
+  writeFileSync(join(dataDir, storeName), bytes);
   return { lost };
 }

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { byNode, underWatch } from '../../../../local/dynamodb/underWatch.ts';
-import { identify, isRunning } from '../../../../local/stage/processes.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { byNode, underWatch } from '../support/underWatch.ts';
+import { identify, isRunning } from '../../local/stage/processes.ts';
+import { eventually } from '../support/eventually.ts';
 
 describe.each([
   ['this machine', underWatch],

@@ -1,0 +1,30 @@
+/** Checksums of entries: LMDB has none, and a disk may return other bytes than were written to it. */
+import { crc32 } from 'node:zlib';
+
+/** An entry is not as it was written. */
+export class DamageError extends Error {}
+
+const checksumBytes = 4;
+
+/** zlib takes no bytes at no address for a new beginning, and forgets the key. */
+const checksumOf = (key: Uint8Array, value: Uint8Array): number =>
+  value.length === 0 ? crc32(key) : crc32(value, crc32(key));
+
+/** Puts the checksum of a key and its value before the value. */
+export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(checksumBytes + value.length);
+  bytes.writeUInt32BE(checksumOf(key, value));
+  bytes.set(value, checksumBytes);
+  return bytes;
+}
+
+/**
+ * Takes the checksum off again.
+ *
+ * @throws DamageError when it is wrong
+ */
+export function checked(key: Uint8Array, bytes: Buffer): Buffer {
+  const value = bytes.subarray(checksumBytes);
+  if (bytes.length >= checksumBytes && bytes.readUInt32BE() === checksumOf(key, value)) return value;
+  throw new DamageError('The store is damaged: an entry is not as it was written.');
+}

@@ -1,0 +1,77 @@
+/** Opens the store of a data directory, and makes it at the first start. */
+import { renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import * as z from 'zod/mini';
+import { flushFolder } from '../durable.ts';
+import { jsonOrUndefined } from '../json.ts';
+import { StageError } from '../stage/stageError.ts';
+import { checkPages } from './pages.ts';
+import { Store } from './store.ts';
+
+const format = 1;
+const about = z.object({
+  format: z.literal(format),
+  /** Whether a stage has started with it: from then on it has data, and the secrets belong to it. */
+  isUsed: z.boolean(),
+});
+const aboutKey = Buffer.from('a');
+
+const isUsed = (store: Store): boolean => {
+  const text = store.get(aboutKey)?.toString();
+  const read = text === undefined ? undefined : about.safeParse(jsonOrUndefined(text)).data;
+  if (read === undefined) throw new StageError('The store was made by a later release of the service.');
+  return read.isUsed;
+};
+
+export interface OpenStore {
+  readonly store: Store;
+  /** Whether no stage has started with it. */
+  readonly isNew: boolean;
+}
+
+/**
+ * @param isExpected whether the directory has been used: then a missing store is not made again
+ * @throws StageError when it is missing, not whole, or damaged
+ */
+export async function openStore(file: string, isExpected: boolean): Promise<OpenStore> {
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there === undefined || there.size === 0) {
+    if (isExpected || there !== undefined) throw lost(file, there === undefined ? 'is missing' : 'is empty');
+    await make(file);
+  }
+  const damage = await checkPages(file);
+  if (damage !== undefined) throw lost(file, `is damaged (${damage})`);
+  const store = new Store(file);
+  try {
+    return { store, isNew: !isUsed(store) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Notes that a stage has started with a store. */
+export async function markUsed(store: Store): Promise<void> {
+  store.write(aboutKey, aboutBytes(true));
+  await store.committed();
+}
+
+const aboutBytes = (used: boolean): Buffer => Buffer.from(JSON.stringify({ format, isUsed: used }));
+
+/** Makes a store that has nothing but its description. The file has its name only when it is whole. */
+async function make(file: string): Promise<void> {
+  const unfinished = `${file}.new`;
+  for (const name of [unfinished, `${unfinished}-lock`]) rmSync(name, { force: true });
+  const store = new Store(unfinished);
+  store.write(aboutKey, aboutBytes(false));
+  await store.committed();
+  await store.close();
+  renameSync(unfinished, file);
+  rmSync(`${unfinished}-lock`, { force: true });
+  flushFolder(dirname(file));
+}
+
+const lost = (file: string, state: string): StageError =>
+  new StageError(
+    `${basename(file)} in ${dirname(file)} ${state}: the messages are in it. Move the folder away, and put the last backup in its place: svc-queue restore.`,
+  );

@@ -1,0 +1,109 @@
+/**
+ * Looks for damage in the pages of a store's file. LMDB has no checksums of pages: it may crash where one is damaged, or find less.
+ *
+ * No one can see from the file alone that the last transaction is lost, where the newer of the first two pages has the content from
+ * before it: a loss of power before the end of the transaction leaves the same bytes. And where the time does not suffice for all
+ * leaves, a leaf may be an older one of the same place: its parent does not say how old it is, and only the sum of all entries does.
+ */
+import { DamageError, checked } from './checksum.ts';
+import { readMetas } from './metas.ts';
+import { damageAt, longAt, PageFile } from './pageFile.ts';
+import { Sum, sumKey } from './sum.ts';
+import { Owned, TreeCheck } from './treeCheck.ts';
+
+const defaultLimitMs = 1_000;
+/** Free pages at the end need not be in the file. More than these are not looked for. */
+const mostMissing = 2 ** 24;
+
+export interface CheckOptions {
+  /** The time for leaves and values, in ms. All other pages are checked in any case. */
+  readonly limitMs?: number;
+}
+
+/**
+ * Checks a file that no process writes.
+ *
+ * @returns what is wrong; undefined where nothing is
+ */
+export async function checkPages(path: string, options: CheckOptions = {}): Promise<string | undefined> {
+  const until = performance.now() + (options.limitMs ?? defaultLimitMs);
+  const file = new PageFile(path);
+  try {
+    await check(file, until);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DamageError) return error.message;
+    if (error instanceof Error && 'code' in error && error.code === 'EIO') return 'the disk cannot read it';
+    throw error;
+  } finally {
+    file.close();
+  }
+}
+
+async function check(file: PageFile, until: number): Promise<void> {
+  const meta = readMetas(file);
+  if (meta.lastPage > file.pages + mostMissing) throw new DamageError('its end is missing');
+  const owned = new Owned(meta.lastPage);
+  const freed: Buffer[] = [];
+  const free = new TreeCheck(file, owned, meta, meta.free, {
+    compare: (one, other) => transactionOf(one) - transactionOf(other),
+    check: (key, value, page) => {
+      const transaction = transactionOf(key);
+      if (transaction < 1 || transaction > meta.transaction)
+        throw damageAt(page, 'is of another transaction');
+      freed.push(Buffer.from(value));
+    },
+  });
+  await free.checkBranches();
+  await free.checkLeaves(Infinity);
+  for (const list of freed) takeFree(owned, list);
+  for (let page = Math.max(2, file.pages); page <= meta.lastPage; page += 1) {
+    if (!owned.has(page)) throw new DamageError('its end is missing');
+  }
+  const sum = new Sum(undefined);
+  let noted: Sum | undefined;
+  const main = new TreeCheck(file, owned, meta, meta.main, {
+    compare: (one, other) => Buffer.compare(one, other),
+    check: (key, value, page) => {
+      if (!isSound(key, value)) throw damageAt(page, 'has an entry that is not as it was written');
+      if (key.equals(sumKey)) noted = new Sum(checked(key, value));
+      else sum.add(value);
+    },
+  });
+  await main.checkBranches();
+  const isComplete = await main.checkLeaves(until);
+  if (isComplete && !sum.equals(noted ?? new Sum(undefined))) {
+    throw new DamageError('entries are missing, or older than others');
+  }
+}
+
+function isSound(key: Buffer, value: Buffer): boolean {
+  try {
+    checked(key, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads the transaction that freed pages: the key of their list. */
+function transactionOf(key: Buffer): number {
+  if (key.length !== 8) throw new DamageError('its list of free pages has a wrong key');
+  return longAt(key, 0);
+}
+
+/** Takes the pages of a list: their count, and then each alone, or the negative length of a block before its first page. */
+function takeFree(owned: Owned, list: Buffer): void {
+  const wrong = (): DamageError => new DamageError('its list of free pages is wrong');
+  if (list.length < 8 || list.length % 8 !== 0) throw wrong();
+  const end = 8 * (longAt(list, 0) + 1);
+  if (end > list.length) throw wrong();
+  for (let at = 8; at < end; at += 8) {
+    const entry = Number(list.readBigInt64LE(at));
+    // Pages that were taken from the list leave zeros.
+    if (entry === 0) continue;
+    if (entry > 0) owned.take(entry);
+    else if (at + 8 < end) owned.take(longAt(list, (at += 8)), -entry);
+    else throw wrong();
+  }
+}

@@ -1,0 +1,200 @@
+/** Checks one tree of a store's file: its pages from the root down, the order of their keys, and their counts. */
+import { DamageError } from './checksum.ts';
+import type { Meta, Tree } from './metas.ts';
+import { childrenOf, leavesOf, type Overflow } from './nodes.ts';
+import { damageAt, headerBytes, longAt, type Kind, type PageFile } from './pageFile.ts';
+
+/** More levels than LMDB has. */
+const mostLevels = 32;
+
+/** A page of a tree, with the keys that it may have: from `low`, and below `high`. */
+interface Place {
+  readonly page: number;
+  readonly low: Buffer | undefined;
+  readonly high: Buffer | undefined;
+  /** The transaction that wrote the parent. A page is never newer: a transaction that writes a page writes its parents too. */
+  readonly newest: number;
+}
+
+/** Pages with an owner. */
+export class Owned {
+  readonly #bits: Uint8Array;
+  readonly #lastPage: number;
+
+  constructor(lastPage: number) {
+    this.#lastPage = lastPage;
+    this.#bits = new Uint8Array(Math.floor(lastPage / 8) + 1);
+  }
+
+  /** @throws DamageError when one of the pages has an owner, or cannot have one */
+  take(page: number, count = 1): void {
+    const isThere = page >= 2 && count >= 1 && page + count - 1 <= this.#lastPage;
+    if (!isThere) throw new DamageError(`page ${page} is named, but is none of its pages`);
+    for (let next = page; next < page + count; next += 1) {
+      if (this.has(next)) throw damageAt(next, 'is used twice');
+      const at = next >> 3;
+      this.#bits[at] = (this.#bits[at] ?? 0) | (1 << (next & 7));
+    }
+  }
+
+  has(page: number): boolean {
+    return (((this.#bits[page >> 3] ?? 0) >> (page & 7)) & 1) === 1;
+  }
+}
+
+export interface TreeOptions {
+  readonly compare: (one: Buffer, other: Buffer) => number;
+  /** @throws DamageError when an entry is not as it was written */
+  readonly check: (key: Buffer, value: Buffer, page: number) => void;
+}
+
+export class TreeCheck {
+  readonly #file: PageFile;
+  readonly #owned: Owned;
+  readonly #meta: Meta;
+  readonly #tree: Tree;
+  readonly #options: TreeOptions;
+  /** The branches above leaves. */
+  #lowest: Place[] = [];
+  #overflows = 0;
+  #entries = 0;
+
+  constructor(file: PageFile, owned: Owned, meta: Meta, tree: Tree, options: TreeOptions) {
+    this.#file = file;
+    this.#owned = owned;
+    this.#meta = meta;
+    this.#tree = tree;
+    this.#options = options;
+  }
+
+  /** Checks all but leaves and their values. */
+  async checkBranches(): Promise<void> {
+    const { root, depth, branches, leaves, rootTransaction } = this.#tree;
+    if (root === undefined) {
+      this.#expect(depth, branches, leaves, 0, 0, 0);
+      return;
+    }
+    if (depth < 1 || depth > mostLevels) throw new DamageError('it has a wrong number of levels');
+    this.#owned.take(root);
+    const transaction = longAt(this.#file.read(root, depth > 1 ? 'branch' : 'leaf'), 8);
+    if (transaction !== rootTransaction) throw damageAt(root, 'is of another transaction');
+    let level: Place[] = [{ page: root, low: undefined, high: undefined, newest: rootTransaction }];
+    let [foundBranches, foundLeaves] = [0, depth === 1 ? 1 : 0];
+    for (let depthLeft = depth; depthLeft > 1; depthLeft -= 1) {
+      foundBranches += level.length;
+      const isLowest = depthLeft === 2;
+      const next: Place[] = [];
+      const newer: Place[] = [];
+      for (const place of level) {
+        const below = this.#below(place);
+        for (const { page } of below) this.#owned.take(page);
+        // Leaves are many: they are found again when it is their turn.
+        if (isLowest) foundLeaves += below.length;
+        else next.push(...below);
+        newer.push({ ...place, newest: below[0]?.newest ?? 0 });
+        await this.#file.breathe();
+      }
+      if (isLowest) this.#lowest = newer.toSorted((one, other) => other.newest - one.newest);
+      else level = next;
+    }
+    this.#expect(depth, branches, leaves, depth, foundBranches, foundLeaves);
+  }
+
+  /**
+   * Checks leaves and their values, those first that may be the newest, and the counts of entries after the last.
+   *
+   * @param until the time, as `performance.now()` gives it, after which no more are begun
+   * @returns whether all were checked
+   */
+  async checkLeaves(until: number): Promise<boolean> {
+    const { root, depth, rootTransaction } = this.#tree;
+    if (depth === 1 && root !== undefined) {
+      this.#checkLeaf({ page: root, low: undefined, high: undefined, newest: rootTransaction });
+    }
+    for (const branch of this.#lowest) {
+      for (const place of this.#below(branch)) {
+        if (performance.now() > until) return false;
+        this.#checkLeaf(place);
+        await this.#file.breathe();
+      }
+    }
+    const isCounted = this.#entries === this.#tree.entries && this.#overflows === this.#tree.overflows;
+    if (!isCounted) throw new DamageError('entries are missing, or too many');
+    return true;
+  }
+
+  #expect(
+    ...[depth, branches, leaves, foundDepth, foundBranches, foundLeaves]: readonly [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ]
+  ): void {
+    if (depth !== foundDepth || branches !== foundBranches || leaves !== foundLeaves) {
+      throw new DamageError('pages are missing, or too many');
+    }
+  }
+
+  #read({ page, newest }: Place, kind: Kind): Buffer {
+    const bytes = this.#file.read(page, kind);
+    if (longAt(bytes, 8) > newest) throw damageAt(page, 'is of another transaction');
+    return bytes;
+  }
+
+  /** Reads the children of a branch. */
+  #below(place: Place): readonly Place[] {
+    const bytes = this.#read(place, 'branch');
+    const newest = longAt(bytes, 8);
+    const children = childrenOf(place.page, bytes);
+    this.#checkOrder(place, children.slice(1));
+    return children.map(({ page, key }, index) => ({
+      page,
+      low: index === 0 ? place.low : key,
+      high: children[index + 1]?.key ?? place.high,
+      newest,
+    }));
+  }
+
+  /** Checks that keys ascend, and are between those of the parent. */
+  #checkOrder({ page, low, high }: Place, entries: readonly { readonly key: Buffer }[]): void {
+    let last: Buffer | undefined;
+    for (const { key } of entries) {
+      const isInOrder =
+        last === undefined
+          ? low === undefined || this.#options.compare(low, key) <= 0
+          : this.#options.compare(last, key) < 0;
+      if (!isInOrder) throw damageAt(page, 'has keys in a wrong order');
+      last = key;
+    }
+    const isBelow = last === undefined || high === undefined || this.#options.compare(last, high) < 0;
+    if (!isBelow) throw damageAt(page, 'has keys in a wrong order');
+  }
+
+  #checkLeaf(place: Place): void {
+    const entries = leavesOf(place.page, this.#read(place, 'leaf'));
+    this.#checkOrder(place, entries);
+    this.#entries += entries.length;
+    for (const { key, value } of entries) {
+      const bytes = Buffer.isBuffer(value) ? value : this.#overflow(value);
+      this.#options.check(key, bytes, place.page);
+    }
+  }
+
+  /** Reads a value that has pages of its own. */
+  #overflow({ page, transaction, count, length }: Overflow): Buffer {
+    const { pageBytes } = this.#file;
+    // A value that was replaced by a smaller one in the same transaction keeps its pages.
+    if (headerBytes + length > count * pageBytes) throw damageAt(page, 'is of a shorter value');
+    this.#owned.take(page, count);
+    const bytes = this.#file.read(page, 'overflow', count);
+    // In a compact copy of a store all references are of transaction 1.
+    const isOfValue = transaction === 1 || longAt(bytes, 8) === transaction;
+    const isIts = isOfValue && transaction <= this.#meta.transaction && bytes.readUInt32LE(20) === count;
+    if (!isIts) throw damageAt(page, 'is of another value');
+    this.#overflows += count;
+    return bytes.subarray(headerBytes, headerBytes + length);
+  }
+}

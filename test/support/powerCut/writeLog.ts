@@ -1,0 +1,139 @@
+/** What a process wrote to a file, and what a loss of power leaves of it. The process is watched by `writeLog.c`. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const kinds = ['write', 'sync', 'truncate', 'mark'] as const;
+
+export interface Noted {
+  readonly kind: (typeof kinds)[number];
+  /** Whether it was on the disk when the call returned. */
+  readonly isSynced: boolean;
+  /** Where a write begins, or the new length of a file. */
+  readonly offset: number;
+  /** What was written, or the text of a mark. */
+  readonly bytes: Buffer;
+}
+
+/** Whether writes can be watched here. */
+export function canWatch(): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    execFileSync('gcc', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface Watch {
+  /** The environment of the process. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly log: string;
+  /** The process writes marks to this file. */
+  readonly marks: string;
+}
+
+/** Prepares the watch of a process, in a folder. @param name the beginning of the names of watched files */
+export function watchWrites(folder: string, name: string): Watch {
+  const library = join(folder, 'writeLog.so');
+  const source = join(import.meta.dirname, 'writeLog.c');
+  execFileSync('gcc', ['-O2', '-shared', '-fPIC', '-o', library, source, '-ldl', '-lpthread']);
+  const [log, marks] = [join(folder, 'writes'), join(folder, 'marks')];
+  const env = { LD_PRELOAD: library, SVC_WRITE_LOG: log, SVC_WRITE_NAME: name, SVC_WRITE_MARKS: marks };
+  return { env, log, marks };
+}
+
+const headBytes = 24;
+
+export function readLog(log: string): readonly Noted[] {
+  const bytes = readFileSync(log);
+  const all: Noted[] = [];
+  for (let at = 0; at + headBytes <= bytes.length;) {
+    const start = at + headBytes;
+    const end = start + Number(bytes.readBigUInt64LE(at + 16));
+    // A kill may have cut the last record off.
+    if (end > bytes.length) break;
+    const kind = kinds[bytes.readUInt32LE(at) - 1];
+    if (kind === undefined) throw new Error('The log of writes has an unknown record.');
+    const offset = Number(bytes.readBigUInt64LE(at + 8));
+    const isSynced = bytes.readUInt32LE(at + 4) === 1;
+    all.push({ kind, isSynced, offset, bytes: bytes.subarray(start, end) });
+    at = end;
+  }
+  return all;
+}
+
+/** What becomes of writes that are not on the disk: it keeps a part of the units of each, chosen at random. */
+export interface Fate {
+  /** From 0 to 1. */
+  readonly kept: number;
+  /** What is kept or lost as one, in bytes: a sector, a page, or all of a write. */
+  readonly unitBytes: number;
+  readonly random: () => number;
+}
+
+/** A file on a disk whose power may be cut. */
+export class CutDisk {
+  #safe: Buffer;
+  /** All since the last flush, in order. */
+  #recent: Noted[] = [];
+
+  /** @param before the file at the beginning */
+  constructor(before: Buffer) {
+    this.#safe = Buffer.from(before);
+  }
+
+  /** Goes on by a record of the log. */
+  take(noted: Noted): void {
+    if (noted.kind === 'sync') {
+      for (const one of this.#recent) this.#safe = withAll(this.#safe, one);
+      this.#recent = [];
+    } else if (noted.kind !== 'mark') {
+      this.#recent.push(noted);
+    }
+  }
+
+  /**
+   * Cuts the power.
+   *
+   * @param current the record of a call that has not returned
+   * @returns the file, and how many units of it are lost
+   */
+  cut(fate: Fate, current?: Noted): { readonly bytes: Buffer; readonly lost: number } {
+    let bytes: Buffer = Buffer.from(this.#safe);
+    let lost = 0;
+    const keeps = (): boolean => {
+      const isKept = fate.random() < fate.kept;
+      if (!isKept) lost += 1;
+      return isKept;
+    };
+    const isWrite = current?.kind === 'write' || current?.kind === 'truncate';
+    for (const noted of [...this.#recent, ...(isWrite ? [{ ...current, isSynced: false }] : [])]) {
+      if (noted.isSynced) bytes = withAll(bytes, noted);
+      else if (noted.kind === 'truncate') bytes = keeps() ? withAll(bytes, noted) : bytes;
+      else for (const unit of unitsOf(noted, fate.unitBytes)) if (keeps()) bytes = withAll(bytes, unit);
+    }
+    return { bytes, lost };
+  }
+}
+
+function withAll(file: Buffer, { kind, offset, bytes }: Noted): Buffer {
+  const length = kind === 'truncate' ? offset : Math.max(file.length, offset + bytes.length);
+  const grown = length === file.length ? file : Buffer.alloc(length);
+  if (grown !== file) file.copy(grown);
+  if (kind === 'write') bytes.copy(grown, offset);
+  return grown;
+}
+
+/** Splits a write where the units of the disk begin. */
+function unitsOf(noted: Noted, unitBytes: number): readonly Noted[] {
+  const units: Noted[] = [];
+  const end = noted.offset + noted.bytes.length;
+  for (let at = noted.offset; at < end;) {
+    const next = Math.min(end, (Math.floor(at / unitBytes) + 1) * unitBytes);
+    units.push({ ...noted, offset: at, bytes: noted.bytes.subarray(at - noted.offset, next - noted.offset) });
+    at = next;
+  }
+  return units;
+}
