@@ -1,88 +1,78 @@
-/** Deletes rows past their time, as DynamoDB does: dynoxide keeps them for ever. */
+/** Deletes rows past their time, as DynamoDB does, and what else is past its own. */
 import { setTimeout } from 'node:timers/promises';
-import * as z from 'zod/mini';
-import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
-import { jsonOrUndefined } from '../json.ts';
-import { callOf, type SendForClient } from './connection.ts';
+import type { Store } from '../store/store.ts';
+import { decode } from './codec.ts';
+import { behindAll } from './keys.ts';
+import type { Rows } from './rows.ts';
+import { allTables, type Table } from './table.ts';
+import type { Item } from './values.ts';
 
-/** Attribute values as AWS JSON has them. */
-type Item = Readonly<Record<string, unknown>>;
-const page = z.object({
-  Items: z._default(z.array(z.custom<Item>((value) => typeof value === 'object' && value !== null)), []),
-  LastEvaluatedKey: z.optional(z.custom<Item>((value) => typeof value === 'object' && value !== null)),
-});
-
-/** Rows that are deleted at once: they share a commit. */
-const together = 50;
+/** Rows that are read before others have their turn: a few milliseconds. */
+const together = 500;
 
 export interface ExpiryOptions {
-  readonly call: SendForClient;
+  readonly rows: Rows;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Waits after each page, which has a megabyte of rows and took so many milliseconds: the service has the time between. */
+  /** Waits after some rows, whose reading took so many milliseconds: the service has the time between. */
   readonly pause: (tookMs: number) => Promise<void>;
 }
 
 /** Reads all tables once, and deletes the rows whose time has passed. Returns their number. */
 export async function deleteExpired(options: ExpiryOptions): Promise<number> {
   let deleted = 0;
-  for (const [table, shape] of Object.entries<TableShape>(tables)) {
-    if (shape.ttl !== undefined)
-      deleted += await deleteExpiredOf(table, { ...shape, ttl: shape.ttl }, options);
+  for (const table of allTables) {
+    const { ttl } = table;
+    if (ttl !== undefined) deleted += await deleteExpiredOf(table, ttl, options);
   }
   return deleted;
 }
 
 async function deleteExpiredOf(
-  TableName: string,
-  { ttl, partitionKey, sortKey }: TableShape & { readonly ttl: string },
-  { call, now, pause }: ExpiryOptions,
+  table: Table,
+  ttl: string,
+  { rows, now, pause }: ExpiryOptions,
 ): Promise<number> {
-  const keys = sortKey === undefined ? [partitionKey] : [partitionKey, sortKey];
-  const expired = {
-    TableName,
-    ExpressionAttributeNames: { '#ttl': ttl },
-    ExpressionAttributeValues: { ':now': { N: String(Math.floor(now() / 1_000)) } },
-  };
-  const names = Object.fromEntries(keys.map((name, at) => [`#key${at}`, name]));
   let deleted = 0;
-  let ExclusiveStartKey: Item | undefined;
-  do {
+  for (let from: Buffer | undefined = table.prefix; from !== undefined;) {
     const startedAt = performance.now();
-    const input = {
-      ...expired,
-      FilterExpression: '#ttl < :now',
-      ProjectionExpression: Object.keys(names).join(', '),
-      ExpressionAttributeNames: { ...expired.ExpressionAttributeNames, ...names },
-      ...(ExclusiveStartKey !== undefined && { ExclusiveStartKey }),
-    };
-    const { status, body } = await call(callOf('Scan', input));
-    if (status !== 200) throw new Error(`Rows past their time could not be read: ${textOf(body)}`);
-    const { Items, LastEvaluatedKey } = page.parse(jsonOrUndefined(textOf(body)));
-    for (let at = 0; at < Items.length; at += together) {
-      await Promise.all(
-        Items.slice(at, at + together).map(async (Key) => {
-          // A row that was given more time since stays.
-          const answer = await call(
-            callOf('DeleteItem', { ...expired, Key, ConditionExpression: '#ttl < :now' }),
-          );
-          if (answer.status === 200) deleted += 1;
-          else if (!textOf(answer.body).includes('ConditionalCheckFailed'))
-            throw new Error(`A row past its time could not be deleted: ${textOf(answer.body)}`);
-        }),
-      );
+    const { keys, next } = someExpired(rows.store, from, behindAll(table.prefix), (row) =>
+      isPast(row, ttl, now()),
+    );
+    for (const key of keys) {
+      // A row that was given more time since stays.
+      const row = rows.latest(key);
+      if (row === undefined || !isPast(row, ttl, now())) continue;
+      void rows.write(table, key, row, undefined);
+      deleted += 1;
     }
+    await rows.store.committed();
     await pause(performance.now() - startedAt);
-    ExclusiveStartKey = LastEvaluatedKey;
-  } while (ExclusiveStartKey !== undefined);
+    from = next;
+  }
   return deleted;
 }
 
-const textOf = (body: Uint8Array): string => Buffer.from(body).toString();
+/** The keys of the expired rows among the first ones; `next` is undefined at the end of the table. */
+function someExpired(store: Store, from: Buffer, to: Buffer, isExpired: (row: Item) => boolean) {
+  const keys: Buffer[] = [];
+  let read = 0;
+  for (const { key, value } of store.range({ from, to })) {
+    if (read === together) return { keys, next: key };
+    read += 1;
+    if (isExpired(decode(value))) keys.push(key);
+  }
+  return { keys, next: undefined };
+}
+
+function isPast(row: Item, ttl: string, nowMs: number): boolean {
+  const until = row[ttl];
+  return until !== undefined && 'N' in until && Number(until.N) < Math.floor(nowMs / 1_000);
+}
 
 /** The pause between two readings of all tables. */
 const everyMs = 3_600_000;
-/** The part of the time in which expiry uses the database is one of so many. */
+/** The part of the time in which expiry uses the process is one of so many. */
 const share = 10;
 
 export interface Expiry {
@@ -94,7 +84,7 @@ export interface Expiry {
 
 /** @param deleteOthers deletes what is past its time elsewhere, after each reading */
 export function startExpiry(
-  options: Pick<ExpiryOptions, 'call' | 'now'> & {
+  options: Pick<ExpiryOptions, 'rows' | 'now'> & {
     readonly deleteOthers: () => Promise<void>;
     readonly report: (error: unknown) => void;
   },

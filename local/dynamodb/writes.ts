@@ -1,171 +1,167 @@
-/** The writes of DynamoDB that can be made in one transaction with others: those whose answer has no content. */
-import * as z from 'zod/mini';
-import { tables, type TableName, type TableShape } from '../../lambdas/aws/resources.ts';
-import { toJson, type ClientCall } from './connection.ts';
+/** Writes of rows: each is made on the row as all earlier writes leave it, and answered when it is on the disk. */
+import type * as z from 'zod/mini';
+import { AwsError } from '../aws/awsError.ts';
+import { addUnits, consumed, consumedOfEach, isAsked, writeUnits, type Units } from './capacity.ts';
+import { bind, type Bound, type Given } from './expressions/bind.ts';
+import { checkIndexKeys } from './indexes.ts';
+import type { batchWriteInput, deleteInput, putInput, updateInput } from './inputs.ts';
+import type { Rows } from './rows.ts';
+import { sizeOfItem } from './sizes.ts';
+import { checkedKey, checkKeyTypes, keyOf, tableNamed, type Table } from './table.ts';
+import { checkedItem, type Item } from './values.ts';
 
-/** A write as a part of a transaction. */
-export interface JoinableWrite {
-  /** The actions of `TransactWriteItems`, each as JSON. */
-  readonly actions: readonly string[];
-  /** The items that it writes. A transaction may have each once. */
-  readonly items: readonly string[];
-  /** The partitions of these items. */
-  readonly partitions: readonly string[];
-  /** The body of the answer after success; or the input of the read that gives the row which is in the answer. */
-  readonly answer: string | { readonly get: string };
-  /** Whether it may wait for others, because nobody waits for it, or seldom. */
-  readonly canWait?: boolean;
+/** "Item size" of DynamoDB's quotas: 400 KB. */
+const largestItem = 409_600;
+const mostWrites = 25;
+
+interface Write extends Given {
+  readonly TableName: string;
+  readonly ReturnValues?: string | undefined;
+  readonly ReturnValuesOnConditionCheckFailure?: string | undefined;
+  readonly ReturnConsumedCapacity?: string | undefined;
 }
 
-const operations = new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems']);
-
-export const isWrite = ({ operation }: ClientCall): boolean => operations.has(operation);
-
-/**
- * Attributes by their names, each as `{"S":"…"}`. The values are neither checked nor copied: every write and every read of a
- * message comes through here.
- */
-type Item = Readonly<Record<string, unknown>>;
-const item = z.custom<Item>((value) => typeof value === 'object' && value !== null);
-
-/** The parameters that an action of a transaction may have. A write with more, such as one that asks for the old row, is made alone. */
-const common = [
-  'TableName',
-  'ConditionExpression',
-  'ExpressionAttributeNames',
-  'ExpressionAttributeValues',
-  'ReturnValuesOnConditionCheckFailure',
-];
-const single = {
-  PutItem: { kind: 'Put', may: new Set([...common, 'Item']) },
-  UpdateItem: { kind: 'Update', may: new Set([...common, 'Key', 'UpdateExpression']) },
-  DeleteItem: { kind: 'Delete', may: new Set([...common, 'Key']) },
-} as const;
-
-const isSingle = (operation: string): operation is keyof typeof single => operation in single;
-
-/** The parameters that are read here. Others are known by their names. */
-const written = z.object({
-  TableName: z.string(),
-  Item: z.optional(item),
-  Key: z.optional(item),
-  ReturnValues: z.optional(z.string()),
-});
-const batch = z.strictObject({
-  RequestItems: z.record(
-    z.string(),
-    z.array(
-      z.union([
-        z.strictObject({ PutRequest: z.strictObject({ Item: item }) }),
-        z.strictObject({ DeleteRequest: z.strictObject({ Key: item }) }),
-      ]),
-    ),
-  ),
-});
-
-/** @returns undefined when the call cannot be a part of a transaction */
-export function joinableWrite(call: ClientCall): JoinableWrite | undefined {
-  const { operation, input } = call;
-  if (isSingle(operation)) return joinableAction(single[operation], call);
-  if (operation !== 'BatchWriteItem') return undefined;
-  const { data } = batch.safeParse(input);
-  return data && joinableActions(data.RequestItems);
-}
-
-function joinableAction(
-  { kind, may }: { readonly kind: string; readonly may: ReadonlySet<string> },
-  { input, body }: ClientCall,
-): JoinableWrite | undefined {
-  const { data } = written.safeParse(input);
-  if (data === undefined) return undefined;
-  const { TableName, Item, Key, ReturnValues } = data;
-  const isAsked = ReturnValues === 'ALL_NEW' && Key !== undefined;
-  const names = Object.entries(input).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-  if (!names.every((name) => may.has(name) || (isAsked && name === 'ReturnValues'))) return undefined;
-  const place = placeOf(TableName, Item ?? Key ?? {});
-  return (
-    place && {
-      // The operation's input is the input of the action, which answers nothing.
-      actions: [`{"${kind}":${isAsked ? toJson({ ...input, ReturnValues: undefined }) : body}}`],
-      items: [place.item],
-      partitions: [place.partition],
-      answer: isAsked ? { get: toJson({ TableName, Key, ConsistentRead: true }) } : '{}',
-      canWait: Item === undefined ? isCount(TableName, Key ?? {}) : isLastRecord(Item),
-    }
-  );
-}
-
-/** Attributes of a record that others wait for: the next message of a queue or of a flow-control key, and callbacks. */
-const awaited = ['queueName', 'flowControlKey', 'callbacksByOutcome'];
-const delivered = z.object({ state: z.object({ S: z.literal('DELIVERED') }) });
-
-/** Whether a row records the delivery of a message, and nothing waits for the record. */
-const isLastRecord = (row: Item): boolean =>
-  'attempt' in row && !awaited.some((name) => name in row) && delivered.safeParse(row).success;
-
-const dayOfUsage = z.object({ id: z.object({ S: z.string().check(z.startsWith('day#')) }) });
-
-/** Whether a row counts what an account uses on a day: one of many publishes adds to it, after its message is stored. */
-const isCount = (table: string, key: Item): boolean => table === usage && dayOfUsage.safeParse(key).success;
-const usage: TableName = 'usage';
-
-interface Place {
-  readonly item: string;
-  readonly partition: string;
-}
-
-function joinableActions(requests: z.infer<typeof batch>['RequestItems']): JoinableWrite | undefined {
-  const actions: string[] = [];
-  const places: Place[] = [];
-  for (const [TableName, ofTable] of Object.entries(requests)) {
-    for (const request of ofTable) {
-      const isPut = 'PutRequest' in request;
-      const values = isPut ? request.PutRequest.Item : request.DeleteRequest.Key;
-      const place = placeOf(TableName, values);
-      if (place === undefined) return undefined;
-      places.push(place);
-      actions.push(
-        toJson(isPut ? { Put: { TableName, Item: values } } : { Delete: { TableName, Key: values } }),
-      );
-    }
+/** Makes a write of one row. */
+async function write(
+  rows: Rows,
+  input: Write,
+  keyIn: (table: Table) => Buffer,
+  after: (before: Item | undefined, bound: Bound, table: Table) => Item | undefined,
+): Promise<object> {
+  const table = tableNamed(input.TableName);
+  const bound = bind(input, table.keys, table.keyNames);
+  const storeKey = keyIn(table);
+  const before = rows.latest(storeKey);
+  if (bound.condition?.(before ?? {}) === false) {
+    await rows.settled(storeKey);
+    const isAsked = input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' && before !== undefined;
+    throw new AwsError(
+      'ConditionalCheckFailedException',
+      'The conditional request failed',
+      400,
+      isAsked ? { Item: before } : {},
+    );
   }
+  const row = after(before, bound, table);
+  const isNothing = before === undefined && row === undefined;
+  await (isNothing ? rows.settled(storeKey) : rows.write(table, storeKey, before, row));
+  const Attributes = returned(input.ReturnValues, before, row, bound);
   return {
-    actions,
-    items: places.map((place) => place.item),
-    partitions: places.map(({ partition }) => partition),
-    answer: '{"UnprocessedItems":{}}',
+    ...(Attributes !== undefined && { Attributes }),
+    ...consumed(input, table.name, () => writeUnits(table, before, row)),
   };
 }
 
-const shapes = new Map<string, TableShape>(Object.entries(tables));
-
-/** @returns undefined without a key, or for a table that is not the service's: DynamoDB answers what is wrong with it */
-function placeOf(table: string, values: Item): Place | undefined {
-  const shape = shapes.get(table);
-  if (shape === undefined) return undefined;
-  const partitionValue = values[shape.partitionKey];
-  const sortValue = shape.sortKey === undefined ? {} : values[shape.sortKey];
-  if (partitionValue === undefined || sortValue === undefined) return undefined;
-  const partition = partitionName(table, partitionValue);
-  return { partition, item: `${partition} ${JSON.stringify(sortValue)}` };
+export async function putItem(rows: Rows, input: z.infer<typeof putInput>): Promise<object> {
+  const item = checkedItem(input.Item);
+  return write(
+    rows,
+    input,
+    (table) => keyOfNew(table, item),
+    () => item,
+  );
 }
 
-/** @param value of the partition key, as JSON has it: `{"S":"…"}` */
-const partitionName = (table: string, value: unknown): string => `${table} ${JSON.stringify(value)}`;
+/** The key of a row that is put. @throws AwsError for a row that DynamoDB refuses */
+function keyOfNew(table: Table, item: Item): Buffer {
+  checkSize(item, 'Item size has exceeded the maximum allowed size');
+  const key = keyOf(table, item);
+  checkIndexKeys(table, item, 'item');
+  return key;
+}
 
-const get = z.object({ TableName: z.string(), ConsistentRead: z.literal(true), Key: item });
-const query = z.object({
-  TableName: z.string(),
-  ConsistentRead: z.literal(true),
-  ExpressionAttributeValues: item,
-});
+export async function updateItem(rows: Rows, input: z.infer<typeof updateInput>): Promise<object> {
+  let key: Item = {};
+  return write(
+    rows,
+    input,
+    (table) => {
+      const checked = checkedKey(table, input.Key);
+      ({ key } = checked);
+      return checked.storeKey;
+    },
+    (before, { update, onlyRemoves }, table) => {
+      if (before === undefined && onlyRemoves === true) return undefined;
+      const row = update?.(before ?? key, before === undefined) ?? before ?? key;
+      checkSize(row, 'Item size to update has exceeded the maximum allowed size');
+      checkIndexKeys(table, row, 'update');
+      return row;
+    },
+  );
+}
 
-/** The partitions that a strongly consistent call may read. */
-export function partitionsRead({ operation, input }: ClientCall): readonly string[] {
-  const isGet = operation === 'GetItem';
-  if (!isGet && operation !== 'Query') return [];
-  const read = isGet ? get.safeParse(input).data : query.safeParse(input).data;
-  if (read === undefined) return [];
-  const values = 'Key' in read ? read.Key : read.ExpressionAttributeValues;
-  return Object.values(values).map((one) => partitionName(read.TableName, one));
+export async function deleteItem(rows: Rows, input: z.infer<typeof deleteInput>): Promise<object> {
+  return write(
+    rows,
+    input,
+    (table) => checkedKey(table, input.Key).storeKey,
+    () => undefined,
+  );
+}
+
+export async function batchWriteItem(rows: Rows, input: z.infer<typeof batchWriteInput>): Promise<object> {
+  const wanted = Object.entries(input.RequestItems).flatMap(([name, requests]) => {
+    const table = tableNamed(name);
+    return requests.map(({ PutRequest, DeleteRequest }) => {
+      const row = PutRequest && checkedItem(PutRequest.Item);
+      if (row !== undefined) checkKeyTypes(table, row);
+      const key = row === undefined ? checkedKey(table, DeleteRequest?.Key).storeKey : keyOfNew(table, row);
+      return { table, row, key };
+    });
+  });
+  if (wanted.length > mostWrites) {
+    throw new AwsError('ValidationException', 'Too many items requested for the BatchWriteItem call');
+  }
+  if (new Set(wanted.map(({ key }) => key.toString('latin1'))).size < wanted.length) {
+    throw new AwsError('ValidationException', 'Provided list of item keys contains duplicates');
+  }
+  const units = new Map<string, Units>();
+  const committed = wanted.map(({ table, row, key }) => {
+    const before = rows.latest(key);
+    if (isAsked(input)) addUnits(units, table.name, writeUnits(table, before, row));
+    return before === undefined && row === undefined
+      ? rows.settled(key)
+      : rows.write(table, key, before, row);
+  });
+  await Promise.all(committed);
+  return {
+    UnprocessedItems: {},
+    ...consumedOfEach(input, units),
+  };
+}
+
+/** @throws AwsError */
+function checkSize(item: Item, refusal: string): void {
+  if (sizeOfItem(item) > largestItem) throw new AwsError('ValidationException', refusal);
+}
+
+/** @returns the attributes that a write answers, where it was asked for some and there are any */
+function returned(
+  asked: string | undefined,
+  before: Item | undefined,
+  after: Item | undefined,
+  bound: Bound,
+): Item | undefined {
+  const attributes = attributesOf(asked, before, after, bound);
+  return attributes === undefined || Object.keys(attributes).length === 0 ? undefined : attributes;
+}
+
+function attributesOf(
+  asked: string | undefined,
+  before: Item | undefined,
+  after: Item | undefined,
+  { updated }: Bound,
+): Item | undefined {
+  switch (asked) {
+    case 'ALL_OLD':
+      return before;
+    case 'ALL_NEW':
+      return after;
+    case 'UPDATED_OLD':
+      return before && updated?.(before);
+    case 'UPDATED_NEW':
+      return after && updated?.(after);
+    default:
+      return undefined;
+  }
 }

@@ -1,0 +1,87 @@
+/** Cursors: the `ExclusiveStartKey` of a Query or a Scan, which is the key of the last row of the page before. */
+import { AwsError } from '../aws/awsError.ts';
+import { isInside, type KeyRange } from './expressions/bind.ts';
+import { entryKey } from './indexes.ts';
+import { next } from './keys.ts';
+import { hasMembers, keyAttributes, keyOf, type Index, type Table } from './table.ts';
+import { checkedItem, type Item, type Value } from './values.ts';
+
+/** What a page is read from: a table, or an index of one. */
+export interface Source {
+  readonly table: Table;
+  readonly index: Index | undefined;
+  readonly prefix: Buffer;
+}
+
+/** Keys of the store: the first one, and the one behind the last. */
+export interface Range {
+  readonly from: Buffer;
+  readonly to: Buffer;
+}
+
+/** The attributes of a cursor. */
+export const cursorNames = ({ table, index }: Source): readonly string[] =>
+  index === undefined ? table.keyNames : [...new Set([...table.keyNames, index.partitionKey, index.sortKey])];
+
+const refused = (message: string): AwsError => new AwsError('ValidationException', message);
+
+/**
+ * The rest of a range, behind the row of a cursor.
+ *
+ * @param keys the condition of a Query; undefined for a Scan
+ * @throws AwsError for a cursor that no page of this range has
+ */
+export function behindCursor(
+  source: Source,
+  cursor: object,
+  range: Range,
+  keys: KeyRange | undefined,
+  isReverse: boolean,
+): Range {
+  const item = checkedItem(cursor);
+  checkCursor(source, item, keys);
+  const { table, index } = source;
+  const row = rowKeyOf(table, item);
+  const key = (index && entryKey(index, item, row.subarray(table.prefix.length))) ?? row;
+  if (isReverse) return { from: range.from, to: key.compare(range.to) < 0 ? key : range.to };
+  const behind = next(key);
+  return { from: behind.compare(range.from) > 0 ? behind : range.from, to: range.to };
+}
+
+function rowKeyOf(table: Table, item: Item): Buffer {
+  try {
+    return keyOf(table, keyAttributes(table.keyNames, item));
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    throw refused(`The provided starting key is invalid: ${error.message}`);
+  }
+}
+
+function checkCursor({ table, index, ...source }: Source, item: Item, keys: KeyRange | undefined): void {
+  const wrong = 'The provided starting key is invalid';
+  if (!hasMembers(item, cursorNames({ table, index, ...source }))) {
+    throw refused(
+      keys === undefined && index === undefined
+        ? `${wrong}: The provided key element does not match the schema`
+        : wrong,
+    );
+  }
+  const { partitionKey, sortKey, sortType = 'S' } = index ?? table.keys;
+  const isOfTypes =
+    [...table.keyNames, partitionKey].every((name) => isOf(item[name], 'S')) &&
+    (sortKey === undefined || isOf(item[sortKey], sortType));
+  if (!isOfTypes) throw refused(`${wrong}: The provided key element does not match the schema`);
+  if (keys === undefined) return;
+  const sort = sortKey === undefined ? undefined : item[sortKey];
+  if (keys.sort !== undefined && sort !== undefined && !isInside(sort, keys.sort)) {
+    throw refused('The provided starting key does not match the range key predicate');
+  }
+  const partition = item[partitionKey];
+  if (partition !== undefined && !sameText(partition, keys.partition)) {
+    throw refused('The provided starting key is outside query boundaries based on provided conditions');
+  }
+}
+
+const isOf = (value: Value | undefined, type: string): boolean => value !== undefined && type in value;
+
+const sameText = (a: Value, b: Value): boolean => 'S' in a && 'S' in b && a.S === b.S;

@@ -1,0 +1,79 @@
+/** The names and values that an expression is compiled with. */
+import { typeOf, type Item, type TypeName, type Value } from '../values.ts';
+import type { Operand, Path } from './nodes.ts';
+import type { Steps } from './paths.ts';
+import { refusedExpression, type ExpressionKind } from './tokens.ts';
+
+/** The values of an expression's placeholders, in the order of their first mention. */
+export type Values = readonly Value[];
+
+/** Reads an operand of an item. */
+export type Read = (item: Item, values: Values) => Value | undefined;
+
+/** Checks the values of a call. @throws AwsError when they do not fit the expression */
+export type Check = (values: Values) => void;
+
+/** Knows the names of one compilation, and collects what has to be known of its result. */
+export class Scope {
+  readonly kind: ExpressionKind;
+  readonly checks: Check[] = [];
+  /** All paths, in the order of the expression. */
+  readonly paths: Steps[] = [];
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #slots: ReadonlyMap<string, number>;
+
+  /**
+   * @param names the names of the placeholders
+   * @param values the placeholders of values
+   */
+  constructor(kind: ExpressionKind, names: ReadonlyMap<string, string>, values: readonly string[]) {
+    this.kind = kind;
+    this.#names = names;
+    this.#slots = new Map(values.map((name, slot) => [name, slot]));
+  }
+
+  /** Puts names in the place of their placeholders. */
+  steps(path: Path): Steps {
+    return path.map((step) => (typeof step === 'string' ? (this.#names.get(step) ?? step) : step));
+  }
+
+  /** As {@link steps}, and adds the path to those of the expression. */
+  path(path: Path): Steps {
+    const steps = this.steps(path);
+    this.paths.push(steps);
+    return steps;
+  }
+
+  /** The place of a placeholder's value among the values of a call. */
+  slot(placeholder: string): number {
+    return this.#slots.get(placeholder) ?? -1;
+  }
+
+  /** The type of an operand whose type does not depend on the item. */
+  typeOf(operand: Operand, values: Values): TypeName | undefined {
+    if (operand.kind === 'call') return operand.name === 'size' ? 'N' : undefined;
+    const value = operand.kind === 'value' ? values[this.slot(operand.name)] : undefined;
+    return value && typeOf(value);
+  }
+
+  /** Adds the check that the operands have one of some types, as far as their types are known. */
+  checkTypes(name: string, operands: readonly Operand[], types: readonly TypeName[]): void {
+    for (const operand of operands) {
+      if (operand.kind === 'path') continue;
+      this.checks.push((values) => {
+        const type = this.typeOf(operand, values);
+        if (type !== undefined && !types.includes(type)) throw this.wrongType(name, type);
+      });
+    }
+  }
+
+  wrongType(name: string, type: string): Error {
+    return this.refused(
+      `Incorrect operand type for operator or function; operator or function: ${name}, operand type: ${type}`,
+    );
+  }
+
+  refused(message: string): Error {
+    return refusedExpression(this.kind, message);
+  }
+}

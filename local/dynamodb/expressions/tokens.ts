@@ -1,0 +1,116 @@
+/** Splits the text of an expression into tokens, and hands them out one by one. */
+import { AwsError } from '../../aws/awsError.ts';
+
+type Kind = 'word' | 'name' | 'value' | 'index' | 'sign' | 'end';
+
+export interface Token {
+  readonly kind: Kind;
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export type ExpressionKind =
+  | 'ConditionExpression'
+  | 'FilterExpression'
+  | 'KeyConditionExpression'
+  | 'ProjectionExpression'
+  | 'UpdateExpression';
+
+export const refusedExpression = (kind: ExpressionKind, message: string): AwsError =>
+  new AwsError('ValidationException', `Invalid ${kind}: ${message}`);
+
+/** Words, placeholders of names and of values, digits, and signs. A character that is none of them is a sign, too. */
+const pattern = /\s*(?:([A-Za-z]\w*)|(#\w+)|(:\w+)|(\d+)|(<>|<=|>=|[^\s]))/gu;
+
+function tokensOf(text: string): readonly Token[] {
+  const tokens = [...text.matchAll(pattern)].map((match): Token => {
+    const [all, word, name, value, index, sign] = match;
+    const end = match.index + all.length;
+    const made = (kind: Kind, text: string): Token => ({ kind, text, start: end - text.length, end });
+    if (word !== undefined) return made('word', word);
+    if (name !== undefined) return made('name', name);
+    if (value !== undefined) return made('value', value);
+    return index === undefined ? made('sign', sign ?? '') : made('index', index);
+  });
+  return [...tokens, { kind: 'end', text: '<EOF>', start: text.length, end: text.length }];
+}
+
+/** The tokens of an expression, with the one that is next. */
+export class Tokens {
+  readonly #kind: ExpressionKind;
+  readonly #text: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+
+  constructor(kind: ExpressionKind, text: string) {
+    this.#kind = kind;
+    this.#text = text;
+    this.#tokens = tokensOf(text);
+  }
+
+  /** The placeholders of names or of values in the text, each once. */
+  placeholders(kind: 'name' | 'value'): readonly string[] {
+    const found = this.#tokens.filter((token) => token.kind === kind).map(({ text }) => text);
+    return [...new Set(found)];
+  }
+
+  /** The next token, or one after it. */
+  peek(further = 0): Token {
+    return this.#tokens[Math.min(this.#at + further, this.#tokens.length - 1)] ?? this.#end;
+  }
+
+  /** Takes the next token. */
+  take(): Token {
+    const token = this.peek();
+    this.#at += 1;
+    return token;
+  }
+
+  /** Takes the next token if it is this sign. */
+  takeSign(sign: string): boolean {
+    const isNext = this.isSign(sign);
+    if (isNext) this.#at += 1;
+    return isNext;
+  }
+
+  /** Takes the next token if it is this keyword, in upper or lower case. */
+  takeKeyword(keyword: string): boolean {
+    const isNext = this.isKeyword(keyword);
+    if (isNext) this.#at += 1;
+    return isNext;
+  }
+
+  /** @throws AwsError when the next token is not this sign */
+  needSign(sign: string): void {
+    if (!this.takeSign(sign)) throw this.syntaxError();
+  }
+
+  isSign(sign: string): boolean {
+    const { kind, text } = this.peek();
+    return kind === 'sign' && text === sign;
+  }
+
+  isKeyword(keyword: string): boolean {
+    const { kind, text } = this.peek();
+    return kind === 'word' && text.toUpperCase() === keyword;
+  }
+
+  /** Makes the refusal of the next token, with its neighbours. */
+  syntaxError(): AwsError {
+    const token = this.peek();
+    const before = this.#tokens[this.#at - 1] ?? token;
+    const after = this.peek(1);
+    const last = after.kind === 'end' ? (token.kind === 'end' ? before : token) : after;
+    const near = this.#text.slice(before.start, last.end);
+    return this.refused(`Syntax error; token: "${token.text}", near: "${near}"`);
+  }
+
+  refused(message: string): AwsError {
+    return refusedExpression(this.#kind, message);
+  }
+
+  get #end(): Token {
+    return { kind: 'end', text: '<EOF>', start: this.#text.length, end: this.#text.length };
+  }
+}

@@ -1,0 +1,68 @@
+/** The entries of rows in indexes: their keys, and the attributes that they have. */
+import { AwsError } from '../aws/awsError.ts';
+import { indexKey } from './keys.ts';
+import { checkKeySize, invalid, type Index, type Table } from './table.ts';
+import { typeOf, type Item, type Value } from './values.ts';
+
+/** What gives a row its new values: refusals have other words for each. */
+export type Source = 'item' | 'update';
+
+/**
+ * Checks the attributes of a row that are keys of indexes. A row without them is not in the index.
+ *
+ * @throws AwsError
+ */
+export function checkIndexKeys({ indexes }: Table, row: Item, source: Source): void {
+  for (const index of indexes) {
+    const { partitionKey, sortKey, sortType } = index;
+    const [partition, sort] = [row[partitionKey], row[sortKey]];
+    if (partition !== undefined) checkIndexKey(index, partitionKey, 'S', partition, source);
+    if (sort !== undefined) checkIndexKey(index, sortKey, sortType, sort, source);
+  }
+}
+
+function checkIndexKey(
+  index: Index,
+  attribute: string,
+  type: Index['sortType'],
+  value: Value,
+  source: Source,
+): void {
+  if (!(type in value)) throw mismatch(index, attribute, type, value);
+  if (!('S' in value)) return;
+  if (value.S === '') throw source === 'item' ? emptyKey(index, attribute) : emptied();
+  checkKeySize(value.S, attribute === index.partitionKey ? 'partition' : 'sort');
+}
+
+const mismatch = ({ name }: Index, attribute: string, expected: string, value: Value): AwsError =>
+  invalid(
+    `Type mismatch for Index Key ${attribute} Expected: ${expected} Actual: ${typeOf(value)} IndexName: ${name}`,
+  );
+const emptyKey = ({ name }: Index, attribute: string): AwsError =>
+  new AwsError(
+    'ValidationException',
+    `One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: ${name}, IndexKey: ${attribute}`,
+  );
+const emptied = (): AwsError =>
+  new AwsError(
+    'ValidationException',
+    'One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value.',
+  );
+
+/**
+ * The key of a row's entry in an index; undefined for a row that is not in it.
+ *
+ * @param row the row's key without the prefix of the table
+ */
+export function entryKey(index: Index, item: Item, row: Buffer): Buffer | undefined {
+  const partition = item[index.partitionKey];
+  const sort = item[index.sortKey];
+  if (partition === undefined || sort === undefined || !('S' in partition)) return undefined;
+  return indexKey(index.prefix, partition.S, sort, row);
+}
+
+/** The attributes of a row that an index has. */
+export function projected({ attributes }: Index, row: Item): Item {
+  if (attributes === undefined) return row;
+  return Object.fromEntries(Object.entries(row).filter(([name]) => attributes.has(name)));
+}

@@ -1,0 +1,104 @@
+/**
+ * The numbers of DynamoDB: decimal texts with up to 38 significant digits. A number is kept in its canonical form, without an exponent
+ * and without superfluous zeros, so that equal numbers are equal texts.
+ */
+import { Big } from 'big.js';
+import { AwsError } from '../aws/awsError.ts';
+
+const maxDigits = 38;
+/** The exponents of the largest and of the smallest magnitude: 9.99…E+125 and 1E-130. */
+const maxExponent = 125;
+const minExponent = -130;
+
+/** A decimal with no more characters than this is exact as a double, and so is the sum of two such integers. */
+const exactLength = 15;
+
+const refused = (message: string): AwsError => new AwsError('ValidationException', message);
+
+/** @throws AwsError when the text is not a number, or a number that DynamoDB cannot store */
+export function canonicalNumber(text: string): string {
+  return isPlainInteger(text) ? text : canonical(parsed(text));
+}
+
+/** Whether a text is a canonical integer of few digits, which most numbers are. */
+function isPlainInteger(text: string): boolean {
+  const { length } = text;
+  if (length === 0 || length > exactLength) return false;
+  const start = text.charCodeAt(0) === minus ? 1 : 0;
+  const first = text.charCodeAt(start);
+  if (first === zero) return length === 1;
+  for (let at = start; at < length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < zero || code > nine) return false;
+  }
+  return length > start;
+}
+
+const minus = '-'.charCodeAt(0);
+const zero = '0'.charCodeAt(0);
+const nine = '9'.charCodeAt(0);
+
+function parsed(text: string): Big {
+  if (text === '') throw refused('The parameter cannot be converted to a numeric value');
+  try {
+    return new Big(text.startsWith('+') && !text.startsWith('+-') ? text.slice(1) : text);
+  } catch {
+    throw refused(`The parameter cannot be converted to a numeric value: ${text}`);
+  }
+}
+
+function canonical(number: Big): string {
+  const { c: digits, e: exponent } = number;
+  if (digits[0] === 0) return '0';
+  if (exponent > maxExponent) {
+    throw refused('Number overflow. Attempting to store a number with magnitude larger than supported range');
+  }
+  if (exponent < minExponent) {
+    throw refused(
+      'Number underflow. Attempting to store a number with magnitude smaller than supported range',
+    );
+  }
+  if (digits.length > maxDigits) {
+    throw refused('Attempting to store more than 38 significant digits in a Number');
+  }
+  return number.toFixed();
+}
+
+/**
+ * Adds or subtracts canonical numbers.
+ *
+ * @throws AwsError when DynamoDB cannot store the result
+ */
+export function addNumbers(a: string, b: string, sign: 1 | -1): string {
+  if (isPlainInteger(a) && isPlainInteger(b)) return String(Number(a) + sign * Number(b));
+  return canonical(sign === 1 ? new Big(a).plus(b) : new Big(a).minus(b));
+}
+
+/** Compares canonical numbers: negative when the first is smaller, 0 when they are equal. */
+export function compareNumbers(a: string, b: string): number {
+  if (a === b) return 0;
+  return a.length <= exactLength && b.length <= exactLength ? Number(a) - Number(b) : new Big(a).cmp(b);
+}
+
+/**
+ * Makes bytes that have the order of the numbers, and of which none begins with all bytes of another: the sign, the exponent, two
+ * digits per byte, and an end. For negative numbers all but the sign is inverted.
+ *
+ * @param text a canonical number
+ */
+export function numberKey(text: string): Uint8Array {
+  const { c: digits, e: exponent, s: sign } = new Big(text);
+  if (digits[0] === 0) return Uint8Array.of(signs.zero);
+  const bytes = new Uint8Array(3 + Math.ceil(digits.length / 2));
+  bytes[1] = exponent - minExponent;
+  for (let at = 0; at < digits.length; at += 2) {
+    bytes[2 + at / 2] = 1 + 10 * (digits[at] ?? 0) + (digits[at + 1] ?? 0);
+  }
+  bytes[0] = signs.positive;
+  if (sign === 1) return bytes;
+  const inverted = bytes.map((byte) => 0xff - byte);
+  inverted[0] = signs.negative;
+  return inverted;
+}
+
+const signs = { negative: 1, zero: 2, positive: 3 } as const;

@@ -1,0 +1,21 @@
+import { processLeases, type TableName } from '../../lambdas/aws/resources.ts';
+import { behindAll } from './keys.ts';
+import type { Rows } from './rows.ts';
+import { keyOf, tableNamed } from './table.ts';
+import type { Item } from './values.ts';
+
+const lanes: TableName = 'lanes';
+
+/** Ends the slots that killed processes hold in lanes. The slots of attempts stay: their jobs come back. */
+export async function endProcessLeases(rows: Rows): Promise<void> {
+  const table = tableNamed(lanes);
+  const held: Item[] = [];
+  for (const row of rows.range(table.prefix, behindAll(table.prefix))) {
+    if (Object.hasOwn(row, processLeases)) held.push(row);
+  }
+  for (const row of held) {
+    const { [processLeases]: _ended, ...left } = row;
+    void rows.write(table, keyOf(table, row), row, left);
+  }
+  await rows.store.committed();
+}

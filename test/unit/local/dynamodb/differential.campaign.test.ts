@@ -1,0 +1,123 @@
+/** Generated calls must have the answers that two other databases give. `test/differential/README.md` says who is right when they differ. */
+import fc, { type Arbitrary } from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tables } from '../../../../lambdas/aws/resources.ts';
+import { knownFault } from '../../../differential/answers.ts';
+import {
+  startDynoxide,
+  startEngine,
+  startMoto,
+  toJson,
+  type Engine,
+  type OtherDatabase,
+} from '../../../differential/databases.ts';
+import { calls } from '../../../differential/generate.ts';
+import { steps } from '../../../differential/generatePages.ts';
+import type { Step } from '../../../differential/generateRows.ts';
+import { largeRows } from '../../../differential/largeRows.ts';
+import { answersOfStep } from '../../../differential/walk.ts';
+import { limitForInstallsMs } from '../../../support/limits.ts';
+
+let dynoxide: OtherDatabase;
+let moto: OtherDatabase | undefined;
+beforeAll(async () => {
+  [dynoxide, moto] = await Promise.all([startDynoxide(), startMoto()]);
+}, limitForInstallsMs);
+afterAll(() => Promise.all([dynoxide.stop(), moto?.stop()]));
+
+const reads = new Set(['GetItem', 'BatchGetItem', 'Query', 'Scan']);
+const isRead = (step: Step): boolean => reads.has(step.operation) && !('between' in step);
+
+const counts = { calls: 0, asDynoxide: 0, asMoto: 0 };
+
+/** Makes the calls of a sequence on all databases, until they differ in what they have written. */
+async function compareAll(
+  engine: Engine,
+  sequence: readonly Step[],
+  seen: (answer: string, step: Step) => string,
+): Promise<void> {
+  for (const step of sequence) {
+    if (await makesRow(engine, step)) continue;
+    const [ours, theirs, others] = await Promise.all([
+      answersOfStep(engine, step),
+      answersOfStep(dynoxide, step),
+      moto && answersOfStep(moto, step),
+    ]);
+    for (const [at, our] of ours.entries())
+      compare(step, seen(our, step), seen(theirs[at] ?? '', step), others?.[at]);
+    if (isRead(step)) continue;
+    // After a write that only some have made, or a batch that others have made in part, the rows differ.
+    const isMade = ours.every(isAnswer);
+    const isPart = step.operation === 'BatchWriteItem' && !isMade;
+    if (isPart || ours.join() !== theirs.join() || others?.every(isAnswer) === !isMade) return;
+  }
+}
+
+const isAnswer = (answer: string): boolean => /^[[{]/.test(answer);
+
+/** Whether a call only removes from a row that does not exist: only with the others there is a row afterwards. */
+async function makesRow(engine: Engine, step: Step): Promise<boolean> {
+  const { input, operation } = 'between' in step && step.between !== undefined ? step.between : step;
+  const { UpdateExpression, TableName, Key } = input;
+  if (operation !== 'UpdateItem' || typeof UpdateExpression !== 'string') return false;
+  if (/\b(SET|ADD)\b/.test(UpdateExpression)) return false;
+  const [answer] = await answersOfStep(engine, { operation: 'GetItem', input: { TableName, Key } });
+  return answer === '{}';
+}
+
+/** @throws Error when an answer differs from that of dynoxide, and not by a known fault */
+function compare(step: Step, ours: string, theirs: string, others: string | undefined): void {
+  counts.calls += 1;
+  if (ours === theirs) counts.asDynoxide += 1;
+  if (ours === others) counts.asMoto += 1;
+  if (ours === theirs || knownFault(ours, theirs, others) !== undefined) return;
+  throw new Error(toJson({ step, ours, dynoxide: theirs, moto: others }));
+}
+
+/** The tables that a sequence may write to. */
+const tablesIn = (sequence: readonly Step[]): readonly string[] => {
+  const text = toJson(sequence);
+  return Object.keys(tables).filter((name) => text.includes(`"${name}"`));
+};
+
+const failures: unknown[] = [];
+
+async function onEmptyTables(
+  sequence: readonly Step[],
+  seen: (answer: string, step: Step) => string = (answer) => answer,
+): Promise<void> {
+  const engine = startEngine((error) => failures.push(error));
+  try {
+    await compareAll(engine, sequence, seen);
+  } finally {
+    await engine.close();
+    const used = tablesIn(sequence);
+    await Promise.all([dynoxide.clear(used), moto?.clear(used)]);
+  }
+}
+
+async function areAnsweredAlike(sequences: Arbitrary<readonly Step[]>, numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(sequences, (sequence) => onEmptyTables(sequence)),
+    { numRuns },
+  );
+  expect(failures).toEqual([]);
+  expect(counts.asDynoxide).toBeGreaterThan(counts.calls * 0.8);
+  if (moto !== undefined) expect(counts.asMoto).toBeGreaterThan(counts.calls * 0.4);
+  Object.assign(counts, { calls: 0, asDynoxide: 0, asMoto: 0 });
+}
+
+test('generated expressions are answered as another database answers them', () =>
+  areAnsweredAlike(calls, 150));
+
+test('generated calls of tables and indexes are answered as another database answers them', () =>
+  areAnsweredAlike(steps, 200));
+
+/** The rows of all pages alone: pages of the others end before the row that reaches 1 MB, and dynoxide counts that row twice. */
+const rowsIn = (answer: string, step: Step): string =>
+  'isWalk' in step ? [...new Set(answer.match(/"id\W+S\W+\w+/g))].toSorted().join() : answer;
+
+test('large rows, and many of them, are answered as another database answers them', async () => {
+  for (const sequence of largeRows) await onEmptyTables(sequence, rowsIn);
+  expect(failures).toEqual([]);
+});
