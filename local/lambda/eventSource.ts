@@ -3,7 +3,7 @@
  * calls the queues directly, as it is a part of Lambda and not of the service: SQS over HTTP would cost as much CPU as a handler.
  */
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { leastConcurrency, mostConcurrency } from '../../lambdas/aws/resources.ts';
@@ -80,6 +80,8 @@ export function startEventSource(options: EventSourceOptions): EventSource {
       try {
         const messages = await receive(options, stopping.signal);
         if (messages.length > 0) start(messages);
+        // What is under way goes on first, requests to the gateway too: a long line does not hold them up.
+        await setImmediate();
         if (invocations.size >= maximumConcurrency) await oneEnds();
       } catch (error) {
         report(error);

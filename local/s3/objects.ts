@@ -1,10 +1,12 @@
-/** The objects of the S3 stand-in, in memory or in a folder. */
-import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
+/**
+ * The objects of the S3 stand-in, in the store: for each an entry about it, and then its bytes in parts. The file of the store finds
+ * room for small entries more easily than for large ones.
+ *
+ * A key begins with the object's age class, `<days>d/`. In AWS the bucket's lifecycle rules delete older objects, here `expire` does.
+ */
 import * as z from 'zod/mini';
-import { createFile } from '../durable.ts';
-import { isSystemError } from '../stage/stageError.ts';
+import { jsonOrUndefined } from '../json.ts';
+import type { Snapshot, Store } from '../store/store.ts';
 
 export interface StoredObject {
   readonly body: Buffer;
@@ -15,102 +17,82 @@ export interface StoredObject {
 
 export interface Objects {
   put(key: string, object: StoredObject): Promise<void>;
-  get(key: string): Promise<StoredObject | undefined>;
+  /** @param at reads as of that moment */
+  get(key: string, at?: Snapshot): StoredObject | undefined;
   delete(key: string): Promise<void>;
-}
-
-/** Objects of a folder. */
-export interface KeptObjects extends Objects {
   /** Deletes the objects that are past their time. */
-  readonly expire: () => Promise<void>;
-  /** Deletes no object's file until the returned function is called. */
-  readonly holdDeletes: () => () => Promise<void>;
+  expire(): Promise<void>;
 }
 
-export function objectsInMemory(): Objects {
-  const objects = new Map<string, StoredObject>();
-  return {
-    put: (key, object) => {
-      objects.set(key, object);
-      return Promise.resolve();
-    },
-    get: (key) => Promise.resolve(objects.get(key)),
-    delete: (key) => {
-      objects.delete(key);
-      return Promise.resolve();
-    },
-  };
-}
-
-const head = z.object({ contentType: z.string(), modifiedAt: z.number() });
-
-/**
- * Keeps each object in a file: a line of JSON about it, then its bytes. A file is written whole or not at all.
- *
- * A key begins with the object's age class, `<days>d/`. Older objects are deleted when the folder is opened, and by `expire`; in AWS
- * the bucket's lifecycle rules do that.
- */
-export async function objectsIn(folder: string, now: () => number): Promise<KeptObjects> {
-  await mkdir(folder, { recursive: true });
-  await expire(folder, now(), -Infinity);
-  /** Deletions that wait; undefined while none has to. */
-  let deferred: Set<string> | undefined;
-  const path = (key: string): string => join(folder, `${encodeURIComponent(key)}${suffix}`);
-  return {
-    put: async (key, { body, ...about }) => {
-      deferred?.delete(key);
-      const temporary = join(folder, `${randomUUID()}.new`);
-      await createFile(
-        path(key),
-        temporary,
-        Buffer.concat([Buffer.from(`${JSON.stringify(about)}\n`), body]),
-      );
-    },
-    get: async (key) => {
-      const bytes = await readFile(path(key)).catch(orUndefined);
-      if (bytes === undefined) return undefined;
-      const lineEnd = bytes.indexOf('\n');
-      const about: unknown = JSON.parse(bytes.toString('utf8', 0, lineEnd));
-      return { ...head.parse(about), body: bytes.subarray(lineEnd + 1) };
-    },
-    delete: async (key) => {
-      if (deferred === undefined) await rm(path(key), { force: true });
-      else deferred.add(key);
-    },
-    expire: async () => {
-      if (deferred === undefined) await expire(folder, now(), unfinishedMs);
-    },
-    holdDeletes: () => {
-      const waiting = new Set<string>();
-      deferred = waiting;
-      return async () => {
-        deferred = undefined;
-        await Promise.all([...waiting].map((key) => rm(path(key), { force: true })));
-      };
-    },
-  };
-}
-
-const suffix = '.object';
+const partBytes = 65_536;
 const dayMs = 86_400_000;
-/** A write takes less. */
-const unfinishedMs = 60_000;
 
-async function expire(folder: string, nowMs: number, leftAfterMs: number): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const days = Number(/^(\d+)d%2F/.exec(name)?.[1] ?? Infinity);
-    const found = await stat(join(folder, name)).catch(orUndefined);
-    // It was deleted meanwhile.
-    if (found === undefined) continue;
-    const { mtimeMs } = found;
-    // A temporary file is left by a write that a kill has interrupted.
-    const ageMs = nowMs - mtimeMs;
-    if (ageMs > days * dayMs || (name.endsWith('.new') && ageMs >= leftAfterMs)) {
-      await rm(join(folder, name), { force: true });
+const about = z.object({
+  contentType: z.string(),
+  modifiedAt: z.number(),
+  parts: z.number(),
+});
+
+/** The first byte of the keys of all objects, and the byte behind it. */
+const first = 'o';
+const behind = 'p';
+
+/** @param part 0 for the entry about the object */
+function entryKey(key: string, part: number): Buffer {
+  const number = Buffer.alloc(3);
+  number.writeUInt16BE(part, 1);
+  return Buffer.concat([Buffer.from(`${first}${key}`), number]);
+}
+
+export function objectsIn(store: Store, now: () => number): Objects {
+  const aboutOf = (key: string, at?: Snapshot): z.infer<typeof about> | undefined =>
+    about.safeParse(jsonOrUndefined(store.get(entryKey(key, 0), at)?.toString() ?? '')).data;
+  const write = (key: string, object: StoredObject | undefined): Promise<void> => {
+    const parts = Math.ceil((object?.body.length ?? 0) / partBytes);
+    for (let part = parts + 1; part <= (aboutOf(key)?.parts ?? 0); part += 1) {
+      store.write(entryKey(key, part), undefined);
     }
+    if (object === undefined) store.write(entryKey(key, 0), undefined);
+    else for (const [name, value] of entriesOf(key, object)) store.write(name, value);
+    return store.committed();
+  };
+  return {
+    put: write,
+    get: (key, at) => {
+      const found = aboutOf(key, at);
+      if (found === undefined) return undefined;
+      const parts: Buffer[] = [];
+      for (let part = 1; part <= found.parts; part += 1) {
+        const bytes = store.get(entryKey(key, part), at);
+        // It was deleted meanwhile.
+        if (bytes === undefined) return undefined;
+        parts.push(bytes);
+      }
+      return { ...found, body: Buffer.concat(parts) };
+    },
+    delete: (key) => write(key, undefined),
+    expire: async () => {
+      const past = [...objectKeys(store)].filter((key) => {
+        const days = Number(/^(\d+)d\//.exec(key)?.[1] ?? Infinity);
+        const found = aboutOf(key);
+        return found !== undefined && now() - found.modifiedAt > days * dayMs;
+      });
+      for (const key of past) await write(key, undefined);
+    },
+  };
+}
+
+function* entriesOf(key: string, { body, ...object }: StoredObject): Generator<readonly [Buffer, Buffer]> {
+  const parts = Math.ceil(body.length / partBytes);
+  yield [entryKey(key, 0), Buffer.from(JSON.stringify({ ...object, parts }))];
+  for (let part = 1; part <= parts; part += 1) {
+    yield [entryKey(key, part), body.subarray((part - 1) * partBytes, part * partBytes)];
   }
 }
 
-function orUndefined(error: unknown): undefined {
-  if (!isSystemError(error, 'ENOENT')) throw error;
+/** @param at reads as of that moment */
+export function* objectKeys(store: Store, at?: Snapshot): Generator<string> {
+  for (const key of store.keys({ from: Buffer.from(first), to: Buffer.from(behind), at })) {
+    if (key.readUInt16BE(key.length - 2) === 0) yield key.toString('utf8', first.length, key.length - 3);
+  }
 }

@@ -30,7 +30,7 @@ export async function startS3({ bucket, objects, now, report }: S3Options): Prom
       }
       case 'GET':
       case 'HEAD': {
-        const object = await objects.get(key);
+        const object = objects.get(key);
         if (object === undefined) throw new AwsError('NoSuchKey', 'The specified key does not exist.', 404);
         response.writeHead(200, headersOf(object, request.headers['x-amz-checksum-mode'] === 'ENABLED'));
         response.end(method === 'GET' ? object.body : undefined);
@@ -54,11 +54,8 @@ function refuse(response: ServerResponse, { status, code, message }: AwsError): 
   response.end(xml);
 }
 
-/**
- * S3 takes keys of up to 1,024 bytes. Here a key, percent-encoded and with a suffix, is the name of a file, for which most
- * systems allow 255 bytes.
- */
-const maxEncodedKeyBytes = 200;
+/** "Object key names" of S3's user guide. */
+const longestKeyBytes = 1_024;
 
 /** The object's key in a path-style URL: `/<bucket>/<key>`. */
 function keyOf(url: string, bucket: string): string {
@@ -69,11 +66,8 @@ function keyOf(url: string, bucket: string): string {
   if (key === '') {
     throw new AwsError('NotImplemented', 'The local stage has no operations on a whole bucket.', 501);
   }
-  if (encodeURIComponent(key).length > maxEncodedKeyBytes) {
-    throw new AwsError(
-      'KeyTooLongError',
-      `The local stage takes keys of up to ${maxEncodedKeyBytes} bytes, percent-encoded.`,
-    );
+  if (Buffer.byteLength(key) > longestKeyBytes) {
+    throw new AwsError('KeyTooLongError', 'Your key is too long.');
   }
   return key;
 }

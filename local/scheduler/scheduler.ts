@@ -10,9 +10,10 @@ import { handedOverBy, startAwsServer } from '../aws/server.ts';
 import { answerJson, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { Sqs } from '../sqs/sqs.ts';
-import type { SchedulerJournal, StoredSchedule } from './schedulerJournal.ts';
+import type { Store } from '../store/store.ts';
 import { Schedules } from './schedules.ts';
 import { createInput, resourceName } from './settings.ts';
+import type { StoredSchedule } from './storedSchedules.ts';
 import { invokeTarget } from './target.ts';
 
 export interface Scheduler {
@@ -30,24 +31,23 @@ export interface Scheduler {
 
 export interface SchedulerOptions {
   /** The queues that schedules fire to. */
-  readonly sqs: Pick<Sqs, 'send' | 'queues'>;
+  readonly sqs: Pick<Sqs, 'send'>;
   /** The schedule groups that exist. */
   readonly groups: readonly string[];
   readonly region: string;
-  readonly journal: SchedulerJournal;
+  readonly store: Store;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
 }
 
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { sqs, groups, region, journal, now, report } = options;
+  const { sqs, groups, region, store, now, report } = options;
   const schedules = new Schedules({
-    ...{ groups, journal, now, report },
+    ...{ groups, store, now, report },
     invoke: (invocation) => {
       invokeTarget({ sqs, report }, invocation);
     },
-    invoked: () => sqs.queues.flushed(),
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -122,8 +122,7 @@ const create = operation(
   createInput,
   async ({ schedules, region }, { Name, GroupName, ClientToken, ...settings }) => {
     const id = { group: GroupName, name: Name };
-    schedules.create(id, settings, ClientToken);
-    await schedules.flushed();
+    await schedules.create(id, settings, ClientToken);
     return { ScheduleArn: scheduleArn(region, id) };
   },
 );
@@ -140,8 +139,7 @@ const operations = new Map<string, Operation<SchedulerContext>>([
   [
     'DELETE /schedules/{Name}',
     operation(namedSchedule, async ({ schedules }, { Name, groupName }) => {
-      schedules.delete({ group: groupName, name: Name });
-      await schedules.flushed();
+      await schedules.delete({ group: groupName, name: Name });
       return {};
     }),
   ],

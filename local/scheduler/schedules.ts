@@ -7,20 +7,21 @@
  * - pending again, when it recurs; otherwise done, or deleted when `ActionAfterCompletion` says so.
  *
  * A one-time schedule that was due while the stage was down fires when it is up again; a recurring one goes on with its next
- * time. A fire comes before its record, so that a kill between the two repeats it.
+ * time. A fire and its record are one transaction of the store.
  */
 import { AwsError } from '../aws/awsError.ts';
 import { Heap, type Placed } from '../heap.ts';
-import type { AppendOnly } from '../journal/appendOnly.ts';
+import type { Store } from '../store/store.ts';
 import { ExpressionError } from './cron.ts';
+import type { ScheduleSettings } from './settings.ts';
 import {
   keyOf,
+  scheduleKey,
+  storedSchedules,
+  toBytes,
   type ScheduleId,
-  type SchedulerEntry,
-  type SchedulerJournal,
   type StoredSchedule,
-} from './schedulerJournal.ts';
-import type { ScheduleSettings } from './settings.ts';
+} from './storedSchedules.ts';
 import { parseTiming, type Timing } from './timing.ts';
 
 /** One attempt to invoke a schedule's target. */
@@ -35,14 +36,12 @@ export interface Invocation {
 export interface SchedulesOptions {
   /** The groups that the deployment creates on AWS. The group `default` always exists. */
   readonly groups: readonly string[];
-  readonly journal: SchedulerJournal;
+  readonly store: Store;
   /** Epoch milliseconds; call `wake` after it has jumped. */
   readonly now: () => number;
-  /** Invokes the target. The attempt is repeated when this throws. */
+  /** Invokes the target, in this turn of the event loop. The attempt is repeated when this throws. */
   readonly invoke: (invocation: Invocation) => void;
-  /** Waits until what the targets were given is on the disk. */
-  readonly invoked: () => Promise<void>;
-  /** Called with the errors of `invoke`. */
+  /** Called with the errors of `invoke`, and with those of the store. */
   readonly report: (error: unknown) => void;
 }
 
@@ -65,47 +64,56 @@ const longestTimerMs = 2 ** 31 - 1;
 
 export class Schedules {
   readonly #groups: ReadonlySet<string>;
-  readonly #kept: Map<string, StoredSchedule>;
-  readonly #journal: AppendOnly<SchedulerEntry>;
+  readonly #kept = new Map<string, StoredSchedule>();
+  readonly #store: Store;
   readonly #now: () => number;
   readonly #invoke: SchedulesOptions['invoke'];
-  readonly #invoked: SchedulesOptions['invoked'];
   readonly #report: SchedulesOptions['report'];
   readonly #pending = new Map<string, Pending>();
   readonly #byDueTime = new Heap<Pending>((a, b) => a.dueAt < b.dueAt);
-  /** One-time schedules that have fired, with the record of it, which waits until the fire is on the disk. */
-  readonly #unrecorded = new Map<StoredSchedule, Promise<void>>();
+  readonly #firing = new Set<Promise<void>>();
   #alarm: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  constructor({ groups, journal, now, invoke, invoked, report }: SchedulesOptions) {
+  constructor({ groups, store, now, invoke, report }: SchedulesOptions) {
     this.#groups = new Set(['default', ...groups]);
-    this.#kept = journal.kept;
-    this.#journal = journal.file;
+    this.#store = store;
     this.#now = now;
     this.#invoke = invoke;
-    this.#invoked = invoked;
-    this.#journal.keepShort({ count: () => this.#kept.size, entries: () => this.#snapshot() });
     this.#report = report;
-    for (const schedule of this.#kept.values()) this.#plan(schedule, timingOf(schedule.settings));
+    for (const schedule of storedSchedules(store)) {
+      this.#kept.set(keyOf(schedule), schedule);
+      this.#plan(schedule, timingOf(schedule.settings));
+    }
     this.#serve();
   }
 
   /**
+   * Creates a schedule, with the writes to the store of the same turn of the event loop. It is on the disk when this resolves.
+   *
    * @param clientToken a repetition with the same token succeeds, and changes nothing
    * @throws AwsError
    */
-  create(id: ScheduleId, settings: ScheduleSettings, clientToken?: string): void {
+  async create(id: ScheduleId, settings: ScheduleSettings, clientToken?: string): Promise<void> {
     this.#checkGroup(id.group);
     const existing = this.#kept.get(keyOf(id));
     if (existing !== undefined) {
-      if (clientToken !== undefined && existing.clientToken === clientToken) return;
+      if (clientToken !== undefined && existing.clientToken === clientToken) return this.#store.committed();
       throw new AwsError('ConflictException', `Schedule ${id.name} already exists.`, 409);
     }
     const createdAt = this.#now();
     const timing = checkedTiming(settings, createdAt);
     const schedule = { ...id, settings, createdAt, clientToken, isDone: false };
-    this.#journal.append([{ op: 'keep', schedule }]);
     this.#kept.set(keyOf(id), schedule);
+    this.#store.write(scheduleKey(id), toBytes(schedule));
+    try {
+      await this.#store.committed();
+    } catch (error) {
+      if (this.#kept.get(keyOf(id)) === schedule) this.#kept.delete(keyOf(id));
+      throw error;
+    }
+    // It may have been deleted meanwhile.
+    if (this.#kept.get(keyOf(id)) !== schedule) return;
     this.#plan(schedule, timing);
     this.#serve();
   }
@@ -119,11 +127,11 @@ export class Schedules {
   }
 
   /** @throws AwsError */
-  delete(id: ScheduleId): void {
-    this.get(id);
-    const { group, name } = id;
-    this.#journal.append([{ op: 'delete', id: { group, name } }]);
-    this.#forget(id);
+  async delete(id: ScheduleId): Promise<void> {
+    const schedule = this.get(id);
+    this.#store.write(scheduleKey(id), undefined);
+    await this.#store.committed();
+    if (this.#kept.get(keyOf(id)) === schedule) this.#forget(id);
     this.#serve();
   }
 
@@ -148,15 +156,10 @@ export class Schedules {
     this.#serve();
   }
 
-  /** Waits until all schedules are on the disk. */
-  flushed(): Promise<void> {
-    return this.#journal.flushed();
-  }
-
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#firing);
     clearTimeout(this.#alarm);
-    await Promise.all(this.#unrecorded.values());
-    this.#journal.close();
   }
 
   #checkGroup(name: string): void {
@@ -177,16 +180,9 @@ export class Schedules {
   #cancel(id: ScheduleId): void {
     const pending = this.#pending.get(keyOf(id));
     if (pending === undefined) return;
-    this.#byDueTime.remove(pending);
+    // One that is firing is not in the heap.
+    if (pending.place >= 0) this.#byDueTime.remove(pending);
     this.#pending.delete(keyOf(id));
-  }
-
-  /** A schedule whose fire may not be on the disk has not fired in it, and one of the same name that was made since comes after it. */
-  *#snapshot(): Generator<SchedulerEntry> {
-    for (const schedule of this.#unrecorded.keys())
-      yield { op: 'keep', schedule: { ...schedule, isDone: false } };
-    for (const schedule of this.#kept.values())
-      if (!this.#unrecorded.has(schedule)) yield { op: 'keep', schedule };
   }
 
   #forget(id: ScheduleId): void {
@@ -197,6 +193,7 @@ export class Schedules {
   /** Fires all schedules that are due, in the order of their times, and sets the alarm for the others. */
   #serve(): void {
     clearTimeout(this.#alarm);
+    if (this.#isClosed) return;
     for (let next = this.#byDueTime.first; next !== undefined; next = this.#byDueTime.first) {
       const now = this.#now();
       if (next.dueAt > now) {
@@ -206,51 +203,49 @@ export class Schedules {
         this.#alarm = setTimeout(serve, Math.min(next.dueAt - now, longestTimerMs));
         return;
       }
-      this.#fire(next, now);
+      this.#begin(next, now);
     }
   }
 
-  #fire(pending: Pending, now: number): void {
-    const { schedule, scheduledAt, timing, failures } = pending;
+  /** Fires a schedule. It is not in the heap meanwhile. */
+  #begin(pending: Pending, now: number): void {
+    const { scheduledAt, timing, failures } = pending;
     if (timing.kind === 'recurring' && failures === 0 && now - scheduledAt > graceMs) {
       // The machine has slept.
       this.#goOn(pending, timing.next(now));
       return;
     }
+    this.#byDueTime.remove(pending);
+    const firing = this.#fire(pending).finally(() => {
+      this.#firing.delete(firing);
+      this.#serve();
+    });
+    this.#firing.add(firing);
+  }
+
+  async #fire(pending: Pending): Promise<void> {
+    const { schedule, scheduledAt, timing, failures } = pending;
+    const next = timing.kind === 'once' ? undefined : timing.next(scheduledAt);
+    const isDeleted = schedule.settings.ActionAfterCompletion === 'DELETE';
+    const isPending = (): boolean => this.#pending.get(keyOf(schedule)) === pending;
     try {
       this.#invoke({ schedule, scheduledAt, attempt: failures + 1 });
-      this.#complete(pending);
+      const done = isDeleted ? undefined : toBytes({ ...schedule, isDone: true });
+      if (next === undefined) this.#store.write(scheduleKey(schedule), done);
+      await this.#store.committed();
+      if (!isPending()) return;
+      this.#byDueTime.add(pending);
+      this.#goOn(pending, next);
+      if (next !== undefined) return;
+      schedule.isDone = true;
+      if (isDeleted) this.#forget(schedule);
     } catch (error) {
       this.#report(error);
+      if (!isPending()) return;
       pending.failures += 1;
-      pending.dueAt = now + retryAfterMs;
-      this.#byDueTime.reorder(pending);
+      pending.dueAt = this.#now() + retryAfterMs;
+      this.#byDueTime.add(pending);
     }
-  }
-
-  /** Records a fire. */
-  #complete(pending: Pending): void {
-    const { schedule, timing, scheduledAt } = pending;
-    const next = timing.kind === 'once' ? undefined : timing.next(scheduledAt);
-    if (next === undefined) {
-      schedule.isDone = true;
-      if (schedule.settings.ActionAfterCompletion === 'DELETE') this.#forget(schedule);
-      this.#unrecorded.set(schedule, this.#record(schedule).catch(this.#report));
-    }
-    this.#goOn(pending, next);
-  }
-
-  /**
-   * Records that a one-time schedule has fired, when its fire is on the disk: the record must not outlive the fire. A schedule of
-   * the same name that was made meanwhile has replaced it in the journal.
-   */
-  async #record(schedule: StoredSchedule): Promise<void> {
-    await this.#invoked();
-    this.#unrecorded.delete(schedule);
-    const { group, name } = schedule;
-    const now = this.#kept.get(keyOf(schedule));
-    if (now === undefined) this.#journal.append([{ op: 'delete', id: { group, name } }]);
-    else if (now === schedule) this.#journal.append([{ op: 'done', id: { group, name } }]);
   }
 
   /** @param next undefined when the schedule does not fire again */

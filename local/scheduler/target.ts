@@ -11,7 +11,7 @@ export interface TargetOptions {
 }
 
 /**
- * Sends the message durably. A message that the queue refuses would be refused again: it goes to the dead letter queue at once,
+ * Sends the message; the caller waits for the store. A message that the queue refuses would be refused again: it goes to the dead letter queue at once,
  * without the error's attributes, because the stand-in for SQS has no message attributes.
  */
 export function invokeTarget({ sqs, report }: TargetOptions, invocation: Invocation): void {
@@ -33,7 +33,8 @@ export function invokeTarget({ sqs, report }: TargetOptions, invocation: Invocat
 /** Sends a message; returns the reason when the queue refuses it. */
 function refusalOf(sqs: TargetOptions['sqs'], arn: string, body: string): string | undefined {
   try {
-    sqs.send(arn.slice(arn.lastIndexOf(':') + 1), body);
+    // The error of the disk is the caller's.
+    sqs.send(arn.slice(arn.lastIndexOf(':') + 1), body).catch(() => undefined);
     return undefined;
   } catch (error) {
     if (error instanceof AwsError) return error.message;

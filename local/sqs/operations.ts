@@ -36,8 +36,11 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
     operation(sendInput, async ({ queues }, { QueueUrl, ...message }) => {
       const name = queueIn(queues, QueueUrl);
       checkSize([message.MessageBody], 'InvalidParameterValue');
-      const [MessageId] = queues.send(name, [toOutgoing(message)]);
-      await queues.flushed();
+      const {
+        ids: [MessageId],
+        sent,
+      } = queues.send(name, [toOutgoing(message)]);
+      await sent;
       return { MessageId, MD5OfMessageBody: md5(message.MessageBody) };
     }),
   ],
@@ -49,11 +52,11 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
       const bodies = Entries.map(({ MessageBody }) => MessageBody);
       checkSize(bodies, 'BatchRequestTooLong');
       const { done, Failed } = sift(Entries, toOutgoing);
-      const ids = queues.send(
+      const { ids, sent } = queues.send(
         name,
         done.map(({ value }) => value),
       );
-      await queues.flushed();
+      await sent;
       const Successful = done.map(({ entry }, index) => ({
         Id: entry.Id,
         MessageId: ids[index],

@@ -8,14 +8,16 @@
  * - in flight: its visibility timeout runs, again until `availableAt`, and then it is visible again;
  * - deleted; or moved to the dead letter queue, instead of a receive too many; or expired, after its retention.
  *
- * The first two and the receive count survive the process. Messages in flight are visible after a start.
+ * The first two survive the process; messages in flight are visible after a start. The receive count survives it too, but for the
+ * first receive of a message that was sent since the start: it would cost a write for each message, and what kills the process is
+ * counted from the next start on.
  */
 import { randomUUID } from 'node:crypto';
 import { Heap, type Placed } from '../heap.ts';
-import type { AppendOnly } from '../journal/appendOnly.ts';
+import type { Store } from '../store/store.ts';
 import type { Outgoing } from './inputs.ts';
-import type { QueueEntry, QueueJournal, StoredMessage } from './queueJournal.ts';
 import type { Receipt } from './receipt.ts';
+import { messageKey, storedMessages, toBytes, type StoredMessage } from './storedMessages.ts';
 
 export interface QueueShape {
   readonly name: string;
@@ -29,6 +31,8 @@ export interface QueueShape {
 interface Message extends Placed, StoredMessage {
   /** Whether this process has received it: while `availableAt` lies ahead, the message is in flight and not delayed. */
   wasReceived: boolean;
+  /** Whether an earlier process has sent it, or this one has received it before: its receives are kept. */
+  isOld: boolean;
 }
 
 /** A receive that waits for messages. */
@@ -49,7 +53,7 @@ interface Queue {
 }
 
 /** A message as one receive saw it. */
-export type Received = StoredMessage & { readonly receipt: Receipt };
+export type Received = StoredMessage & { readonly receipt: Receipt; readonly isKept: boolean };
 
 export interface ReceiveOptions {
   readonly max: number;
@@ -71,29 +75,34 @@ export interface Unsettled {
 export class Queues {
   readonly #queues = new Map<string, Queue>();
   readonly #messages = new Map<string, { readonly queue: Queue; readonly message: Message }>();
-  readonly #journal: AppendOnly<QueueEntry>;
+  readonly #store: Store;
   readonly #now: () => number;
-  /** The texts of all messages since {@link noteTexts}. */
-  #noted: Set<string> | undefined;
 
   /** @param now the clock, in epoch milliseconds; call `wake` after it has jumped */
-  constructor(shapes: readonly QueueShape[], journal: QueueJournal, now: () => number) {
-    this.#journal = journal.file;
+  constructor(shapes: readonly QueueShape[], store: Store, now: () => number) {
+    this.#store = store;
     this.#now = now;
     for (const shape of shapes) {
       const byAvailability = new Heap<Message>((a, b) => a.availableAt < b.availableAt);
       this.#queues.set(shape.name, { shape, byAvailability, longPolls: new Set(), alarm: undefined });
     }
-    for (const { queue, message } of journal.kept.values()) this.#insert(this.#queue(queue), message);
-    this.#journal.keepShort({ count: () => this.#messages.size, entries: () => this.#snapshot() });
+    for (const { queue, ...message } of storedMessages(store))
+      this.#insert(this.#queue(queue), message, true);
   }
 
   has(name: string): boolean {
     return this.#queues.has(name);
   }
 
-  /** Sends messages, and returns their ids in the same order. The messages are in the journal by then, but maybe not yet on the disk. */
-  send(name: string, outgoing: readonly Outgoing[]): string[] {
+  /**
+   * Sends messages, with the writes to the store of the same turn of the event loop. They can be received when they are on the disk.
+   *
+   * @returns their ids in the same order, and a promise of their being on the disk
+   */
+  send(
+    name: string,
+    outgoing: readonly Outgoing[],
+  ): { readonly ids: readonly string[]; readonly sent: Promise<void> } {
     const queue = this.#queue(name);
     const sentAt = this.#now();
     const messages = outgoing.map(({ body, delayMs, groupId }) => ({
@@ -104,31 +113,18 @@ export class Queues {
       availableAt: sentAt + delayMs,
       receives: 0,
     }));
-    this.#journal.append(messages.map((message) => ({ op: 'keep', queue: name, message })));
-    for (const message of messages) {
-      this.#insert(queue, message);
-      this.#noted?.add(message.body);
-    }
-    this.#serve(queue);
-    return messages.map((message) => message.id);
+    for (const message of messages) this.#keep(queue, message);
+    const insert = (): void => {
+      for (const message of messages) this.#insert(queue, message, false);
+      this.#serve(queue);
+    };
+    return { ids: messages.map(({ id }) => id), sent: this.#store.committed().then(insert) };
   }
 
-  /**
-   * The texts of the messages that no queue has given up; those that are sent from now on are added, until {@link forgetTexts}.
-   */
-  noteTexts(): ReadonlySet<string> {
+  /** The texts of the messages that no queue has given up. */
+  texts(): ReadonlySet<string> {
     const kept = [...this.#messages.values()].filter(({ message }) => message.deadLetterSource === undefined);
-    this.#noted = new Set(kept.map(({ message }) => message.body));
-    return this.#noted;
-  }
-
-  forgetTexts(): void {
-    this.#noted = undefined;
-  }
-
-  /** Waits until all that was sent is on the disk. */
-  flushed(): Promise<void> {
-    return this.#journal.flushed();
+    return new Set(kept.map(({ message }) => message.body));
   }
 
   /** Receives up to `max` messages. It waits for a first one when there is none, and returns none when the wait has ended. */
@@ -139,13 +135,13 @@ export class Queues {
     const queue = this.#queue(name);
     const forMs = visibilityTimeoutMs ?? queue.shape.visibilityTimeoutMs;
     const received = this.#take(queue, max, forMs);
-    if (received.length > 0 || waitMs === 0 || signal.aborted) return received;
+    if (received.length > 0 || waitMs === 0 || signal.aborted) return this.#counted(received);
     return new Promise((resolve) => {
       const deliver = (messages: Received[]): void => {
         clearTimeout(timeout);
         signal.removeEventListener('abort', giveUp);
         queue.longPolls.delete(poll);
-        resolve(messages);
+        resolve(this.#counted(messages));
       };
       const giveUp = (): void => {
         deliver([]);
@@ -161,12 +157,9 @@ export class Queues {
   /** Deletes the messages of which a receipt names the latest receive. Other receipts change nothing, as in SQS. */
   delete(receipts: readonly Receipt[]): void {
     const found = receipts.map((receipt) => this.#byReceipt(receipt)).filter((item) => item !== undefined);
-    if (found.length === 0) return;
-    this.#journal.append([{ op: 'delete', ids: found.map(({ message }) => message.id) }]);
     for (const { queue, message } of found) {
       // A batch may name a message twice.
-      if (!this.#messages.delete(message.id)) continue;
-      queue.byAvailability.remove(message);
+      if (this.#messages.has(message.id)) this.#remove(queue, message);
     }
   }
 
@@ -187,14 +180,12 @@ export class Queues {
 
   purge(name: string): void {
     const queue = this.#queue(name);
-    this.#journal.append([{ op: 'purge', queue: name }]);
     for (
       let message = queue.byAvailability.first;
       message !== undefined;
       message = queue.byAvailability.first
     ) {
-      queue.byAvailability.remove(message);
-      this.#messages.delete(message.id);
+      this.#remove(queue, message);
     }
   }
 
@@ -229,13 +220,12 @@ export class Queues {
     for (const queue of this.#queues.values()) this.#serve(queue);
   }
 
-  /** Ends all receives that wait, with no message, and closes the journal. */
+  /** Ends all receives that wait, with no message. */
   close(): void {
     for (const queue of this.#queues.values()) {
       clearTimeout(queue.alarm);
       for (const poll of queue.longPolls) poll.deliver([]);
     }
-    this.#journal.close();
   }
 
   #queue(name: string): Queue {
@@ -244,10 +234,21 @@ export class Queues {
     return queue;
   }
 
-  #insert(queue: Queue, stored: StoredMessage): void {
-    const message: Message = { ...stored, place: -1, wasReceived: false };
+  /** Writes a message to the store. */
+  #keep({ shape: { name } }: Queue, message: StoredMessage): void {
+    this.#store.write(messageKey(message), toBytes({ queue: name, ...message }));
+  }
+
+  #insert(queue: Queue, stored: StoredMessage, isOld: boolean): void {
+    const message: Message = { ...stored, place: -1, wasReceived: false, isOld };
     this.#messages.set(message.id, { queue, message });
     queue.byAvailability.add(message);
+  }
+
+  #remove(queue: Queue, message: Message): void {
+    this.#store.write(messageKey(message), undefined);
+    queue.byAvailability.remove(message);
+    this.#messages.delete(message.id);
   }
 
   /** Delivers the visible messages to the long polls, the oldest poll first, and sets the alarm for the others. */
@@ -266,6 +267,12 @@ export class Queues {
     queue.alarm = setTimeout(serve, Math.max(1, next.availableAt - this.#now()));
   }
 
+  /** Waits until the receives that are kept are on the disk: the messages may be what kills the process. */
+  async #counted(received: Received[]): Promise<Received[]> {
+    if (received.some(({ isKept }) => isKept)) await this.#store.committed();
+    return received;
+  }
+
   #take(queue: Queue, max: number, visibilityTimeoutMs: number): Received[] {
     const now = this.#now();
     const taken: Received[] = [];
@@ -273,13 +280,16 @@ export class Queues {
       const message = queue.byAvailability.first;
       if (message === undefined || message.availableAt > now) break;
       if (this.#expire(queue, message, now) || this.#redrive(queue, message, now)) continue;
-      this.#journal.append([{ op: 'receive', id: message.id, at: now }]);
       message.receives += 1;
       message.firstReceivedAt ??= now;
+      // A message in flight is visible at once after a start.
+      const isKept = message.isOld;
+      if (isKept) this.#keep(queue, storedOf({ ...message, availableAt: message.sentAt }));
+      message.isOld = true;
       message.wasReceived = true;
       message.availableAt = now + visibilityTimeoutMs;
       queue.byAvailability.reorder(message);
-      taken.push({ ...message, receipt: { messageId: message.id, receive: message.receives } });
+      taken.push({ ...message, isKept, receipt: { messageId: message.id, receive: message.receives } });
       // Without a visibility timeout the same message would be first again.
       if (visibilityTimeoutMs === 0) break;
     }
@@ -290,9 +300,7 @@ export class Queues {
   #expire(queue: Queue, message: Message, now: number): boolean {
     const { retentionMs = Infinity } = queue.shape;
     if (now - message.sentAt < retentionMs) return false;
-    this.#journal.append([{ op: 'delete', ids: [message.id] }]);
-    queue.byAvailability.remove(message);
-    this.#messages.delete(message.id);
+    this.#remove(queue, message);
     return true;
   }
 
@@ -301,9 +309,10 @@ export class Queues {
     const { redrive } = queue.shape;
     if (redrive === undefined || message.receives < redrive.maxReceives) return false;
     const deadQueue = this.#queue(redrive.deadQueue);
-    this.#journal.append([{ op: 'move', id: message.id, queue: redrive.deadQueue, at: now }]);
+    const moved = { ...storedOf(message), availableAt: now, deadLetterSource: queue.shape.name };
     queue.byAvailability.remove(message);
-    this.#insert(deadQueue, { ...message, availableAt: now, deadLetterSource: queue.shape.name });
+    this.#keep(deadQueue, moved);
+    this.#insert(deadQueue, moved, true);
     this.#serve(deadQueue);
     return true;
   }
@@ -315,15 +324,9 @@ export class Queues {
     const found = this.#messages.get(messageId);
     return found?.message.receives === receive ? found : undefined;
   }
+}
 
-  /** Memory and journal must agree at this moment. */
-  *#snapshot(): Generator<QueueEntry> {
-    for (const { queue, message } of this.#messages.values()) {
-      const { id, body, groupId, sentAt, receives, firstReceivedAt, deadLetterSource } = message;
-      // A message in flight is visible at once after a start.
-      const availableAt = message.wasReceived ? sentAt : message.availableAt;
-      const stored = { id, body, groupId, sentAt, availableAt, receives, firstReceivedAt, deadLetterSource };
-      yield { op: 'keep', queue: queue.shape.name, message: stored };
-    }
-  }
+function storedOf(message: Message): StoredMessage {
+  const { id, body, groupId, sentAt, availableAt, receives, firstReceivedAt, deadLetterSource } = message;
+  return { id, body, groupId, sentAt, availableAt, receives, firstReceivedAt, deadLetterSource };
 }

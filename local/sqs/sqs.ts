@@ -2,9 +2,9 @@
 import { accountId } from '../aws/arns.ts';
 import type { HandOver } from '../aws/handOver.ts';
 import { startJsonServer } from '../aws/server.ts';
+import type { Store } from '../store/store.ts';
 import { checkSize, toOutgoing } from './inputs.ts';
 import { checkQueue, sqsOperations } from './operations.ts';
-import type { QueueJournal } from './queueJournal.ts';
 import { Queues, type QueueShape } from './queues.ts';
 
 export interface Sqs {
@@ -15,25 +15,26 @@ export interface Sqs {
   /** The queues themselves, for callers in this process. */
   readonly queues: Queues;
   /**
-   * Sends a message, as Scheduler does. It is on the disk when `flushed` of the queues has returned.
+   * Sends a message, as Scheduler does, with the writes to the store of the same turn of the event loop.
    *
+   * @returns a promise of its being on the disk
    * @throws AwsError when SQS would refuse it
    */
-  readonly send: (queue: string, body: string) => void;
+  readonly send: (queue: string, body: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 export interface SqsOptions {
   readonly queues: readonly QueueShape[];
   readonly region: string;
-  readonly journal: QueueJournal;
+  readonly store: Store;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
 }
 
-export async function startSqs({ queues: shapes, region, journal, now, report }: SqsOptions): Promise<Sqs> {
-  const queues = new Queues(shapes, journal, now);
+export async function startSqs({ queues: shapes, region, store, now, report }: SqsOptions): Promise<Sqs> {
+  const queues = new Queues(shapes, store, now);
   const server = await startJsonServer({
     version: '1.0',
     operations: sqsOperations,
@@ -50,7 +51,7 @@ export async function startSqs({ queues: shapes, region, journal, now, report }:
     send: (queue, body) => {
       checkQueue(queues, queue);
       checkSize([body], 'InvalidParameterValue');
-      queues.send(queue, [toOutgoing({ MessageBody: body })]);
+      return queues.send(queue, [toOutgoing({ MessageBody: body })]).sent;
     },
     close: async () => {
       queues.close();

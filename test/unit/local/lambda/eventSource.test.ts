@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { startEventSource, type EventSource } from '../../../../local/lambda/eventSource.ts';
 import { toFunction } from '../../../../local/lambda/lambda.ts';
-import { noQueueJournal } from '../../../../local/sqs/queueJournal.ts';
 import { Queues } from '../../../../local/sqs/queues.ts';
+import { Store } from '../../../../local/store/store.ts';
 
 const region = 'eu-central-1';
 const endings: (() => Promise<void> | void)[] = [];
@@ -29,7 +29,7 @@ function start(
     reported.push(error);
     first.give(error);
   };
-  const queues = new Queues([{ name: 'work', visibilityTimeoutMs }], noQueueJournal, Date.now);
+  const queues = new Queues([{ name: 'work', visibilityTimeoutMs }], new Store(undefined), Date.now);
   const map = (): EventSource =>
     startEventSource({
       queues,
@@ -55,7 +55,7 @@ function start(
       queues.send(
         'work',
         bodies.map((body) => ({ body, delayMs: 0, groupId: 'g' })),
-      ),
+      ).sent,
     counts: () => {
       const messages = queues.unsettled('work');
       const inFlight = messages.filter((message) => message.inFlight).length;
@@ -74,7 +74,7 @@ function signal<Value>(): { readonly given: Promise<Value>; readonly give: (valu
 test('the function is given a batch as AWS gives it', async () => {
   const { given, give } = signal<SQSEvent>();
   const { send, map } = start(give);
-  send('a', 'b');
+  await send('a', 'b');
   map();
   const { Records } = await given;
   expect(new Set(Records.map(({ body }) => body))).toEqual(new Set(['a', 'b']));
@@ -106,7 +106,7 @@ test('what failed comes again after the visibility timeout, and only that', asyn
     const failed = event.Records.filter(({ body }) => body === 'bad' && batches.length === 1);
     return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   }, 100);
-  send('good', 'bad', 'good too');
+  await send('good', 'bad', 'good too');
   const source = map();
   const again = await given;
   expect(again.Records).toMatchObject([{ body: 'bad', attributes: { ApproximateReceiveCount: '2' } }]);
@@ -127,7 +127,7 @@ test.each([
     give(event);
     return undefined;
   }, 50);
-  send('a', 'b');
+  await send('a', 'b');
   map();
   expect((await given).Records).toHaveLength(2);
   expect(reported).toHaveLength(1);
@@ -144,7 +144,7 @@ test('a batch whose function takes too long comes again, and what the function s
     give(event);
     return undefined;
   }, 50);
-  send('a', 'b');
+  await send('a', 'b');
   const source = map();
   const again = await given;
   expect(new Set(again.Records.map(({ body }) => body))).toEqual(new Set(['a', 'b']));
@@ -167,7 +167,7 @@ test('the function is given no more at once than the mapping says', async () => 
     500,
     1,
   );
-  send('a', 'b', 'c');
+  await send('a', 'b', 'c');
   map();
   await done.given;
   expect(sizes).toEqual([1, 1, 1]);
@@ -182,8 +182,8 @@ test('a slow batch does not hold back the next', async () => {
     return undefined;
   });
   map();
-  send('slow');
-  send('quick');
+  await send('slow');
+  await send('quick');
   expect((await given).Records).toMatchObject([{ body: 'quick' }]);
   slow.give(undefined);
 });
@@ -208,7 +208,7 @@ test('no more invocations run at once than the maximum concurrency, and what wai
     70_000,
     3,
   );
-  for (let batch = 0; batch < 10; batch++) send(...Array.from({ length: 10 }, () => 'x'));
+  for (let batch = 0; batch < 10; batch++) await send(...Array.from({ length: 10 }, () => 'x'));
   map();
   await full.given;
   // Nothing is received for an invocation that may not start: that would count as a try of the message.
@@ -231,10 +231,10 @@ test('a stop waits for the invocations in flight, and what they did is deleted',
     return finish.given;
   });
   const source = map();
-  send('a');
+  await send('a');
   await taken.given;
   const stopped = source.stop(new AbortController().signal);
-  send('after');
+  await send('after');
   finish.give(undefined);
   await stopped;
   expect(counts()).toEqual({ visible: 1, inFlight: 0 });
@@ -247,7 +247,7 @@ test('what ends after a stop that gave up counts for nothing: the queue may be c
     invoked.give(event);
     return answer.given;
   });
-  send('slow');
+  await send('slow');
   const source = map();
   await invoked.given;
   await source.stop(AbortSignal.abort());

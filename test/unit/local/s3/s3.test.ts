@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -11,8 +11,10 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, test } from 'vitest';
-import { objectsIn, objectsInMemory, type Objects } from '../../../../local/s3/objects.ts';
+import { objectKeys, objectsIn, type Objects } from '../../../../local/s3/objects.ts';
 import { startS3 } from '../../../../local/s3/s3.ts';
+import { Store } from '../../../../local/store/store.ts';
+import { nextStore } from '../../../support/nextStore.ts';
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -52,12 +54,11 @@ async function get(client: S3Client): Promise<Buffer> {
   return Buffer.from(await Body.transformToByteArray());
 }
 
-describe.each([
-  ['in files', async () => objectsIn(await temporaryFolder(), Date.now)],
-  ['in memory', () => Promise.resolve(objectsInMemory())],
-])('an object %s', (_, objects) => {
+const inMemory = (): Objects => objectsIn(new Store(undefined), Date.now);
+
+describe('an object', () => {
   test('comes back byte for byte', async () => {
-    const { client } = await start(await objects());
+    const { client } = await start(inMemory());
     const Body = randomBytes(5_000_000);
     await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType: 'image/png' }));
     expect((await get(client)).equals(Body)).toBe(true);
@@ -66,7 +67,7 @@ describe.each([
   });
 
   test('is refused as a stream, which the service sends none of', async () => {
-    const { client } = await start(await objects());
+    const { client } = await start(inMemory());
     const Body = Readable.from([randomBytes(100_000)]);
     const put = client.send(new PutObjectCommand({ Bucket, Key, Body, ContentLength: 100_000 }));
     await expect(put).rejects.toMatchObject({ name: 'NotImplemented' });
@@ -74,7 +75,7 @@ describe.each([
   });
 
   test('may be empty, is replaced whole, and can be deleted, more than once', async () => {
-    const { client } = await start(await objects());
+    const { client } = await start(inMemory());
     for (const Body of [Buffer.from('first'), Buffer.alloc(0)])
       await client.send(new PutObjectCommand({ Bucket, Key, Body }));
     expect((await get(client)).length).toBe(0);
@@ -86,43 +87,45 @@ describe.each([
   });
 
   test('with a wrong checksum is refused', async () => {
-    const { client } = await start(await objects());
+    const { client } = await start(inMemory());
     const put = new PutObjectCommand({ Bucket, Key, Body: 'x', ChecksumCRC32: 'AAAAAA==' });
     await expect(client.send(put)).rejects.toMatchObject({ name: 'BadDigest' });
     await expect(get(client)).rejects.toMatchObject({ name: 'NoSuchKey' });
   });
 
   test('in another bucket is not found', async () => {
-    const { client } = await start(await objects());
+    const { client } = await start(inMemory());
     const put = new PutObjectCommand({ Bucket: 'other', Key, Body: 'x' });
     await expect(client.send(put)).rejects.toMatchObject({ name: 'NoSuchBucket' });
   });
 });
 
-describe('the folder of objects', () => {
-  test('is there after a restart', async () => {
+describe('the objects of a store', () => {
+  test('are there after a restart, and take no more room than they need', async () => {
     const folder = await temporaryFolder();
-    const { client } = await start(await objectsIn(folder, Date.now));
-    await client.send(new PutObjectCommand({ Bucket, Key, Body: 'kept' }));
-    const again = await start(await objectsIn(folder, Date.now));
+    const store = nextStore(folder);
+    const { client } = await start(objectsIn(store, Date.now));
+    for (const Body of [randomBytes(300_000), 'kept']) {
+      await client.send(new PutObjectCommand({ Bucket, Key, Body }));
+    }
+    const entries = [...store.keys({ from: Buffer.from('o'), to: Buffer.from('p') })];
+    expect(entries).toHaveLength(2);
+    const again = await start(objectsIn(nextStore(folder), Date.now));
     expect((await get(again.client)).toString()).toBe('kept');
   });
 
-  test('loses, when it is opened, what its age class has outlived and what was never written whole', async () => {
-    const folder = await temporaryFolder();
-    await mkdir(folder, { recursive: true });
-    const days = (count: number): Date => new Date(Date.now() - count * 86_400_000);
-    const files: [string, number][] = [
-      ['16d%2Fold.object', 17],
-      ['16d%2Fyoung.object', 15],
-      ['512d%2Fold.object', 400],
-      ['half.new', 0],
-    ];
-    for (const [name, age] of files) {
-      await writeFile(join(folder, name), '');
-      await utimes(join(folder, name), days(age), days(age));
+  test('are deleted when their age class has ended', async () => {
+    const store = new Store(undefined);
+    const objects = objectsIn(store, Date.now);
+    const daysAgo = (days: number): number => Date.now() - days * 86_400_000;
+    for (const [key, days] of [
+      ['16d/old', 17],
+      ['16d/young', 15],
+      ['512d/old', 400],
+    ] as const) {
+      await objects.put(key, { body: randomBytes(200_000), contentType: 'a/b', modifiedAt: daysAgo(days) });
     }
-    await objectsIn(folder, Date.now);
-    expect((await readdir(folder)).sort()).toEqual(['16d%2Fyoung.object', '512d%2Fold.object']);
+    await objects.expire();
+    expect([...objectKeys(store)]).toEqual(['16d/young', '512d/old']);
   });
 });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -18,17 +17,13 @@ import {
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient, type Message } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startScheduler } from '../../../../local/scheduler/scheduler.ts';
-import {
-  noSchedulerJournal,
-  openSchedulerJournal,
-  type SchedulerJournal,
-} from '../../../../local/scheduler/schedulerJournal.ts';
 import { scheduleSettings } from '../../../../local/scheduler/settings.ts';
 import { Schedules } from '../../../../local/scheduler/schedules.ts';
 import { queueArn } from '../../../../local/aws/arns.ts';
-import { noQueueJournal, openQueueJournal, type QueueJournal } from '../../../../local/sqs/queueJournal.ts';
 import { startSqs } from '../../../../local/sqs/sqs.ts';
+import { Store } from '../../../../local/store/store.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { nextStore } from '../../../support/nextStore.ts';
 
 const region = 'eu-central-1';
 const queues = ['fire', 'undelivered'].map((name) => ({ name, visibilityTimeoutMs: 70_000 }));
@@ -57,19 +52,13 @@ afterEach(async () => {
   for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
 });
 
-interface Journals {
-  readonly journal: SchedulerJournal;
-  readonly sqsJournal: QueueJournal;
-}
-
 /** The stand-in with a clock that only the test moves, and the real clients before it. */
-async function start(journals: Journals = { journal: noSchedulerJournal(), sqsJournal: noQueueJournal }) {
+async function start(store = new Store(undefined)) {
   const failures: unknown[] = [];
   const report = (error: unknown): void => void failures.push(error);
   const now = (): number => clock;
-  const sqs = await startSqs({ queues, region, journal: journals.sqsJournal, now, report });
-  const options = { sqs, groups: ['svc'], region, now, report };
-  const scheduler = await startScheduler({ ...options, journal: journals.journal });
+  const sqs = await startSqs({ queues, region, store, now, report });
+  const scheduler = await startScheduler({ sqs, groups: ['svc'], region, store, now, report });
   const settings = { region, credentials: { accessKeyId: 'any', secretAccessKey: 'any' }, maxAttempts: 1 };
   const client = new SchedulerClient({ ...settings, endpoint: scheduler.url });
   const sqsClient = new SQSClient({ ...settings, endpoint: sqs.url });
@@ -92,7 +81,10 @@ async function start(journals: Journals = { journal: noSchedulerJournal(), sqsJo
           MessageSystemAttributeNames: ['All'],
         }),
       );
-      if (Messages.length === 0) return taken;
+      if (Messages.length === 0) {
+        await store.committed();
+        return taken;
+      }
       for (const message of Messages) {
         taken.push(message);
         const { ReceiptHandle } = message;
@@ -118,24 +110,22 @@ async function start(journals: Journals = { journal: noSchedulerJournal(), sqsJo
     get: async (Name = 'one') => client.send(new GetScheduleCommand({ Name, GroupName: 'svc' })),
     remove: async (Name = 'one') => client.send(new DeleteScheduleCommand({ Name, GroupName: 'svc' })),
     /** Lets time pass, from one due moment to the next. */
-    pass: (ms: number): void => {
+    pass: async (ms: number): Promise<void> => {
       const end = clock + ms;
       for (let due = scheduler.nextDue(); due !== undefined && due <= end; due = scheduler.nextDue()) {
         clock = due;
         scheduler.wake();
+        await store.committed();
       }
       clock = end;
       scheduler.wake();
+      await store.committed();
     },
   };
 }
 
-/** Starts a pair on the files of the pair before, which is never closed. */
-const startAgain = async () =>
-  start({
-    journal: openSchedulerJournal(join(folder, 'scheduler.journal')),
-    sqsJournal: openQueueJournal(join(folder, 'sqs.journal')),
-  });
+/** Starts a pair on what the pair before has on the disk. */
+const startAgain = async () => start(nextStore(folder));
 
 const bodies = (messages: readonly Message[]): (string | undefined)[] => messages.map(({ Body }) => Body);
 const scheduledTime = '<aws.scheduler.scheduled-time>';
@@ -218,11 +208,11 @@ describe('a one-time schedule', () => {
   test('fires at its second, once', async () => {
     const { create, pass, take, get } = await start();
     await create({ ScheduleExpression: 'at(2027-01-15T08:16:01)' });
-    pass(16 * minuteMs + 999);
+    await pass(16 * minuteMs + 999);
     expect(await take()).toEqual([]);
-    pass(1);
+    await pass(1);
     expect(bodies(await take())).toEqual(['fired']);
-    pass(400 * 24 * 60 * minuteMs);
+    await pass(400 * 24 * 60 * minuteMs);
     expect(await take()).toEqual([]);
     expect(await get()).toMatchObject({ Name: 'one' });
   });
@@ -252,14 +242,14 @@ describe('a one-time schedule', () => {
       ScheduleExpressionTimezone: 'America/New_York',
       Target: { ...target, Input: scheduledTime },
     });
-    pass(5 * minuteMs);
+    await pass(5 * minuteMs);
     expect(bodies(await take())).toEqual(['2027-01-15T08:05:00Z']);
   });
 
   test('is deleted afterwards when it says so', async () => {
     const { create, pass, take, get } = await start();
     await create({ ActionAfterCompletion: 'DELETE' });
-    pass(16 * minuteMs);
+    await pass(16 * minuteMs);
     expect(bodies(await take())).toEqual(['fired']);
     await expect(get()).rejects.toBeInstanceOf(ResourceNotFoundException);
   });
@@ -268,7 +258,7 @@ describe('a one-time schedule', () => {
     const { create, remove, pass, take } = await start();
     await create();
     await remove();
-    pass(60 * minuteMs);
+    await pass(60 * minuteMs);
     expect(await take()).toEqual([]);
   });
 
@@ -279,7 +269,7 @@ describe('a one-time schedule', () => {
       ScheduleExpressionTimezone: 'Europe/Berlin',
       Target: { ...target, Input: scheduledTime },
     });
-    pass(100 * 24 * 60 * minuteMs);
+    await pass(100 * 24 * 60 * minuteMs);
     expect(bodies(await take())).toEqual(['2027-03-28T01:30:00Z']);
   });
 });
@@ -292,9 +282,9 @@ describe('a recurring schedule', () => {
       ScheduleExpressionTimezone: 'Europe/Berlin',
       Target: { ...target, Input: scheduledTime },
     });
-    pass(75 * minuteMs);
+    await pass(75 * minuteMs);
     expect(bodies(await take())).toEqual(['2027-01-15T09:00:00Z', '2027-01-15T09:10:00Z']);
-    pass(3 * 24 * 60 * minuteMs - 15 * minuteMs);
+    await pass(3 * 24 * 60 * minuteMs - 15 * minuteMs);
     expect(bodies(await take())).toEqual([
       '2027-01-15T09:20:00Z',
       '2027-01-15T09:30:00Z',
@@ -313,7 +303,7 @@ describe('a recurring schedule', () => {
     clock += 8 * 60 * minuteMs + 30_000;
     scheduler.wake();
     expect(await take()).toEqual([]);
-    pass(30_000);
+    await pass(30_000);
     expect(bodies(await take())).toEqual(['2027-01-15T16:01:00Z']);
   });
 });
@@ -323,7 +313,7 @@ describe('a message', () => {
     const { create, pass, take } = await start();
     const Input = `{"time":"${scheduledTime}","again":"${scheduledTime}"}`;
     await create({ Target: { ...target, Input } });
-    pass(16 * minuteMs);
+    await pass(16 * minuteMs);
     const [message] = await take();
     expect(JSON.parse(message?.Body ?? '')).toEqual({
       time: '2027-01-15T08:16:00Z',
@@ -336,11 +326,11 @@ describe('a message', () => {
     const Arn = queueArn(region, 'gone');
     const DeadLetterConfig = { Arn: queueArn(region, 'undelivered') };
     await create({ Target: { ...target, Arn, DeadLetterConfig }, ActionAfterCompletion: 'DELETE' });
-    pass(16 * minuteMs);
+    await pass(16 * minuteMs);
     expect(bodies(await take('undelivered'))).toEqual(['fired']);
     expect(failures).toEqual([]);
     await create({ ScheduleExpression: 'at(2027-01-15T09:00:00)', Target: { ...target, Arn } });
-    pass(60 * minuteMs);
+    await pass(60 * minuteMs);
     expect(failures).toMatchObject([{ message: expect.stringContaining('does not exist') as string }]);
   });
 });
@@ -380,31 +370,8 @@ describe('after the process was killed', () => {
     const { Schedules } = await after.client.send(new ListSchedulesCommand());
     expect(Schedules?.map(({ Name }) => Name)).toEqual(['one', 'two']);
     expect(await after.get()).toMatchObject({ Target: target });
-    after.pass(16 * minuteMs);
+    await after.pass(16 * minuteMs);
     expect(bodies(await after.take())).toEqual(['fired']);
-  });
-
-  test('a journal of an earlier version is read', async () => {
-    const settings = {
-      ScheduleExpression: 'at(2027-01-15T08:16:00)',
-      ScheduleExpressionTimezone: 'UTC',
-      State: 'ENABLED',
-      FlexibleTimeWindow: { Mode: 'OFF' },
-      ActionAfterCompletion: 'DELETE',
-      Target: { ...target, RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 } },
-    };
-    const schedule = { group: 'svc', name: 'one', settings, createdAt: 1, modifiedAt: 1, isDone: false };
-    const entries = [
-      { op: 'keepGroup', group: { name: 'svc', createdAt: 1 } },
-      { op: 'keep', schedule },
-    ];
-    writeFileSync(
-      join(folder, 'scheduler.journal'),
-      entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''),
-    );
-    const { pass, take } = await startAgain();
-    pass(16 * minuteMs);
-    expect(bodies(await take())).toEqual(['fired']);
   });
 
   test('a one-time schedule that was due meanwhile fires at once, with its time, and only once', async () => {
@@ -413,15 +380,11 @@ describe('after the process was killed', () => {
     clock += 24 * 60 * minuteMs;
 
     const after = await startAgain();
+    await after.pass(0);
     expect(bodies(await after.take())).toEqual(['2027-01-15T08:16:00Z']);
-    // Until the fire is recorded it would come again.
-    await eventually(
-      () => readFile(join(folder, 'scheduler.journal'), 'utf8'),
-      (journal) => journal.includes('"op":"done"'),
-    );
 
     const last = await startAgain();
-    last.pass(24 * 60 * minuteMs);
+    await last.pass(24 * 60 * minuteMs);
     expect(await last.take()).toEqual([]);
   });
 
@@ -433,45 +396,47 @@ describe('after the process was killed', () => {
 
     const after = await startAgain();
     expect(await after.take()).toEqual([]);
-    after.pass(60 * minuteMs);
+    await after.pass(60 * minuteMs);
     expect(bodies(await after.take())).toEqual(['2027-01-15T12:00:00Z']);
   });
 
-  test('a fire whose record was lost is repeated', async () => {
+  test('a fire and its record are there together, or neither is', async () => {
     const before = await startAgain();
     await before.create({ ActionAfterCompletion: 'DELETE' });
-    const file = join(folder, 'scheduler.journal');
-    const recorded = readFileSync(file);
-    before.pass(16 * minuteMs);
-    expect(bodies(await before.take())).toEqual(['fired']);
-    writeFileSync(file, recorded);
-
-    expect(bodies(await (await startAgain()).take())).toEqual(['fired']);
+    const passing = before.pass(16 * minuteMs);
+    const early = await startAgain();
+    await passing;
+    const late = await startAgain();
+    for (const after of [early, late]) {
+      await after.pass(16 * minuteMs);
+      expect(bodies(await after.take())).toEqual(['fired']);
+    }
   });
 });
 
-test('a fire that fails is tried again, holding up no other', () => {
+test('a fire that fails is tried again, holding up no other', async () => {
   const attempts: [string, number][] = [];
   const failures: unknown[] = [];
+  const store = new Store(undefined);
   const schedules = new Schedules({
     groups: [],
-    journal: openSchedulerJournal(join(folder, 'scheduler.journal')),
+    store,
     now: () => clock,
     invoke: ({ schedule, attempt }) => {
       attempts.push([schedule.name, attempt]);
       if (schedule.name === 'one' && attempt < 3) throw new Error('no space left on device');
     },
-    invoked: () => Promise.resolve(),
     report: (error) => void failures.push(error),
   });
   endings.push(() => schedules.close());
   const settings = (ScheduleExpression: string) =>
     scheduleSettings.parse({ ScheduleExpression, FlexibleTimeWindow: { Mode: 'OFF' }, Target: target });
-  schedules.create({ group: 'default', name: 'one' }, settings('at(2027-01-15T08:16:00)'));
-  schedules.create({ group: 'default', name: 'two' }, settings('at(2027-01-15T08:16:01)'));
+  await schedules.create({ group: 'default', name: 'one' }, settings('at(2027-01-15T08:16:00)'));
+  await schedules.create({ group: 'default', name: 'two' }, settings('at(2027-01-15T08:16:01)'));
   clock += 16 * minuteMs;
   for (let second = 0; second < 10; second += 1) {
     schedules.wake();
+    await store.committed();
     clock += 1000;
   }
   const ones = attempts.filter(([name]) => name === 'one').map(([, attempt]) => attempt);
@@ -482,20 +447,18 @@ test('a fire that fails is tried again, holding up no other', () => {
 });
 
 test('ten thousand schedules are cheap to make and to fire', async () => {
-  const file = join(folder, 'scheduler.journal');
   const fired: string[] = [];
-  const open = (): Schedules =>
+  const open = (store: Store): Schedules =>
     new Schedules({
       groups: [],
-      journal: openSchedulerJournal(file),
+      store,
       now: () => clock,
       invoke: ({ schedule }) => void fired.push(schedule.name),
-      invoked: () => Promise.resolve(),
       report: (error) => {
         throw error;
       },
     });
-  const before = open();
+  const before = open(nextStore(folder));
   const settings = scheduleSettings.parse({
     ScheduleExpression: 'at(2027-01-15T08:16:00)',
     FlexibleTimeWindow: { Mode: 'OFF' },
@@ -503,15 +466,16 @@ test('ten thousand schedules are cheap to make and to fire', async () => {
     Target: target,
   });
   const names = Array.from({ length: 10_000 }, (_, index) => `s-${index}`);
-  for (const name of names) before.create({ group: 'default', name }, settings);
+  await Promise.all(names.map((name) => before.create({ group: 'default', name }, settings)));
   await before.close();
 
-  const schedules = open();
+  const store = nextStore(folder);
+  const schedules = open(store);
   clock += 16 * minuteMs;
   schedules.wake();
+  await store.committed();
   expect(new Set(fired)).toEqual(new Set(names));
   expect(fired).toHaveLength(10_000);
   expect(schedules.nextDue).toBeUndefined();
   await schedules.close();
-  expect(statSync(file).size).toBeLessThan(10_000_000);
 });
