@@ -13,23 +13,43 @@ interface Listed {
   readonly first?: readonly string[];
 }
 
+/** Loads a command that opens a store. npm leaves the store's package out where it is told to, or where it does not run. */
+const withStore =
+  (load: Listed['load']): Listed['load'] =>
+  async () => {
+    try {
+      await import('lmdb');
+    } catch (error) {
+      const [reason = ''] = String(error).split('\n');
+      throw new Ending(
+        `The package lmdb, which keeps the data, cannot be loaded (${reason}). Install svc-queue again, with its optional packages.`,
+        2,
+      );
+    }
+    return load();
+  };
+
 const commands: Readonly<Record<string, Listed>> = {
   start: {
     about: 'run the whole service on this machine (the default)',
-    load: () => import('./commands/start.ts'),
+    load: withStore(() => import('./commands/start.ts')),
   },
   dev: {
     about: 'the same, for applications that run with QSTASH_DEV=true',
-    load: () => import('./commands/start.ts'),
+    load: withStore(() => import('./commands/start.ts')),
     first: ['--dev'],
   },
   backup: {
     about: 'write all that a stage on this machine keeps into one file, while it runs',
-    load: () => import('./commands/backup.ts'),
+    load: withStore(() => import('./commands/backup.ts')),
   },
   restore: {
     about: 'put such a file into a data directory',
-    load: () => import('./commands/restore.ts'),
+    load: withStore(() => import('./commands/restore.ts')),
+  },
+  check: {
+    about: 'look at all of a stopped stage’s data, and say what is wrong with it',
+    load: withStore(() => import('./commands/check.ts')),
   },
   bootstrap: {
     about: 'prepare an AWS account and its regions for deployments, once',

@@ -6,7 +6,7 @@ import { runOnStage } from '../runOnStage.ts';
 export function run(args: readonly string[]): Promise<void> {
   const { file, dataDirectory } = parseBackupOptions('backup', args, process.env);
   return runOnStage(async () => {
-    const { files, madeAt } = await backUp(dataDirectory, file);
-    console.log(`${file} has the ${files} files of ${dataDirectory}, as they were at ${madeAt}.`);
+    const { entries, madeAt } = await backUp(dataDirectory, file);
+    console.log(`${file} has the ${entries} entries of ${dataDirectory}, as they were at ${madeAt}.`);
   });
 }

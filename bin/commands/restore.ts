@@ -6,9 +6,9 @@ import { runOnStage } from '../runOnStage.ts';
 export function run(args: readonly string[]): Promise<void> {
   const { file, dataDirectory } = parseBackupOptions('restore', args, process.env);
   return runOnStage(async () => {
-    const { files, madeAt, version } = await restore(file, dataDirectory);
+    const { entries, madeAt, version } = await restore(file, dataDirectory, console.log);
     console.log(
-      `${dataDirectory} has the ${files} files of the backup of ${madeAt}, made by version ${version}. ` +
+      `${dataDirectory} has the ${entries} entries of the backup of ${madeAt}, made by version ${version}. ` +
         `Start it: svc-queue start --data-dir ${dataDirectory}`,
     );
   });

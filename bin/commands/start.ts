@@ -65,7 +65,7 @@ export async function run(args: readonly string[]): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
   const options = parseOptions(args, process.env);
-  // Files that the stage or its database make are their owner's alone.
+  // Files that the stage makes, those of the store among them, are their owner's alone.
   process.umask(0o077);
   const log = isOpen(options.network) ? jsonLines : sentences;
   const fail: Fail = (error, exitCode) => {
@@ -76,7 +76,6 @@ export async function run(args: readonly string[]): Promise<void> {
     ...options,
     announce: log.info,
     report: log.error,
-    onFatal: (error) => fail(error, 1),
   });
   stopOnSignals(starting, fail);
   try {

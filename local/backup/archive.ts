@@ -1,91 +1,138 @@
-/** The file of a backup: a gzipped tar archive, with a description as its first entry. */
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+/**
+ * The file of a backup: a gzipped tar archive, with a description as its first entry; then the secrets, and the contents of the store
+ * in parts.
+ */
 import { pipeline } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
-import { extract, pack, type Pack } from 'tar-stream';
+import { extract, pack } from 'tar-stream';
 import * as z from 'zod/mini';
 import manifest from '../../package.json' with { type: 'json' };
 import { jsonOrUndefined } from '../json.ts';
 import { StageError, isSystemError } from '../stage/stageError.ts';
-import type { Snapshot } from './snapshot.ts';
 
 const descriptionName = 'backup.json';
-const format = 1;
 const description = z.object({
-  format: z.literal(format),
+  /** 1 for backups of the release before. */
+  format: z.literal([1, 2]),
   /** The version of the service that made it. */
   version: z.string(),
   /** ISO 8601. */
   madeAt: z.string(),
-  files: z.number(),
+  /** The number of files, in format 1. */
+  files: z.optional(z.number()),
 });
 export type Description = z.infer<typeof description>;
 
-/** Quick: bodies and rows shrink to a third already at the first level. */
-const compression = { level: 1 };
+/** The last entry: a backup without it is not whole. */
+const endName = 'end.json';
+const end = z.object({ lines: z.number() });
 
-/** Writes a snapshot to a stream, and ends the stream. */
-export async function writeArchive({ files }: Pick<Snapshot, 'files'>, to: Writable): Promise<void> {
+/** What a backup has. */
+export interface Backup {
+  /** Texts by their names. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** The contents of the store. */
+  readonly lines: Iterable<string>;
+}
+
+/** Quick: rows shrink to a third already at the first level. */
+const compression = { level: 1 };
+const mode = 0o600;
+/** Characters of a part of the contents. */
+const partLength = 1_000_000;
+
+const partName = (number: number): string => `contents/${String(number).padStart(6, '0')}.jsonl`;
+export const isPart = (name: string): boolean => /^contents\/\d{6,}\.jsonl$/.test(name);
+
+/**
+ * Writes a backup to a stream, and ends the stream.
+ *
+ * @returns the number of lines
+ */
+export async function writeArchive({ secrets, lines }: Backup, to: Writable): Promise<number> {
   const archive = pack();
-  const about: Description = {
-    format,
-    version: manifest.version,
-    madeAt: new Date().toISOString(),
-    files: files.length,
+  const about: Description = { format: 2, version: manifest.version, madeAt: new Date().toISOString() };
+  const add = (name: string, text: string): Promise<void> => {
+    const bytes = Buffer.from(text);
+    return new Promise((resolve, reject) => {
+      const entry = archive.entry({ name, mode, size: bytes.length }, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+      entry.end(bytes);
+    });
   };
   const written = pipeline(archive, createGzip(compression), to);
   const adding = (async () => {
-    archive.entry({ name: descriptionName, mode }, `${JSON.stringify(about)}\n`);
-    for (const [name, path] of files) await add(archive, name, path);
+    await add(descriptionName, `${JSON.stringify(about)}\n`);
+    for (const [name, text] of Object.entries(secrets)) await add(name, text);
+    let [parts, count, part] = [0, 0, ''];
+    for (const line of lines) {
+      count += 1;
+      part += line;
+      if (part.length < partLength) continue;
+      await add(partName((parts += 1)), part);
+      part = '';
+    }
+    if (part !== '') await add(partName((parts += 1)), part);
+    await add(endName, `${JSON.stringify({ lines: count })}\n`);
     archive.finalize();
+    return count;
   })();
   try {
-    await Promise.all([written, adding]);
+    const [count] = await Promise.all([adding, written]);
+    return count;
   } catch (error) {
     archive.destroy();
     throw error;
   }
 }
 
-const mode = 0o600;
-
-async function add(archive: Pack, name: string, path: string): Promise<void> {
-  const { size } = await stat(path);
-  const entry = archive.entry({ name, mode, size });
-  // What was added to a file meanwhile is not of this moment.
-  await (size === 0
-    ? new Promise<void>((resolve) => entry.end(resolve))
-    : pipeline(createReadStream(path, { end: size - 1 }), entry));
+/** Takes the files of an archive. */
+export interface Taker {
+  /** Takes a file, and reads it to its end. */
+  readonly file: (name: string, content: AsyncIterable<unknown>) => Promise<void>;
+  /** Takes a line of the contents. */
+  readonly line: (text: string) => Promise<void>;
 }
 
 /**
  * Reads an archive to its end.
  *
- * @param take is given each file in turn, and reads it to its end
+ * @param takerOf makes what takes the files, once the archive is known
  * @throws StageError when it is no backup, is not whole, or was made by a later version in another format
  */
 export async function readArchive(
   from: Readable,
-  take: (name: string, content: AsyncIterable<unknown>) => Promise<void>,
+  takerOf: (about: Description) => Taker,
 ): Promise<Description> {
   const entries = extract();
   const unpacked = pipeline(from, createGunzip(), entries);
   let about: Description | undefined;
-  let files = 0;
+  let taker: Taker | undefined;
+  let [files, lines] = [0, 0];
+  let isWhole = false;
   const taking = (async () => {
     for await (const entry of entries) {
       const { name, type } = entry.header;
-      if (about === undefined) {
-        about = name === descriptionName ? await describedBy(entry) : undefined;
+      if (about === undefined || taker === undefined) {
+        about = name === descriptionName ? description.safeParse(await jsonOf(entry)).data : undefined;
         if (about === undefined)
           throw new StageError('This is no backup of a stage, or one of a later version.');
+        taker = takerOf(about);
         continue;
       }
       if (type !== 'file') throw new StageError(`The backup has ${name}, which is no file.`);
       files += 1;
-      await take(name, entry);
+      if (about.format === 2 && isPart(name)) {
+        for await (const line of linesIn(entry)) {
+          lines += 1;
+          await taker.line(line);
+        }
+      } else if (about.format === 2 && name === endName) {
+        isWhole = end.safeParse(await jsonOf(entry)).data?.lines === lines;
+      } else await taker.file(name, entry);
     }
   })();
   try {
@@ -96,21 +143,26 @@ export async function readArchive(
       ? new StageError(`The backup is damaged or not whole: ${error.message}`, { cause: error })
       : error;
   }
-  if (about === undefined || about.files !== files)
+  if (about === undefined || !(about.format === 1 ? about.files === files : isWhole))
     throw new StageError('The backup is not whole: files are missing.');
   return about;
+}
+
+async function* linesIn(entry: AsyncIterable<unknown>): AsyncGenerator<string> {
+  const bytes: Buffer[] = [];
+  for await (const part of entry) if (part instanceof Uint8Array) bytes.push(Buffer.from(part));
+  for (const line of Buffer.concat(bytes).toString().split('\n')) if (line !== '') yield line;
 }
 
 /** Characters of a description; those that are written have some 100. */
 const longestDescription = 10_000;
 
-async function describedBy(entry: AsyncIterable<unknown>): Promise<Description | undefined> {
+async function jsonOf(entry: AsyncIterable<unknown>): Promise<unknown> {
   let text = '';
   for await (const part of entry) {
     if (text.length <= longestDescription) text += String(part);
   }
-  if (text.length > longestDescription) return undefined;
-  return description.safeParse(jsonOrUndefined(text)).data;
+  return text.length > longestDescription ? undefined : jsonOrUndefined(text);
 }
 
 /** Whether the error is one of zlib or of the archive's form. */

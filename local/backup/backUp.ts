@@ -1,16 +1,26 @@
 /** Backs up a data directory, and restores it. */
 import { randomBytes } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openDataDirectory } from '../stage/dataDirectory.ts';
 import { StageError, isSystemError } from '../stage/stageError.ts';
-import { readArchive, writeArchive, type Description } from './archive.ts';
+import { markUsed, openStore } from '../store/openStore.ts';
+import { readArchive, type Description, type Taker } from './archive.ts';
+import { isFileOfBefore, isOfBefore, moveSentence } from './before/folder.ts';
+import { readBefore } from './before/read.ts';
+import { Filler } from './contents.ts';
 import { askForBackup } from './control.ts';
-import { bodiesFolder, isFileOfBackup, needed, optional, restoring } from './files.ts';
-import { takeSnapshot } from './snapshot.ts';
+import { needed, restoring, secretNames, storeName } from './files.ts';
+import { writeBackup } from './writeBackup.ts';
+
+/** A backup that was made or restored. */
+export interface Made extends Description {
+  /** The number of rows, messages, schedules and objects. */
+  readonly entries: number;
+}
 
 /**
  * Writes a backup to a file, whole or not at all. A stage that uses the directory goes on.
@@ -18,8 +28,9 @@ import { takeSnapshot } from './snapshot.ts';
  * @returns the file's description, read again from what was written
  * @throws StageError
  */
-export async function backUp(folder: string, file: string): Promise<Description> {
+export async function backUp(folder: string, file: string): Promise<Made> {
   const data = resolve(folder);
+  if (isOfBefore(data)) throw new StageError(moveSentence(data));
   const missing = needed.find((name) => !existsSync(join(data, name)));
   if (missing !== undefined)
     throw new StageError(`${data} is no data directory of a stage: it has no ${missing}.`);
@@ -31,13 +42,20 @@ export async function backUp(folder: string, file: string): Promise<Description>
     const running = await askForBackup(data);
     if (running !== undefined) await pipeline(running, to);
     else await backUpUnused(data, to);
-    const written = await readArchive(createReadStream(part), async (_name, content) => {
-      for await (const _part of content);
-    });
+    let entries = 0;
+    const about = await readArchive(createReadStream(part), () => ({
+      file: async (_name, content) => {
+        for await (const _part of content);
+      },
+      line: () => {
+        entries += 1;
+        return Promise.resolve();
+      },
+    }));
     await flush(part, constants.O_RDWR);
     await rename(part, target);
     await flush(dirname(target), constants.O_RDONLY);
-    return written;
+    return { ...about, entries };
   } catch (error) {
     await rm(part, { force: true });
     if (!(error instanceof Error) || !unwritable.some((code) => isSystemError(error, code))) throw error;
@@ -50,31 +68,31 @@ const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', '
 
 /** Backs up a directory that no stage uses. The lock keeps one from starting meanwhile. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {
-  const { release } = await openDataDirectory(folder);
+  const { store, release } = await openDataDirectory(folder);
   try {
-    const snapshot = await takeSnapshot(folder, undefined);
-    try {
-      await writeArchive(snapshot, to);
-    } finally {
-      await snapshot.remove();
-    }
+    await writeBackup(folder, store, to);
   } finally {
-    release();
+    await release();
   }
 }
 
 /**
  * Puts a backup into a data directory that has no data.
  *
+ * @param announce called with what takes long
  * @throws StageError; the directory is then as it was before
  */
-export async function restore(file: string, folder: string): Promise<Description> {
+export async function restore(
+  file: string,
+  folder: string,
+  announce: (sentence: string) => void,
+): Promise<Made> {
   const data = resolve(folder);
   const unfinished = join(data, restoring);
-  // An interrupted restore has moved some files, and not the database.
-  const wasInterrupted = existsSync(unfinished);
-  const existing = [...needed, ...optional].find((name) => existsSync(join(data, name)));
-  if (existing !== undefined && !(wasInterrupted && !existsSync(join(data, 'dynamodb.db')))) {
+  // An interrupted restore has moved some files, and not the store.
+  const wasInterrupted = existsSync(unfinished) && !existsSync(join(data, storeName));
+  const hasData = isOfBefore(data) || needed.some((name) => existsSync(join(data, name)));
+  if (hasData && !wasInterrupted) {
     throw new StageError(`${data} has data already: move it away, or choose another folder with --data-dir.`);
   }
   const source = await open(resolve(file), 'r').catch((error: unknown) => {
@@ -83,31 +101,42 @@ export async function restore(file: string, folder: string): Promise<Description
     );
   });
   await rm(unfinished, { recursive: true, force: true });
-  await mkdir(join(unfinished, bodiesFolder), { recursive: true, mode: 0o700 });
+  const before = join(unfinished, 'before');
+  await mkdir(join(before, 'bodies'), { recursive: true, mode: 0o700 });
+  const { store } = await openStore(join(unfinished, storeName), false);
   try {
+    const filler = new Filler(store);
     const taken = new Set<string>();
-    const about = await readArchive(source.createReadStream(), async (name, content) => {
-      if (!isFileOfBackup(name)) throw new StageError(`The backup has ${name}, which no stage has made.`);
-      const path = join(unfinished, name);
-      await pipeline(content, createWriteStream(path, { mode: 0o600 }));
-      await flush(path, constants.O_RDWR);
-      taken.add(name);
+    const takerOf = ({ format }: Description): Taker => ({
+      file: async (name, content) => {
+        const isSecret = secretNames.some((known) => known === name);
+        if (!isSecret && !(format === 1 && isFileOfBefore(name)))
+          throw new StageError(`The backup has ${name}, which no stage has made.`);
+        const path = join(isSecret ? unfinished : before, name);
+        await pipeline(content, createWriteStream(path, { mode: 0o600 }));
+        await flush(path, constants.O_RDWR);
+        taken.add(name);
+      },
+      line: (text) => filler.take(text),
     });
-    const missing = needed.find((name) => !taken.has(name));
+    const about = await readArchive(source.createReadStream(), takerOf);
+    const missing = secretNames.find((name) => !taken.has(name));
     if (missing !== undefined) throw new StageError(`The backup is not whole: it has no ${missing}.`);
+    if (about.format === 1) await readBefore(before, filler, announce);
+    await markUsed(store);
+    await store.close();
     await moveInto(unfinished, data);
-    return about;
+    return { ...about, entries: filler.entries };
   } catch (error) {
+    await store.close();
     await rm(unfinished, { recursive: true, force: true });
     throw error;
   }
 }
 
-/** Moves all files into place, the database last: a directory without it has no data. */
+/** Moves all files into place, the store last: a directory without it has no data. */
 async function moveInto(from: string, data: string): Promise<void> {
-  await rm(join(data, bodiesFolder), { recursive: true, force: true });
-  const names = (await readdir(from)).toSorted((one) => (one === 'dynamodb.db' ? 1 : -1));
-  for (const name of names) await rename(join(from, name), join(data, name));
+  for (const name of needed) await rename(join(from, name), join(data, name));
   await flush(data, constants.O_RDONLY);
   await rm(from, { recursive: true });
 }

@@ -12,16 +12,13 @@ import { answerJson, close, listen } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { DataDirectory } from '../stage/dataDirectory.ts';
 import { StageError } from '../stage/stageError.ts';
-import { writeArchive } from './archive.ts';
-import { takeSnapshot, type Still } from './snapshot.ts';
+import { writeBackup } from './writeBackup.ts';
 
 const controlName = 'control';
 const control = z.object({ url: z.url(), password: z.string() });
 
 export interface ControlOptions {
   readonly data: DataDirectory;
-  /** Undefined where the database is not in the data directory. */
-  readonly still: Still | undefined;
   readonly announce: (sentence: string) => void;
   readonly report: (error: unknown) => void;
 }
@@ -35,27 +32,15 @@ export async function startControl(
   let isBusy = false;
 
   async function backUp(response: ServerResponse): Promise<void> {
-    const { still, announce } = options;
-    if (still === undefined) {
-      refuse(response, 'The database of this stage is not in its data directory: back it up where it is.');
-      return;
-    }
     if (isBusy) {
       refuse(response, 'Another backup is being made: wait for its end.');
       return;
     }
     isBusy = true;
     try {
-      const snapshot = await takeSnapshot(data.folder, still);
-      try {
-        response.writeHead(200, { 'content-type': 'application/gzip' });
-        await writeArchive(snapshot, response);
-        announce(
-          `A backup was made: ${snapshot.files.length} files. Requests waited for ${Math.ceil(snapshot.heldMs)} ms.`,
-        );
-      } finally {
-        await snapshot.remove();
-      }
+      response.writeHead(200, { 'content-type': 'application/gzip' });
+      const entries = await writeBackup(data.folder, data.store, response);
+      options.announce(`A backup was made, of ${entries} entries.`);
     } finally {
       isBusy = false;
     }

@@ -1,20 +1,12 @@
-/** The files of a backup, by their names in the data directory. */
+/** The files of a data directory, by their names in it. */
+
+/** The secrets that all others are made of. The master secret is made last. */
+export const secretNames = ['master-secret', 'management-password'] as const;
+
+export const storeName = 'store.mdb';
 
 /** The files that every data directory of a stage has. */
-export const needed = ['master-secret', 'management-password', 'dynamodb.db'] as const;
+export const needed = [...secretNames, storeName] as const;
 
-/** Says that jobs may be missing in the journals. */
-export const uncheckedName = 'unchecked';
-
-/** The files that a data directory may have besides: the database's last writes, the journals, and what is known about them. */
-export const optional = ['dynamodb.db-wal', 'sqs.journal', 'scheduler.journal', uncheckedName] as const;
-
-export const bodiesFolder = 'bodies';
 /** A folder that a restore fills before it moves all into place. */
 export const restoring = 'restoring';
-
-const bodyName = /^bodies\/[\w%.~!'()*-]+\.object$/;
-
-/** Whether a name may be that of a file in a backup: nothing is written elsewhere. */
-export const isFileOfBackup = (name: string): boolean =>
-  [...needed, ...optional].some((known) => known === name) || bodyName.test(name);

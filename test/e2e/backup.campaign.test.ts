@@ -67,10 +67,10 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     const file = join(folder, 'backup.tar.gz');
     const before = new Set(accepted);
     const made = await svcQueue(['backup', file, '--data-dir', stage.dataDir]);
-    expect(made.output).toMatch(/^\S+ has the \d+ files of /);
+    expect(made.output).toMatch(/^\S+ has the \d+ entries of /);
     expect(made.code).toBe(0);
     expect(statSync(file).mode & 0o077).toBe(0);
-    expect(stage.output()).toMatch(/A backup was made: \d+ files\. Requests waited for \d+ ms\./);
+    expect(stage.output()).toMatch(/A backup was made, of \d+ entries\./);
     over.abort();
     await Promise.all(publishers);
     expect(accepted.size).toBeGreaterThan(before.size);
@@ -80,10 +80,10 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     const seenBefore = inbox.deliveries.length;
     const dataDir = join(folder, 'restored');
     const restored = await svcQueue(['restore', file, '--data-dir', dataDir]);
-    expect(restored.output).toMatch(/^\S+ has the \d+ files of the backup of 20/);
+    expect(restored.output).toMatch(/^\S+ has the \d+ entries of the backup of 20/);
+    expect(await svcQueue(['check', '--data-dir', dataDir])).toMatchObject({ code: 0 });
     const again = await start({ dataDir, testControl: true });
     expect(again.token).toBe(token);
-    expect(again.output()).not.toContain('Looked after');
     await call('/v2/queues/held/resume', { method: 'POST', headers: { authorization } }, again.url);
     await again.advance(4 * 3_600_000);
     await inbox.until((deliveries) => {

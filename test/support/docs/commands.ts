@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Ending } from '../../../bin/commandLine.ts';
 import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
 import { parseBackupOptions } from '../../../local/backup/options.ts';
+import { parseCheckOptions } from '../../../local/check/options.ts';
 import { parseOptions as parseStart } from '../../../local/stage/options.ts';
 import { parseOptions as parseMigrate } from '../../../migrate/options.ts';
 import { parseAccounts } from '../../../operate/accounts.ts';
@@ -63,6 +64,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   dev: (args) => parseStart(args, {}),
   backup: (args) => parseBackupOptions('backup', args, {}),
   restore: (args) => parseBackupOptions('restore', args, {}),
+  check: (args) => parseCheckOptions(args, {}),
   drain: parseDrain,
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,

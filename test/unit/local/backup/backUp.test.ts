@@ -16,15 +16,17 @@ import { createGzip } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { backUp, restore } from '../../../../local/backup/backUp.ts';
+import { openDataDirectory } from '../../../../local/stage/dataDirectory.ts';
 
 let folder: string;
 let data: string;
-beforeEach(() => {
+beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'svc-backup-'));
   data = join(folder, 'data');
-  mkdirSync(join(data, 'bodies'), { recursive: true });
-  for (const name of ['master-secret', 'management-password', 'dynamodb.db'])
-    writeFileSync(join(data, name), name);
+  const opened = await openDataDirectory(data);
+  for (const name of ['master-secret', 'management-password']) opened.secret(name);
+  await opened.begin();
+  await opened.release();
 });
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -40,8 +42,8 @@ describe('a backup in a folder that others may write to', () => {
     const file = join(shared, 'backup.tgz');
     // A file of another user that all may read: its rights would be those of the secrets.
     writeFileSync(file, '', { mode: 0o666 });
-    const { files } = await backUp(data, file);
-    expect(files).toBe(3);
+    const { entries } = await backUp(data, file);
+    expect(entries).toBe(0);
     expect(readFileSync(victim, 'utf8')).toBe('not to be overwritten');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(shared).sort()).toEqual(['.backup.tgz.part', 'backup.tgz']);
@@ -54,5 +56,7 @@ it('a file whose description never ends is no backup, and is not read into memor
   archive.entry({ name: 'backup.json' }, Buffer.alloc(50_000_000, 32));
   archive.finalize();
   await pipeline(archive, createGzip(), createWriteStream(file));
-  await expect(restore(file, join(folder, 'other'))).rejects.toThrow('This is no backup of a stage');
+  await expect(restore(file, join(folder, 'other'), () => undefined)).rejects.toThrow(
+    'This is no backup of a stage',
+  );
 });

@@ -1,0 +1,68 @@
+/**
+ * Finds dynoxide, the database of the release before: only a backup of that release needs it. Its maker publishes a package for each
+ * kind of machine, which is fetched with npm, and kept in the user's cache.
+ */
+import { accessSync, constants } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, join } from 'node:path';
+import { cacheFolder, fetchInto } from '../../../bin/npm.ts';
+import { StageError } from '../../stage/stageError.ts';
+
+/** The machines that dynoxide is published for, as Node.js names them. */
+const published = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64', 'win32-x64'];
+
+const version = '1.2.1';
+const program = process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide';
+const packageName = `@dynoxide/${process.platform}-${process.arch}`;
+
+const otherwise = 'put dynoxide on the PATH.';
+
+/**
+ * @param announce called when the program has to be fetched
+ * @returns the path of the program
+ * @throws StageError when this machine has none, and none can be fetched
+ */
+export async function findDynoxide(announce: (sentence: string) => void): Promise<string> {
+  const kept = join(cacheFolder(), `dynoxide-${version}-${process.platform}-${process.arch}`);
+  const keptProgram = join(kept, 'node_modules', packageName, program);
+  const here = [folderOfPackage(), ...(process.env['PATH'] ?? '').split(delimiter)]
+    .filter((folder) => folder !== undefined)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, program));
+  const found = [...here, keptProgram].find(isExecutable);
+  if (found !== undefined) return found;
+  if (!published.includes(`${process.platform}-${process.arch}`)) {
+    throw new StageError(`The database of the release before does not run on this machine: ${otherwise}`);
+  }
+  announce(`Fetching the database of the release before, ${packageName} ${version}.`);
+  try {
+    await fetchInto(kept, [`${packageName}@${version}`]);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StageError(
+      `The database of the release before, ${packageName} ${version}, could not be fetched (${reason}): ${otherwise}`,
+      { cause: error },
+    );
+  }
+  if (isExecutable(keptProgram)) return keptProgram;
+  throw new StageError(`The package ${packageName} ${version} has no program ${program}: ${otherwise}`);
+}
+
+function folderOfPackage(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));
+  } catch {
+    // The package is not installed: the PATH is looked at next.
+    return undefined;
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    // Missing, or not executable: the next candidate is tried.
+    return false;
+  }
+}
