@@ -1,5 +1,4 @@
 /** Finds the messages of a region that need something: those that are not over, and those whose last attempt is new. */
-import * as z from 'zod/mini';
 import { isOver, type Message } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { scanRows, type Row } from '../aws/dynamodb.ts';
@@ -7,24 +6,10 @@ import { isId } from '../table/shards.ts';
 import { loadMessage } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
 import type { AttemptOutline } from './status.ts';
-import type { Shape } from '../options/option.ts';
-
-/** The part of a message that its jobs are made of. */
-interface JobSource {
-  readonly url: string;
-  readonly timeoutMs: number;
-  readonly notBefore: number;
-}
-const jobSource = {
-  url: z.string(),
-  timeoutMs: z.number(),
-  notBefore: z.number(),
-} satisfies Shape<JobSource>;
-const jobSourceRow = z.object(jobSource);
 
 /** A message with the part of its history that tells what is to be done. */
 export interface Unfinished {
-  readonly message: Pick<Message, keyof MessageKey | keyof JobSource>;
+  readonly message: Pick<Message, keyof MessageKey | 'url' | 'timeoutMs' | 'notBefore'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
   /** The end that came from outside, if any. */
@@ -32,15 +17,10 @@ export interface Unfinished {
 }
 
 /** The attributes that a scan reads of each row. Bodies and answers are not among them: they are most of a table. */
-const scanned = [
-  ...['shard', 'id', ...Object.keys(jobSource)],
-  ...['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'],
-];
+const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
 
 /** A message as the scan sees it. */
 interface Sighted extends MessageKey {
-  /** Undefined until its own row is seen. */
-  source: JobSource | undefined;
   readonly attempts: AttemptOutline[];
   end: unknown;
 }
@@ -49,36 +29,25 @@ interface Sighted extends MessageKey {
  * Reads the whole table once, and of each message that seems to need something its history, strongly consistent.
  *
  * @param recordedSince Unix milliseconds: a message that is over is found too if its last attempt was recorded since
- * @param isReadOnce whether what the scan reads is enough: a message whose job is sent meanwhile may be found
  */
-export async function* unfinishedMessages(
-  recordedSince = Infinity,
-  isReadOnce = false,
-): AsyncGenerator<Unfinished> {
+export async function* unfinishedMessages(recordedSince = Infinity): AsyncGenerator<Unfinished> {
   let sighted: Sighted | undefined;
-  const rows = scanRows({
-    TableName: settings.messagesTable,
-    ConsistentRead: isReadOnce,
-    ...projectionOf(scanned),
-  });
+  const rows = scanRows({ TableName: settings.messagesTable, ...projectionOf(scanned) });
   for await (const row of rows) {
     const messageId = messageIdOf(row);
     if (sighted?.messageId !== messageId) {
       // Other rows are bodies.
       if (!isId('msg', messageId) || String(row['shard']).startsWith('body#')) continue;
-      if (sighted !== undefined && needs(sighted, recordedSince))
-        yield* found(sighted, recordedSince, isReadOnce);
-      sighted = { ...ownKeyOf(row), source: undefined, attempts: [], end: undefined };
+      if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince);
+      sighted = { ...ownKeyOf(row), attempts: [], end: undefined };
     }
     note(sighted, row);
   }
-  if (sighted !== undefined && needs(sighted, recordedSince))
-    yield* found(sighted, recordedSince, isReadOnce);
+  if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince);
 }
 
 function note(sighted: Sighted, row: Row): void {
-  if (row['id'] === sighted.messageId) sighted.source = jobSourceRow.parse(row);
-  else if (isEnd(row)) sighted.end = row['end'];
+  if (isEnd(row)) sighted.end = row['end'];
   else if (isAttempt(row)) sighted.attempts.push(outlineOf(row));
 }
 
@@ -86,15 +55,7 @@ function note(sighted: Sighted, row: Row): void {
 const needs = (history: Pick<Unfinished, 'attempts' | 'end'>, since: number): boolean =>
   !isOver(history) || history.attempts.some(({ recordedAt }) => recordedAt >= since);
 
-async function* found(
-  { accountId, messageId, source, attempts, end }: Sighted,
-  since: number,
-  isReadOnce: boolean,
-): AsyncGenerator<Unfinished> {
-  if (isReadOnce) {
-    if (source !== undefined) yield { message: { accountId, messageId, ...source }, attempts, end };
-    return;
-  }
+async function* found({ accountId, messageId }: Sighted, since: number): AsyncGenerator<Unfinished> {
   const history = await loadMessage({ accountId, messageId });
   if (history !== undefined && needs(history, since)) yield history;
 }

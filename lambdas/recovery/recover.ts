@@ -4,7 +4,7 @@
  * that are still there, may make an attempt twice, and does no other harm.
  */
 import { now } from '../shared/clock.ts';
-import { attemptJob, formatJob } from '../job/job.ts';
+import { attemptJob } from '../job/job.ts';
 import { sendAll, type DueJob } from '../job/send.ts';
 import { laneJobsOf, nameOf, pumpsOf, readLanes, type LaneJobs } from '../lane/recover.ts';
 import { dueTimeOf } from '../message/history.ts';
@@ -26,13 +26,6 @@ export interface RecoverOptions {
   readonly since: number;
   /** Whether jobs are only counted, and none is sent. */
   readonly isDryRun: boolean;
-  /**
-   * Tells of a job's text whether queues or Scheduler have it, or had it since the beginning. Where this is known, such a job is not
-   * sent, and each message is read once.
-   */
-  readonly isThere?: (job: string) => boolean;
-  /** Ends it early. */
-  readonly signal?: AbortSignal;
 }
 
 /** The counts of all that was made, or would be. */
@@ -51,20 +44,16 @@ export interface Recovered extends RecoveredRuns {
 /** Jobs that are sent at once. */
 const together = 500;
 
-/** @throws when something could not be sent, or it was ended early: it has to be done again, from the beginning */
-export async function recover({ since, isDryRun, isThere, signal }: RecoverOptions): Promise<Recovered> {
+/** @throws when something could not be sent: it has to be done again, from the beginning */
+export async function recover({ since, isDryRun }: RecoverOptions): Promise<Recovered> {
   const send = async (due: readonly DueJob[]): Promise<void> => {
-    signal?.throwIfAborted();
-    if (isDryRun) return;
-    const missing = isThere === undefined ? due : due.filter(({ job }) => !isThere(formatJob(job)));
-    await sendAll(missing, (one) => one);
+    if (!isDryRun) await sendAll(due, (one) => one);
   };
   const lanes = await readLanes();
   const laneJobs = await laneJobsOf(lanes);
   const counted = { attempts: 0, waiting: 0, followUps: 0 };
   let batch: DueJob[] = [];
-  for await (const history of unfinishedMessages(since, isThere !== undefined)) {
-    signal?.throwIfAborted();
+  for await (const history of unfinishedMessages(since)) {
     const { jobs, isInLine } = jobsOf(history, since, laneJobs);
     counted.waiting += isInLine ? 1 : 0;
     const followUps = jobs.filter((due) => due.job.kind === 'attempt' && due.job.isFollowUp === true);
@@ -81,7 +70,7 @@ export async function recover({ since, isDryRun, isThere, signal }: RecoverOptio
   // Pumps come after the attempts: an attempt to which a pump grants a slot has its place already.
   await send(pumps);
   const schedules = await startSchedules(isDryRun);
-  return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun, signal)) };
+  return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
 }
 
 /** The jobs of one message: its next attempt, and the check of its last record where that is new. */

@@ -29,15 +29,10 @@ export interface RecoveredRuns {
 }
 
 /** Does for each run what its records ask for. A run that the service fails with is skipped, and does not hold up the others. */
-export async function recoverRuns(
-  since: number,
-  isDryRun: boolean,
-  signal?: AbortSignal,
-): Promise<RecoveredRuns> {
+export async function recoverRuns(since: number, isDryRun: boolean): Promise<RecoveredRuns> {
   let waits = 0;
   let skippedRuns = 0;
   for await (const { accountId, runId, startSeq } of allActiveRuns()) {
-    signal?.throwIfAborted();
     try {
       waits += await recoverRun({ accountId, runId }, startSeq, since, isDryRun);
     } catch (error) {

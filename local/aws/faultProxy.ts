@@ -7,8 +7,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as sendByHttp } from 'undici';
 import * as z from 'zod/mini';
 import { answerJson, close, listen, readBody } from '../http.ts';
-import { callOf, type SendForClient } from '../dynamodb/connection.ts';
-import { jsonOrUndefined } from '../json.ts';
 import { operationIn } from './server.ts';
 
 export const services = ['dynamodb', 'sqs', 'scheduler', 's3', 'secrets'] as const;
@@ -60,8 +58,6 @@ export interface FaultProxyOptions {
   readonly service: Service;
   /** The URL of the stand-in. */
   readonly url: string;
-  /** Makes the calls in place of the stand-in's server, if given. */
-  readonly call?: SendForClient | undefined;
   readonly plan: FaultPlan;
   readonly report: (error: unknown) => void;
 }
@@ -85,15 +81,8 @@ interface Answer {
   readonly body: Uint8Array;
 }
 
-export async function openFaultProxy({
-  service,
-  url,
-  call,
-  plan,
-  report,
-}: FaultProxyOptions): Promise<FaultProxy> {
-  const make = (request: Request): Promise<Answer> =>
-    call === undefined ? sendTo(url, request) : handTo(call, request);
+export async function openFaultProxy({ service, url, plan, report }: FaultProxyOptions): Promise<FaultProxy> {
+  const make = (request: Request): Promise<Answer> => sendTo(url, request);
 
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming);
@@ -181,13 +170,6 @@ async function readRequest(incoming: IncomingMessage): Promise<Request> {
     headers: Object.fromEntries(pairs),
     body,
   };
-}
-
-async function handTo(call: SendForClient, { headers, body }: Request): Promise<Answer> {
-  const operation = operationIn(headers['x-amz-target'] ?? '');
-  const input = z.record(z.string(), z.unknown()).parse(jsonOrUndefined(body.toString()));
-  const answer = await call(callOf(operation, input));
-  return { ...answer, headers: { 'content-type': 'application/x-amz-json-1.0' } };
 }
 
 /** Headers that belong to one connection, not to the request. */

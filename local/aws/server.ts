@@ -116,7 +116,7 @@ const anObject = z.custom<object>((value) => typeof value === 'object' && value 
 
 const failure = (code: string): AwsError => new AwsError(code, 'The stand-in failed.', 500);
 
-const errorBody = ({ code, message }: AwsError) => ({ __type: code, message });
+const errorBody = ({ code, message, members }: AwsError) => ({ ...members, __type: code, message });
 
 /** The operation that `X-Amz-Target` names, without the service: `SendMessage` of `AmazonSQS.SendMessage`. */
 export const operationIn = (target: string): string => target.slice(target.lastIndexOf('.') + 1);

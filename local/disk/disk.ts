@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 type Kind = 'full' | 'readOnly' | 'failing' | 'damaged';
 
-/** The words of the operating system and of SQLite by which each kind of fault is known. */
+/** The words of the operating system and of LMDB by which each kind of fault is known. */
 const signs: Readonly<Record<Kind, RegExp>> = {
-  full: /\bENOSPC\b|\bEDQUOT\b|database or disk is full|no space left on device/i,
-  readOnly: /\bEROFS\b|readonly database|read-only file system/i,
-  damaged: /image is malformed|DatabaseCorrupt|not a database|NotADatabase|not a valid SQLite database/i,
-  failing: /\bEIO\b|disk I\/O error|unable to open database file/i,
+  full: /\bENOSPC\b|\bEDQUOT\b|no space left on device/i,
+  readOnly: /\bEROFS\b|read-only file system/i,
+  damaged: /the store is damaged|\bMDB_(CORRUPTED|INVALID|PAGE_NOTFOUND|PANIC)\b/i,
+  failing: /\bEIO\b|input\/output error/i,
 };
 
 const sentences: Readonly<Record<Kind, (folder: string) => string>> = {
@@ -20,7 +20,7 @@ const sentences: Readonly<Record<Kind, (folder: string) => string>> = {
   failing: (folder) =>
     `The disk of ${folder} fails: make a backup, look at the system's log, and replace the disk.`,
   damaged: (folder) =>
-    `The database in ${folder} is damaged. Stop the service, move the folder away, and put the last backup in its place: svc-queue restore.`,
+    `The store in ${folder} is damaged. Stop the service, move the folder away, and put the last backup in its place: svc-queue restore.`,
 };
 
 const textOf = (error: unknown): string => {
@@ -44,7 +44,7 @@ function kindOf(text: string): Kind | undefined {
 
 /** Less room, in bytes, than a minute of traffic may need. */
 const leastRoom = 8 * 2 ** 20;
-/** Bytes of a trial. A file of fewer may fit where a commit of the database does not. */
+/** Bytes of a trial. A file of fewer may fit where a transaction of the store does not. */
 const trial = Buffer.alloc(65_536);
 const sayAgainAfterMs = 60_000;
 const lookEveryMs = 2_000;
@@ -79,7 +79,7 @@ export class Disk {
       this.#said = { kind, at };
       this.#options.report(new Error(sentences[kind](this.#options.folder)));
     }
-    // A damaged database does not become whole again.
+    // A damaged store does not become whole again.
     if (kind !== 'damaged') this.#looking ??= setInterval(() => void this.#lookAgain(), lookEveryMs).unref();
     return true;
   }

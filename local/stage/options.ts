@@ -29,6 +29,8 @@ export interface Options {
   readonly dev: boolean;
   /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). Users need it not, so there is no flag and no help. */
   readonly testControl: boolean;
+  /** The URL of another DynamoDB, which has the tables (SVC_TEST_DYNAMODB_URL). For tests, as `testControl`. */
+  readonly dynamodbUrl?: string | undefined;
 }
 
 const port = wholeNumber(0, 65_535);
@@ -147,6 +149,7 @@ export function parseOptions(
     pricePerMessage: flags.pricePerMessage ?? otherwise('SVC_PRICE_PER_MESSAGE', price) ?? 0.000_01,
     dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',
+    dynamodbUrl: environment['SVC_TEST_DYNAMODB_URL'],
   };
 }
 

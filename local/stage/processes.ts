@@ -6,16 +6,10 @@ import { isSystemError } from './stageError.ts';
 
 export const processIdentity = z.object({
   pid: z.int().check(z.gte(1)),
-  /** The start time, as the operating system writes it. */
+  /** The start time, as the operating system writes it; on Linux with the start of the machine, from which it counts. */
   startedAt: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof processIdentity>;
-
-/** Changes when the machine starts; undefined where the system does not tell. */
-export function bootId(): string | undefined {
-  if (process.platform !== 'linux') return undefined;
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-}
 
 /** @returns undefined when no such process runs; a zombie does not run */
 export function identify(pid: number): ProcessIdentity | undefined {
@@ -38,7 +32,8 @@ function startOnLinux(pid: number): string | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The second field is the command in parentheses and may contain any character; the third is the state, the 22nd the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+    if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19] ?? ''}`;
   } catch (error) {
     // ESRCH: the process ended after the file was opened.
     if (isSystemError(error, 'ENOENT') || isSystemError(error, 'ESRCH')) return undefined;

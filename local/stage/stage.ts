@@ -41,7 +41,6 @@ import {
   type StandInOptions,
   type StandIns,
 } from './standIns.ts';
-import { missingJobs } from './missingJobs.ts';
 import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
@@ -66,7 +65,7 @@ const drainMs = 10_000;
 /** Enough to use the time of waits for the disk, and few beside the deliveries in flight. */
 const publishesAtOnce = 12;
 
-/** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, no database */
+/** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, a store that is not whole */
 export async function startStage(options: StageOptions): Promise<Stage> {
   isolate();
   const endings: Endings = [];
@@ -135,13 +134,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const data =
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
   if (data !== undefined) endings.push(data.release);
-  const standIns = await startStandIns(
-    { ...options, report, onDatabaseFailure: (text) => disk?.failed(text) },
-    data,
-    endings,
-  );
+  const standIns = await startStandIns({ ...options, report }, data, endings);
   const { announce } = options;
-  const control = data && (await startControl({ data, still: standIns.still, report, announce }));
+  const control = data && (await startControl({ data, report, announce }));
   if (control !== undefined) endings.push(control.close);
   if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);
@@ -168,12 +163,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const loaded = name === 'console' ? consoleFunction(limits) : await load(name, limits);
     functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
-  await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
-  const missing = data && missingJobs({ announce: options.announce, report, standIns, data });
-  if (missing?.isCertain === true) await missing.send();
   loading.resolve();
   const own = ownCalls();
   endings.push(own.close);
@@ -203,7 +195,6 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   endings.push(() => {
     ready.state = 'ending';
   });
-  if (missing?.isCertain === false) endings.push(missing.sendMeanwhile());
   return { url: publicUrl, variables };
 }
 
@@ -316,7 +307,7 @@ function startTimers(timed: readonly Timed[], { report }: StageOptions): Timer[]
 async function offerTestControl(
   clock: TestClock,
   { report }: StageOptions,
-  { sqs, scheduler, expiry }: StandIns,
+  { sqs, scheduler, expiry, store }: StandIns,
   endings: Endings,
 ): Promise<TestControl> {
   const names = fedQueues.map(({ name }) => name);
@@ -325,7 +316,8 @@ async function offerTestControl(
     queues: sqs.queues,
     scheduler,
     fedQueues: names,
-    expireNow: () => expiry?.expireNow() ?? Promise.resolve(0),
+    expireNow: expiry.expireNow,
+    written: () => store.committed(),
     report,
   });
   endings.push(control.close);

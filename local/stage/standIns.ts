@@ -1,7 +1,6 @@
 /** Starts the stand-ins for AWS that the handlers call. */
 import * as dynamodbSdk from '@aws-sdk/client-dynamodb';
 import * as sqsSdk from '@aws-sdk/client-sqs';
-import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { addToClients } from '../../lambdas/aws/additions.ts';
 import {
   defaultHeaderPrefixes,
@@ -11,24 +10,21 @@ import {
   tables,
 } from '../../lambdas/aws/resources.ts';
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
-import type { Still } from '../backup/snapshot.ts';
 import { masterSecretName, randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
 import { openFaultProxy, type FaultPlan, type Service } from '../aws/faultProxy.ts';
 import { handingOver, type HandedOver, type HandOvers } from '../aws/handOver.ts';
-import type { SendForClient } from '../dynamodb/connection.ts';
-import { handOverTo, startDynamodb, waitForTables, type Dynamodb } from '../dynamodb/dynamodb.ts';
-import { credentials, type Environment } from '../lambda/environment.ts';
-import { objectsIn, objectsInMemory } from '../s3/objects.ts';
-import { noQueueJournal, openQueueJournal } from '../sqs/queueJournal.ts';
+import { startDynamodb } from '../dynamodb/dynamodb.ts';
+import type { Environment } from '../lambda/environment.ts';
+import { objectsIn } from '../s3/objects.ts';
 import type { QueueShape } from '../sqs/queues.ts';
 import { startS3 } from '../s3/s3.ts';
 import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
-import { noSchedulerJournal, openSchedulerJournal } from '../scheduler/schedulerJournal.ts';
 import { startSecretsManager } from '../secretsManager/secretsManager.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
 import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
-import { createMissing, endProcessLeases } from '../dynamodb/tables.ts';
+import { endProcessLeases } from '../dynamodb/processLeases.ts';
+import { Store } from '../store/store.ts';
 
 const bucket = 'bodies';
 const managementSecretId = 'management';
@@ -51,14 +47,12 @@ export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
-  /** Called with the reason when the start takes long. */
+  /** Called with sentences for whoever runs the stage. */
   readonly announce: (sentence: string) => void;
   /** Called with errors that the stage survives. */
   readonly report: (error: unknown) => void;
-  /** Called with an error that ends the stage. */
-  readonly onFatal: (error: Error) => void;
-  /** Called with what the database says of a call that it failed to make. */
-  readonly onDatabaseFailure?: (text: string) => void;
+  /** The URL of another DynamoDB, which has the tables. Tests only. */
+  readonly dynamodbUrl?: string | undefined;
   /** Faults of the functions' calls, for tests; absent for none. */
   readonly faults?: FaultPlan;
 }
@@ -76,121 +70,79 @@ export interface StandIns {
   readonly secrets: Readonly<Record<string, string>>;
   /** The credentials of the management API. */
   readonly management: { readonly username: string; readonly password: string };
-  /** Resolves when the database has all tables; meanwhile the handlers load. */
-  readonly tablesReady: Promise<void>;
-  /** Deletes what is past its time; undefined with `DYNAMODB_ENDPOINT`. */
-  readonly expiry: Expiry | undefined;
-  /** Keeps the data directory still for a backup; undefined where there is none, or the database is not in it. */
-  readonly still: Still | undefined;
+  readonly store: Store;
+  /** Deletes what is past its time. */
+  readonly expiry: Expiry;
 }
 
 /** @param data the data directory; without one everything is in memory */
 export async function startStandIns(
-  { region, announce, report, onFatal, onDatabaseFailure, faults }: StandInOptions,
+  { region, report, dynamodbUrl, faults }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
-  // They are made before the database, whose file says that the directory has been used.
+  const store = data?.store ?? new Store(undefined);
+  if (data === undefined) endings.push(() => store.close());
   const generated = {
     'management-password': secretOf(data, 'management-password'),
     [masterSecretName]: secretOf(data, masterSecretName),
   };
+  await data?.begin();
   const management = { username: managementUser, password: generated['management-password'] };
   const secretValues = new Map([
     [masterSecretName, generated[masterSecretName]],
     [managementSecretId, JSON.stringify(management)],
   ]);
-  const failed = new AbortController();
-  const dynamodb = await startDynamodb({
-    file: data?.databaseFile,
-    announce,
-    ...(onDatabaseFailure !== undefined && { onFailure: onDatabaseFailure }),
-    onExit: (error) => {
-      failed.abort(error);
-      onFatal(error);
-    },
-  });
-  endings.push(dynamodb.stop);
-  if (dynamodb.pid !== undefined) data?.holdFor(dynamodb.pid);
-  const tablesReady = makeTables(dynamodb.url, region, failed.signal);
-  // The promise is awaited later; a failure before that must not be an unhandled rejection.
-  tablesReady.catch(() => undefined);
-
   const now = (): number => Date.now();
-  const journal = data === undefined ? noQueueJournal : openQueueJournal(data.journalFile, data.lacksEntries);
-  const kept = data && (await objectsIn(data.bodiesFolder, now));
-  const objects = kept ?? objectsInMemory();
-  const sqs = await startSqs({ queues: queueShapes, region, journal, now, report });
+  const dynamodb = await startDynamodb(store, report);
+  if (dynamodbUrl === undefined) endings.push(dynamodb.close);
+  else await dynamodb.close();
+  await endProcessLeases(dynamodb.rows);
+  const objects = objectsIn(store, now);
+  const sqs = await startSqs({ queues: queueShapes, region, store, now, report });
   endings.push(sqs.close);
-  const schedulerJournal =
-    data === undefined
-      ? noSchedulerJournal()
-      : openSchedulerJournal(data.schedulerJournalFile, data.lacksEntries);
-  const scheduler = await startScheduler({
-    ...{ sqs, region, now, report },
-    groups: [scheduleGroup],
-    journal: schedulerJournal,
-  });
+  const scheduler = await startScheduler({ ...{ sqs, region, store, now, report }, groups: [scheduleGroup] });
   endings.push(scheduler.close);
   const s3 = await startS3({ bucket, objects, now, report });
   endings.push(s3.close);
   const secrets = await startSecretsManager(secretValues, report);
   endings.push(secrets.close);
-  const services: Readonly<Record<Service, Called>> = { dynamodb, sqs, scheduler, s3, secrets };
-  const expiry = startExpiryOf(dynamodb, kept?.expire, now, report);
-  if (expiry !== undefined) endings.push(expiry.stop);
+  const called = { dynamodb: { url: dynamodbUrl ?? dynamodb.url }, sqs, scheduler, s3, secrets };
+  const expiry = startExpiry({ rows: dynamodb.rows, now, deleteOthers: () => objects.expire(), report });
+  endings.push(expiry.stop);
+  const handOvers = new Map<AwsService, HandedOver>([
+    ['Sqs', { handOver: sqs.handOver, sdk: () => sqsSdk }],
+    // As the service does, it loads the module when the first message with a long delay comes.
+    ['Scheduler', { ...scheduler.handedOver, sdk: () => import('@aws-sdk/client-scheduler') }],
+  ]);
+  if (dynamodbUrl === undefined) {
+    handOvers.set('Dynamodb', { handOver: dynamodb.handOver, sdk: () => dynamodbSdk });
+  }
   return {
-    urls: await urlsOf(services, faults, report, endings),
+    urls: await urlsOf(called, faults, report, endings),
     // With faults all calls go through the fault proxies.
-    handOvers: faults === undefined ? handOversOf(dynamodb, sqs, scheduler) : new Map(),
+    handOvers: faults === undefined ? handOvers : new Map(),
     sqs,
     scheduler,
     secretValues,
     secrets: generated,
     management,
-    tablesReady,
+    store,
     expiry,
-    still: kept && dynamodb.hold && { hold: dynamodb.hold, holdDeletes: kept.holdDeletes },
   };
-}
-
-function startExpiryOf(
-  { call }: Dynamodb,
-  deleteOthers: () => Promise<void> = () => Promise.resolve(),
-  now: () => number,
-  report: StandInOptions['report'],
-): Expiry | undefined {
-  return call && startExpiry({ call, now, deleteOthers, report });
-}
-
-/** Calls of the developer's own DynamoDB go over HTTP. */
-function handOversOf({ call }: Dynamodb, { handOver }: Sqs, { handedOver }: Scheduler): HandOvers {
-  const services = new Map<AwsService, HandedOver>([
-    ['Sqs', { handOver, sdk: () => sqsSdk }],
-    // As the service does, it loads the module when the first message with a long delay comes.
-    ['Scheduler', { ...handedOver, sdk: () => import('@aws-sdk/client-scheduler') }],
-  ]);
-  if (call !== undefined) services.set('Dynamodb', { handOver: handOverTo(call), sdk: () => dynamodbSdk });
-  return services;
-}
-
-/** A stand-in from the view of its clients. */
-interface Called {
-  readonly url: string;
-  readonly call?: SendForClient;
 }
 
 /** The addresses that the functions call: those of fault proxies with a plan of faults, otherwise the stand-ins' own. */
 async function urlsOf(
-  services: Readonly<Record<Service, Called>>,
+  services: Readonly<Record<Service, { readonly url: string }>>,
   faults: FaultPlan | undefined,
   report: StandInOptions['report'],
   endings: Endings,
 ): Promise<StandIns['urls']> {
   const urlOf = async (service: Service): Promise<string> => {
-    const { url, call } = services[service];
+    const { url } = services[service];
     if (faults === undefined) return url;
-    const proxy = await openFaultProxy({ service, url, call, plan: faults, report });
+    const proxy = await openFaultProxy({ service, url, plan: faults, report });
     endings.push(proxy.close);
     return proxy.url;
   };
@@ -203,23 +155,6 @@ async function urlsOf(
   };
 }
 
-async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
-  const client = new dynamodbSdk.DynamoDBClient({
-    ...clientOptions('quick'),
-    endpoint,
-    region,
-    credentials,
-    maxAttempts: 1,
-  });
-  try {
-    const existing = await waitForTables(client, endpoint, signal);
-    await createMissing(client, tables, existing);
-    if (existing.includes('lanes')) await endProcessLeases(client, 'lanes');
-  } finally {
-    client.destroy();
-  }
-}
-
 function secretOf(data: DataDirectory | undefined, name: string): string {
   return data?.secret(name) ?? randomSecret();
 }
@@ -230,8 +165,10 @@ export function handOverCalls({ handOvers }: StandIns): void {
 }
 
 /** The environment variables that the CDK app gives every handler, with the stand-ins' addresses. */
-export function environmentOf(region: string, standIns: StandIns): Environment {
-  const { urls, sqs } = standIns;
+export function environmentOf(
+  region: string,
+  { urls, sqs }: Pick<StandIns, 'urls'> & { readonly sqs: Pick<Sqs, 'queueUrl'> },
+): Environment {
   return {
     AWS_REGION: region,
     AWS_ENDPOINT_URL_DYNAMODB: urls.dynamodb,
@@ -260,5 +197,7 @@ export function environmentOf(region: string, standIns: StandIns): Environment {
       Object.fromEntries(regionsOf(region).map((name) => [name, sqs.queueUrl('accountChanges')])),
     ),
     HEADER_PREFIXES: defaultHeaderPrefixes.join(','),
+    // One process makes all deliveries.
+    KEPT_CONNECTIONS: '1024',
   };
 }

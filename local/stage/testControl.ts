@@ -28,6 +28,8 @@ export interface TestControlOptions {
   readonly fedQueues: readonly string[];
   /** Deletes what is past its time, and returns the number of deleted rows. */
   readonly expireNow: () => Promise<number>;
+  /** Waits until what was written is on the disk, where jobs can be received. */
+  readonly written: () => Promise<void>;
   readonly report: (error: unknown) => void;
 }
 
@@ -77,7 +79,7 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
 }
 
 /** Lets time pass, one call after the other; resolves when the jobs that became due meanwhile are done, or left. */
-function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptions) {
+function createAdvance({ clock, queues, scheduler, fedQueues, written }: TestControlOptions) {
   /** The receive counts of messages in flight that the clock no longer waits for, by their ids. */
   const left = new Map<string, number>();
   let before: Promise<void> = Promise.resolve();
@@ -99,6 +101,7 @@ function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptio
 
   async function settle(): Promise<void> {
     for (let checks = 0; checks < mostChecks; checks += 1) {
+      await written();
       if (busyMessages().length === 0) return;
       await setTimeout(lookAgainAfterMs);
     }

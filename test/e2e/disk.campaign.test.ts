@@ -57,7 +57,6 @@ function failingDisk() {
       writeFileSync(trigger(), 'an error of the disk');
     },
     repair: async () => {
-      // The database ends a moment after its stage.
       await eventually(
         () => Promise.resolve(spawnSync('umount', [folder]).status),
         (status) => status === 0,
@@ -214,7 +213,7 @@ describe.runIf(failing !== undefined)('a disk that becomes read-only while the s
   });
 });
 
-describe.runIf(service.target === 'local')('a database', () => {
+describe.runIf(service.target === 'local')('a store', () => {
   it('with damaged pages: a sentence names the backup, and nothing of it is overwritten', async () => {
     const stage = await startStage();
     try {
@@ -223,14 +222,14 @@ describe.runIf(service.target === 'local')('a database', () => {
         messageIdOf(await publish('https://example.com', { url, token, headers: { 'Svc-Delay': '1h' } }));
       }
       expect(await stage.stop()).toBe(0);
-      const file = join(dataDir, 'dynamodb.db');
+      const file = join(dataDir, 'store.mdb');
       const bytes = readFileSync(file);
       const damaged = Buffer.from(bytes).fill(0xde, 4 * 4_096);
       writeFileSync(file, damaged);
       const ended = await runStage(['--port', '0', '--data-dir', dataDir]);
-      expect(await ended.exited).toBe(1);
+      expect(await ended.exited).toBe(2);
       expect(ended.output()).toMatch(
-        /^The database in \S+ is damaged\. Stop the service, move the folder away, and put/,
+        /^store\.mdb in \S+ is damaged \(.+\): the messages are in it\. Move the folder away, and put the last backup/,
       );
       expect(readFileSync(file).equals(damaged)).toBe(true);
       writeFileSync(file, bytes);

@@ -19,8 +19,8 @@ export const bundling = {
   platform: 'node',
   target: 'node20',
   format: 'esm',
-  // The stage builds the console with esbuild; what deploys needs the rest.
-  external: ['esbuild', 'aws-cdk-lib', 'constructs'],
+  // The stage builds the console with esbuild, and keeps its data with lmdb; what deploys needs the rest.
+  external: ['esbuild', 'lmdb', 'aws-cdk-lib', 'constructs'],
   mainFields: ['module', 'main'],
   outExtension: { '.js': '.mjs' },
   // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.

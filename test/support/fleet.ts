@@ -57,7 +57,7 @@ class Refused extends DynamoDBServiceException {
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 export async function startFleet(standIns: StandIns) {
-  const { sqs, scheduler } = standIns;
+  const { sqs, scheduler, store } = standIns;
   const processes = new Set<Process>();
   const idle = new Map<Fed, Process[]>();
   /** The services and calls that are down, each with a function that is called when that makes a call fail. */
@@ -205,6 +205,7 @@ export async function startFleet(standIns: StandIns) {
   const control = await startTestControl({
     ...{ clock, queues: sqs.queues, scheduler, fedQueues: fed, report },
     expireNow: () => Promise.resolve(0),
+    written: () => store.committed(),
   });
   const sources = fed.map((name) =>
     startEventSource({

@@ -25,7 +25,7 @@ export async function startInProcess({ overHttp = false }: InProcessOptions = {}
     throw error;
   };
   const standIns = await startStandIns(
-    { region: 'eu-central-1', announce: fail, report: fail, onFatal: fail },
+    { region: 'eu-central-1', announce: fail, report: fail },
     undefined,
     endings,
   );
@@ -39,7 +39,6 @@ export async function startInProcess({ overHttp = false }: InProcessOptions = {}
     ...environmentOf('eu-central-1', standIns),
     ALLOWED_DESTINATIONS: '127.0.0.0/8,::1/128,localhost',
   });
-  await standIns.tablesReady;
   return {
     standIns,
     stop: async () => {

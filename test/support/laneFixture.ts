@@ -80,7 +80,7 @@ export class LaneFixture {
     const current = await this.#fixture.loadAccount(this.account.id, true);
     if (current === undefined) throw new Error('The account is not there.');
     await this.#fixture.saveAccount({ ...current, state }, current);
-    this.#fixture.standIns.sqs.send('accountChanges', JSON.stringify({ accountId: this.account.id }));
+    await this.#fixture.standIns.sqs.send('accountChanges', JSON.stringify({ accountId: this.account.id }));
   }
 
   close(): Promise<void> {

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
-import { underWatch } from '../../local/dynamodb/underWatch.ts';
+import { endDatabase, variablesOfDatabase } from '../differential/stageDatabase.ts';
+import { underWatch } from './underWatch.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { root } from './bundledStage.ts';
 import type { Management } from './sharedService.ts';
@@ -113,7 +114,11 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   // A stage for clients of other machines prints no secrets.
   const isReady = (output: string): boolean =>
     /^SVC_MANAGEMENT_PASSWORD=.*\n|"The service is ready at .*\n/m.test(output);
-  const env = { ...options.env, ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }) };
+  const env = {
+    ...(await variablesOfDatabase(dataDir)),
+    ...options.env,
+    ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }),
+  };
   const { child, exited, output } = await runStage(flags, isReady, env, options.command);
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
@@ -157,8 +162,8 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     kill,
     remove: async () => {
       await kill();
-      // The database ends a moment after its stage, and may write a last time.
-      await rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+      await endDatabase(dataDir);
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

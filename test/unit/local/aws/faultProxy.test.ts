@@ -14,7 +14,7 @@ import {
 } from '../../../../local/aws/faultProxy.ts';
 import { credentials } from '../../../../local/lambda/environment.ts';
 import { startSqs, type Sqs } from '../../../../local/sqs/sqs.ts';
-import { noQueueJournal } from '../../../../local/sqs/queueJournal.ts';
+import { Store } from '../../../../local/store/store.ts';
 
 /** A fault proxy before the queues, with a client that makes each call once. */
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   sqs = await startSqs({
     queues: [{ name: 'q', visibilityTimeoutMs: 0 }],
     region,
-    journal: noQueueJournal,
+    store: new Store(undefined),
     now: () => Date.now(),
     report: fail,
   });

@@ -26,13 +26,13 @@ const systemError = (code: string): Error => Object.assign(new Error('It failed.
 
 test.each([
   [systemError('ENOSPC'), /^The disk of \/data is full\. What was accepted is kept;/],
-  [new Error('commit failed (backend: database or disk is full)'), /^The disk of \/data is full\./],
+  [new Error('No space left on device'), /^The disk of \/data is full\./],
   [systemError('EROFS'), /^\/data cannot be written\./],
-  [new Error('attempt to write a readonly database'), /^\/data cannot be written\./],
+  [new Error('Read-only file system'), /^\/data cannot be written\./],
   [systemError('EIO'), /^The disk of \/data fails: make a backup,/],
   [
-    'Internal error: database disk image is malformed',
-    /^The database in \/data is damaged\. Stop the service,/,
+    'The store is damaged: an entry is not as it was written.',
+    /^The store in \/data is damaged\. Stop the service,/,
   ],
 ])('%s is said in a sentence', (error, sentence) => {
   expect(diskSentence(error, '/data')).toMatch(sentence);
@@ -56,9 +56,9 @@ test('trouble is said once however many calls fail, and again when it is of anot
   ]);
 });
 
-test('a damaged database stays in trouble, and a folder that is none is named', async () => {
+test('a damaged store stays in trouble, and a folder that is none is named', async () => {
   const { disk: watched } = await watch();
-  expect(watched.failed('database disk image is malformed')).toBe(true);
+  expect(watched.failed('MDB_CORRUPTED: Located page was wrong type')).toBe(true);
   expect(await watched.trouble()).toContain('is damaged');
   const file = join(folder, 'file');
   await writeFile(file, '');

@@ -1,62 +1,101 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openDataDirectory } from '../../../../local/stage/dataDirectory.ts';
-import { startAgain } from '../../../support/powerCut/journals.ts';
 
-const hourMs = 3_600_000;
-
-/** A data directory that a stage has used, whose files were last changed five hours ago. */
-async function usedFolder(): Promise<{ readonly folder: string; readonly changedAt: number }> {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-data-'));
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-data-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });
   });
-  const data = await openDataDirectory(folder);
-  data.secret('master-secret');
-  data.secret('management-password');
-  data.release();
-  const changedAt = Math.floor(Date.now() / 1000) * 1000 - 5 * hourMs;
-  writeFileSync(join(folder, 'dynamodb.db'), '');
-  for (const name of ['master-secret', 'management-password', 'dynamodb.db'])
-    utimesSync(join(folder, name), changedAt / 1000, changedAt / 1000);
-  return { folder, changedAt };
-}
-
-/** Leaves the directory as a machine that loses its power does. */
-async function losePower(folder: string): Promise<void> {
-  await openDataDirectory(folder);
-  startAgain(folder);
-}
-
-test('a loss of power is noted with the time of the last change, until all was looked at', async () => {
-  const { folder, changedAt } = await usedFolder();
-  await losePower(folder);
-  const first = await openDataDirectory(folder);
-  expect(first.unchecked).toEqual({ reason: 'power', writtenAt: changedAt });
-  // It dies while it looks, after it has changed the data.
-  writeFileSync(join(folder, 'dynamodb.db'), 'changed');
-  first.release();
-  const second = await openDataDirectory(folder);
-  expect(second.unchecked).toEqual({ reason: 'power', writtenAt: changedAt });
-  second.lacksEntries();
-  expect(second.unchecked).toEqual({ reason: 'journals', writtenAt: changedAt });
-  second.release();
-  const third = await openDataDirectory(folder);
-  expect(third.unchecked?.reason).toBe('journals');
-  third.checked();
-  expect(third.unchecked).toBeUndefined();
-  third.release();
-  expect((await openDataDirectory(folder)).unchecked).toBeUndefined();
 });
 
-test('a new directory has nothing to look for, though it has no journals', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-data-'));
-  onTestFinished(() => {
-    rmSync(folder, { recursive: true });
-  });
+/** Uses the directory as a first start does. */
+async function use(): Promise<void> {
   const data = await openDataDirectory(folder);
-  data.lacksEntries();
-  expect(data.unchecked).toBeUndefined();
+  data.secret('management-password');
+  data.secret('master-secret');
+  await data.begin();
+  data.store.write(Buffer.from('x'), Buffer.from('kept'));
+  await data.release();
+}
+
+test('a directory is opened again with what it had', async () => {
+  await use();
+  const data = await openDataDirectory(folder);
+  expect(data.store.get(Buffer.from('x'))?.toString()).toBe('kept');
+  await data.release();
+});
+
+test.each(['store.mdb', 'store.mdb.new'])(
+  'a first start that was killed is made good by the next: %s',
+  async (left) => {
+    const data = await openDataDirectory(folder);
+    if (left === 'store.mdb') data.secret('management-password');
+    await data.release();
+    if (left !== 'store.mdb') {
+      renameSync(join(folder, 'store.mdb'), join(folder, left));
+      truncateSync(join(folder, left), 4_000);
+    }
+    await use();
+  },
+);
+
+test.each([
+  [
+    'missing',
+    'store.mdb',
+    () => {
+      rmSync(join(folder, 'store.mdb'));
+    },
+    /store\.mdb in .* is missing/,
+  ],
+  [
+    'emptied',
+    'store.mdb',
+    () => {
+      truncateSync(join(folder, 'store.mdb'));
+    },
+    /is empty/,
+  ],
+  [
+    'emptied, with the secrets lost',
+    'store.mdb',
+    () => {
+      truncateSync(join(folder, 'store.mdb'));
+      rmSync(join(folder, 'master-secret'));
+    },
+    /is empty/,
+  ],
+  [
+    'without its master secret',
+    'master-secret',
+    () => {
+      rmSync(join(folder, 'master-secret'));
+    },
+    /has data, but no master-secret/,
+  ],
+])('data that are %s never start as new ones', async (_state, _name, damage, sentence) => {
+  await use();
+  damage();
+  const open = async (): Promise<void> => {
+    const data = await openDataDirectory(folder);
+    try {
+      data.secret('master-secret');
+    } finally {
+      await data.release();
+    }
+  };
+  await expect(open()).rejects.toThrow(sentence);
+  // And again: the refusal has changed nothing.
+  await expect(open()).rejects.toThrow(sentence);
+});
+
+test('the data of the release before are refused with the commands that move them', async () => {
+  writeFileSync(join(folder, 'dynamodb.db'), '');
+  await expect(openDataDirectory(folder)).rejects.toThrow(
+    /svc-queue backup moved\.tar\.gz .* svc-queue restore moved\.tar\.gz/,
+  );
 });

@@ -5,8 +5,6 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import * as z from 'zod/mini';
-import { isRunning, processIdentity } from '../../../../local/stage/processes.ts';
 import { startReceiver } from '../../../support/receiver.ts';
 import { runStage, startCommand, startStage, type Stage } from '../../../support/stage.ts';
 
@@ -27,9 +25,6 @@ async function health(stage: Stage): Promise<number> {
   return (await fetch(`${stage.url}/v2/health`)).status;
 }
 
-const lock = z.object({ stage: processIdentity, database: processIdentity });
-const lockOf = (stage: Stage) => lock.parse(JSON.parse(readFileSync(join(stage.dataDir, 'lock'), 'utf8')));
-
 const credentials = ({ token, readOnlyToken, currentSigningKey, nextSigningKey, management }: Stage) => ({
   token,
   readOnlyToken,
@@ -43,34 +38,22 @@ test('a stage is healthy when it says so, and writes what it prints for its owne
   expect(await health(stage)).toBe(200);
   const file = join(stage.dataDir, 'env');
   expect(stage.output()).toContain(readFileSync(file, 'utf8'));
-  for (const name of [
-    'env',
-    'master-secret',
-    'management-password',
-    'sqs.journal',
-    'scheduler.journal',
-    'lock',
-  ]) {
+  for (const name of ['env', 'master-secret', 'management-password', 'store.mdb', 'lock']) {
     expect(statSync(join(stage.dataDir, name)).mode & 0o077, name).toBe(0);
   }
 });
 
-test('SIGTERM ends it with 0 and its database with it, and a next start has the same credentials', async () => {
+test('SIGTERM ends it with 0, and a next start has the same credentials', async () => {
   const first = await start();
-  const { database } = lockOf(first);
-  expect(isRunning(database)).toBe(true);
   expect(await first.stop()).toBe(0);
-  expect(isRunning(database)).toBe(false);
   const second = await start({ dataDir: first.dataDir });
   expect(credentials(second)).toEqual(credentials(first));
 });
 
-test('after kill -9 a next start waits for the old database, and has the same credentials', async () => {
+test('after kill -9 a next start has the same credentials', async () => {
   const first = await start();
-  const { database } = lockOf(first);
   await first.kill();
   const second = await start({ dataDir: first.dataDir });
-  expect(isRunning(database)).toBe(false);
   expect(credentials(second)).toEqual(credentials(first));
   expect(await health(second)).toBe(200);
 });
@@ -137,14 +120,6 @@ test('a wrong flag is refused with one sentence, and --help explains all', async
   for (const flag of ['--port', '--data-dir', '--region', '--in-memory', '--allowed-destinations']) {
     expect(helped.output()).toContain(flag);
   }
-});
-
-test('without a database to be had it says what to do', async () => {
-  const refused = await runStage(['--port', '0', '--in-memory'], undefined, {
-    DYNAMODB_ENDPOINT: 'nonsense',
-  });
-  expect(await refused.exited).toBe(2);
-  expect(refused.output()).toBe('DYNAMODB_ENDPOINT is not a URL: nonsense\n');
 });
 
 test('a stage in memory keeps nothing, and none has a control for tests unless it is asked for', async () => {

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { CreateScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startScheduler } from '../../../../local/scheduler/scheduler.ts';
-import { noSchedulerJournal } from '../../../../local/scheduler/schedulerJournal.ts';
 import { queueArn } from '../../../../local/aws/arns.ts';
-import { noQueueJournal } from '../../../../local/sqs/queueJournal.ts';
+import { Store } from '../../../../local/store/store.ts';
 import { startSqs } from '../../../../local/sqs/sqs.ts';
 import { parseOptions } from '../../../../local/stage/options.ts';
 import { startStage, type Stage } from '../../../../local/stage/stage.ts';
@@ -33,7 +32,7 @@ describe('on a stage', () => {
     receiver = await startReceiver();
     dataDirectory = await mkdtemp(join(tmpdir(), 'svc-stage-'));
     const options = parseOptions(['--port', '0', '--data-dir', dataDirectory], { SVC_TEST_CONTROL: '1' });
-    stage = await startStage({ ...options, announce: fail, report: fail, onFatal: fail });
+    stage = await startStage({ ...options, announce: fail, report: fail });
   });
   afterAll(async () => {
     // The receiver closes before the stage, which would wait for the attempt that hangs.
@@ -136,12 +135,13 @@ describe('the clock', () => {
       throw error;
     };
     const now = (): number => Date.now();
-    const common = { region, report, now };
+    const store = new Store(undefined);
+    const common = { region, report, now, store };
     const queues = [{ name: 'fire', visibilityTimeoutMs: 70_000 }];
-    const sqs = await startSqs({ ...common, queues, journal: noQueueJournal });
+    const sqs = await startSqs({ ...common, queues });
     endings.push(sqs.close);
     const groups: string[] = [];
-    const scheduler = await startScheduler({ ...common, sqs, groups, journal: noSchedulerJournal() });
+    const scheduler = await startScheduler({ ...common, sqs, groups });
     endings.push(scheduler.close);
     const control = await startTestControl({
       clock,
@@ -149,6 +149,7 @@ describe('the clock', () => {
       scheduler,
       fedQueues: [],
       expireNow: () => Promise.resolve(0),
+      written: () => store.committed(),
       report,
     });
     endings.push(control.close);

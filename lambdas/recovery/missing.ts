@@ -1,0 +1,34 @@
+/** Finds messages that are lost: they are not over, and nothing will attempt them. */
+import { attemptJob } from '../job/job.ts';
+import { laneJobsOf, nameOf, readLanes } from '../lane/recover.ts';
+import { isOver } from '../message/message.ts';
+import { unfinishedMessages } from '../message/unfinished.ts';
+
+/** An attempt that a queue or Scheduler has. */
+export interface KnownAttempt {
+  readonly accountId: string;
+  readonly messageId: string;
+  readonly attempt: number;
+}
+
+/**
+ * Reads all messages, and the lines of all lanes. Nothing may be written meanwhile.
+ *
+ * @returns the ids of the lost messages
+ */
+export async function lostMessages(known: Iterable<KnownAttempt>): Promise<readonly string[]> {
+  const { waiting } = await laneJobsOf(await readLanes());
+  const found = new Set(waiting);
+  for (const { accountId, ...entry } of known) found.add(nameOf(accountId, entry));
+  const lost: string[] = [];
+  for await (const history of unfinishedMessages()) {
+    if (isOver(history)) continue;
+    const { message, attempts } = history;
+    const last = attempts.at(-1)?.number;
+    // Until the job of the last attempt is done, the next one may not be there.
+    const numbers = last === undefined ? [0] : [last, last + 1];
+    const names = numbers.map((number) => nameOf(message.accountId, attemptJob(message, number)));
+    if (!names.some((name) => found.has(name))) lost.push(message.messageId);
+  }
+  return lost;
+}
