@@ -86,6 +86,8 @@ const environment = z.object({
    * The base URL of the API behind the gateway. A function with a URL of its own names it in answers to requests for other routes.
    */
   API_URL: z.optional(z.url()),
+  /** The idle connections to destinations that a process keeps: an eighth of what it may have open on Lambda. */
+  KEPT_CONNECTIONS: z._default(z.coerce.number().check(z.int(), z.gte(1)), 128),
   /** The APIs that have the console's address, separated by spaces: its page can call these only. */
   CONSOLE_APIS: z._default(name, 'messaging'),
 });
@@ -138,5 +140,6 @@ export const settings = {
   learnHosts: env.LEARN_HOSTS === 'true',
   isTraced: env.TRACING === 'true',
   apiUrl: env.API_URL,
+  keptConnections: env.KEPT_CONNECTIONS,
   consoleApis: env.CONSOLE_APIS,
 } as const;

@@ -1,4 +1,5 @@
 import { limitsOf, type Account } from '../account/account.ts';
+import { settings } from '../aws/settings.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Message } from '../message/message.ts';
 import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
@@ -6,7 +7,7 @@ import { isFunction, refusingList } from '../destination/functions.ts';
 import { deliveryHeaders } from './deliveryHeaders.ts';
 import { deploymentRules, functionsOf } from '../destination/rulesOfDeployment.ts';
 
-const request = createDeliveryClient(deploymentRules);
+const request = createDeliveryClient(deploymentRules, undefined, settings.keptConnections);
 
 /** The request of an attempt, all but its URL. */
 async function requestOf(

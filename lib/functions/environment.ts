@@ -15,7 +15,10 @@ import type { Tables } from '../state/tables.ts';
  * function whether it is traced.
  */
 export type FunctionEnvironment = Readonly<
-  Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL' | 'TRACING'>
+  Omit<
+    Environment,
+    'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL' | 'TRACING' | 'KEPT_CONNECTIONS'
+  >
 >;
 
 /** The hosts that the settings name, of all APIs of the deployment. */

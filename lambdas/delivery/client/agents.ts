@@ -56,8 +56,8 @@ export function createFreshAgents(): Agents {
 /**
  * Makes agents that keep connections; those of both protocols are counted together.
  *
- * A batch is at most ten messages, so a process on Lambda uses ten connections at once. It keeps 128: an eighth of what it may
- * have open. Between two batches a busy host is quiet for ten seconds at most.
+ * A batch is at most ten messages, so a process on Lambda uses ten connections at once. Between two batches a busy host is quiet for
+ * ten seconds at most.
  *
  * A request on a connection that its server is about to close is sent twice, so a connection is closed before. Servers keep an idle
  * one for 2 s (Gunicorn), 5 s (Node.js, Apache, Uvicorn), 75 s (nginx) or longer, and some say so with `Keep-Alive: timeout=5`.

@@ -66,12 +66,14 @@ class ClosedKeptConnection extends Error {}
 /**
  * @param rules fixed ones, or a function that reads them for each request
  * @param resolver the resolver of names; tests pass another
+ * @param most the idle connections that are kept
  */
 export function createDeliveryClient(
   rules: HostRules | (() => Promise<HostRules>),
   resolver: Resolver = createResolver(),
+  most?: number,
 ): DeliveryClient {
-  const keeping = createAgents();
+  const keeping = createAgents({ ...(most !== undefined && { most }) });
   const fresh = createFreshAgents();
 
   return async (request) => {
