@@ -60,7 +60,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   });
   const receivers = await startReceivers(seed);
   try {
-    await stage.start();
+    await stage.start(true);
     const app = await startWorkflowApp(seed, stage, `${receivers.origin}/ask`);
     try {
       const ledger = new Ledger();
@@ -129,7 +129,7 @@ const told = (measure: Measure): string => {
     measure;
   return (
     `heap ${heapMb.toFixed(1)} MB, largest of a function ${threadHeapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ` +
-    `${outsideMb.toFixed(0)} MB of it in no heap, ${descriptors} descriptors, ${connections} connections to AWS, ` +
+    `${outsideMb.toFixed(0)} MB of it in no heap, ${descriptors} descriptors, ${connections} connections within it, ` +
     `the most of a function ${threadConnections}, ${threads} threads`
   );
 };
@@ -139,7 +139,7 @@ const struckIn = ({ stage, receivers, app, ledger }: ChaosFixture, jumps: number
   ofDestinations: receivers.counts,
   ofEndpoint: app.resets(),
   restarts: stage.kills,
-  powerLosses: stage.powerLosses,
+  powerLosses: stage.canLosePower ? stage.powerLosses : undefined,
   jumps,
   refused: ledger.refusedAttacks,
   branches: app.branches(),
@@ -151,8 +151,8 @@ const measureEveryMs = 4_000;
 const mostLongerMs = 180_000;
 
 /**
- * Kills the stage, takes its power away, and lets its clock jump, at moments that the seed chooses. The ends are in the first half of the traffic: the
- * second half is one process's, whose memory and descriptors are measured.
+ * Kills the stage, takes its power away, and lets its clock jump, at moments that the seed chooses. The ends are in the first half of
+ * the traffic: the second half is one process's, whose memory and descriptors are measured.
  *
  * @returns the measures of the last process, and how often the clock jumped
  */
@@ -163,13 +163,13 @@ async function storm(
 ): Promise<{ readonly measures: readonly Measure[]; readonly jumps: number }> {
   const { seed, stage } = fixture;
   const chance = new Chance(seed, 'kills and jumps');
-  const ends = Array.from({ length: Math.max(2, Math.round(trafficMs / 60_000)) }, (_, number) => ({
-    // Late enough for journals that have something.
-    at: chance.from(trafficMs * (number === 1 ? 0.3 : 0.1), trafficMs * 0.5),
+  const ends = Array.from({ length: Math.max(2, Math.round(trafficMs / 45_000)) }, (_, number) => ({
+    at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
     jumpMs: 0,
-    // All of the journals at first, then any part of them.
-    kept: number === 1 ? 0 : number % 2 === 0 ? undefined : chance.from(0, 99) / 100,
+    // Every other end is a loss of power. The first takes all that is not on the disk, the others any part of it.
+    kept: number % 2 === 0 || !stage.canLosePower ? undefined : number === 1 ? 0 : chance.from(0, 99) / 100,
   }));
+  let lossesLeft = ends.filter(({ kept }) => kept !== undefined).length;
   const jumps: typeof ends = [];
   for (let at = chance.from(2_000, 15_000); at < trafficMs; at += chance.from(4_000, 25_000)) {
     jumps.push({ at, jumpMs: chance.from(1_000, 45_000), kept: undefined });
@@ -187,11 +187,17 @@ async function storm(
       await stage.jump(jumpMs);
       jumped += 1;
     } else {
-      const part = kept === undefined ? '' : `, ${Math.round(kept * 100)} % of its journals is left,`;
-      say(`${when}: the stage is killed${part} and started again`);
-      if (kept === undefined) await stage.kill();
-      else await stage.losePower(kept);
-      await stage.start();
+      if (kept === undefined) {
+        await stage.kill();
+        say(`${when}: the stage was killed`);
+      } else {
+        const lost = await stage.losePower(kept);
+        say(
+          `${when}: the stage lost its power and ${lost} sectors; ${Math.round(kept * 100)} % of what was not on the disk is kept`,
+        );
+        lossesLeft -= 1;
+      }
+      await stage.start(lossesLeft > 0);
       stage.tell('storm');
     }
   }

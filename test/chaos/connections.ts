@@ -1,26 +1,25 @@
-/** The connections of this process to the stand-ins for AWS, by whatever part of it: functions, or the stage that makes jobs again. */
+/** The connections within this process: of functions and of the stage to the fault proxies, and of those to the stand-ins for AWS. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** The places of the remote address and of the socket's number in a line of Linux's table. */
-const [remoteAt, inodeAt] = [2, 9];
+/** The places of the addresses, of the state and of the socket's number in a line of Linux's table. */
+const [localAt, remoteAt, stateAt, inodeAt] = [1, 2, 3, 9];
+const listening = '0A';
 
 /** Counts them by what Linux says of this process's descriptors. */
-export function connectionsToAws(): number {
-  const ports = new Set(
-    Object.entries(process.env).flatMap(([name, url = '']) =>
-      name.startsWith('AWS_ENDPOINT_URL_') ? [Number(new URL(url).port)] : [],
-    ),
-  );
+export function connectionsWithin(): number {
   const sockets = new Set(readdirSync('/proc/self/fd').flatMap(targetOf));
-  return readFileSync('/proc/self/net/tcp', 'utf8')
+  const own = readFileSync('/proc/self/net/tcp', 'utf8')
     .split('\n')
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => {
-      const port = Number.parseInt(fields[remoteAt]?.split(':')[1] ?? '', 16);
-      return ports.has(port) && sockets.has(`socket:[${fields[inodeAt]}]`);
-    }).length;
+    .filter((fields) => sockets.has(`socket:[${fields[inodeAt]}]`));
+  const servers = new Set(
+    own.filter((fields) => fields[stateAt] === listening).map((fields) => portOf(fields[localAt])),
+  );
+  return own.filter((fields) => servers.has(portOf(fields[remoteAt]))).length;
 }
+
+const portOf = (address = ''): string => address.slice(address.indexOf(':') + 1);
 
 function targetOf(descriptor: string): readonly string[] {
   try {

@@ -25,12 +25,11 @@ const mostThreadHeapMb = 90;
 const mostThreadConnections = services.length * maxSockets;
 
 /**
- * Descriptors besides those of connections to AWS: of a thread its loop's (2 of polling, 2 pipes and 1 of a file), and connections
- * to destinations, which are kept for ten seconds; of the process up to 100 connections to the database, those of clients to
- * the gateway, and some files.
+ * Descriptors besides those of connections within the process: of a thread its loop's (2 of polling, 2 pipes and 1 of a file), and
+ * connections to destinations, which are kept for ten seconds; of the process the connections of clients to the gateway, and some files.
  */
 const mostDescriptorsPerThread = 10;
-const mostOwnDescriptors = 250;
+const mostOwnDescriptors = 150;
 
 /**
  * Megabytes in no heap: of a thread its stack, its buffers and what it has compiled (10), of the process its code (75), and what
@@ -74,7 +73,7 @@ function remains(last: Measure): readonly string[] {
     threadHeapMb: mostThreadHeapMb,
   };
   const words: Readonly<Record<keyof typeof most, string>> = {
-    descriptors: `descriptors besides connections to AWS are open, with ${threads} functions`,
+    descriptors: `descriptors besides connections within the stage are open, with ${threads} functions`,
     outsideMb: `MB of memory are in no heap, with ${threads} functions`,
     threadConnections: 'connections to AWS are one function’s',
     threadHeapMb: 'MB of heap are one function’s',

@@ -1,9 +1,13 @@
 /** The stage of a run, as its parent has it: started, killed with SIGKILL and started again on the same data and the same port. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
+import { request } from 'undici';
+import * as z from 'zod/mini';
 import { pending } from '../../local/pending.ts';
-import { loseTails } from '../support/powerCut/journals.ts';
+import { cutPower, watchStore } from '../support/powerCut/powerCut.ts';
+import { canWatch } from '../support/powerCut/writeLog.ts';
+import { randomOf } from '../support/simulatedClock.ts';
 import { toParent, type Measure, type StageInit, type ToParent, type ToStage } from './stageMessages.ts';
 
 export interface StageHandleOptions {
@@ -16,11 +20,19 @@ export interface StageHandleOptions {
   readonly logFile: string;
 }
 
+/** Time that passes at once: what is due in a quarter of an hour may take a busy machine long. */
 const advanceAtOnceMs = 60_000;
+/** What is due then is a storm's backlog at first. */
+const longestAdvanceMs = 1_800_000;
+const clockAnswer = z.object({ now: z.number() });
+
+/** A stage that is to lose its power, and writes nothing for so long, is killed all the same. */
+const mostIdleMs = 20_000;
 
 export class StageHandle {
   readonly #options: StageHandleOptions;
   readonly #log: WriteStream;
+  readonly #random: () => number;
   #child: ChildProcess | undefined;
   #variables: Readonly<Record<string, string>> = {};
   /** The jumps so far. The clock goes on from there after a restart. */
@@ -28,7 +40,9 @@ export class StageHandle {
   generation = 0;
   /** How often it was killed while it ran. */
   kills = 0;
-  /** How often it lost its power while it ran, and something of its journals with it. */
+  /** Whether its writes can be watched here. */
+  readonly canLosePower = canWatch();
+  /** How often it lost its power while it ran, and something of its store with it. */
   powerLosses = 0;
   #up = pending();
   /** Faults of earlier starts and of this one, by what they are. */
@@ -37,6 +51,8 @@ export class StageHandle {
   constructor(options: StageHandleOptions) {
     this.#options = options;
     this.#log = createWriteStream(options.logFile, { flags: 'a' });
+    this.#random = randomOf(options.seed);
+    mkdirSync(options.dataDirectory, { recursive: true });
   }
 
   get url(): string {
@@ -68,11 +84,15 @@ export class StageHandle {
     return Date.now() + this.#aheadMs;
   }
 
-  /** Starts it, and again where the start fails: there is work for all at once after a kill, and a busy machine may be too slow. */
-  async start(): Promise<void> {
+  /**
+   * Starts it, and again where the start fails: there is work for all at once after a kill, and a busy machine may be too slow.
+   *
+   * @param mayLosePower whether its writes are noted, so that it can lose its power
+   */
+  async start(mayLosePower = false): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#startOnce();
+        await this.#startOnce(mayLosePower);
         this.#up.resolve();
         return;
       } catch (error) {
@@ -81,7 +101,7 @@ export class StageHandle {
     }
   }
 
-  async #startOnce(): Promise<void> {
+  async #startOnce(mayLosePower: boolean): Promise<void> {
     this.generation += 1;
     const { seed, dataDirectory, threadFile, stageFile } = this.#options;
     const port = this.#variables['SVC_URL'] === undefined ? 0 : Number(new URL(this.url).port);
@@ -95,6 +115,7 @@ export class StageHandle {
       execArgv: ['--expose-gc'],
       env: {
         ...process.env,
+        ...(mayLosePower && this.canLosePower && watchStore(dataDirectory).env),
         // Little more than on AWS: a call that hangs is to be given up.
         CLIENT_PATIENCE: '2',
         POWERTOOLS_LOG_LEVEL: 'WARN',
@@ -145,7 +166,6 @@ export class StageHandle {
   /** Lets time pass, and waits for what becomes due meanwhile. */
   async advance(ms: number): Promise<void> {
     const before = performance.now();
-    // What is due in a quarter of an hour may take a busy machine longer than `fetch` waits for one answer.
     for (let left = ms; left > 0; left -= advanceAtOnceMs) {
       const { now } = await this.#setClock({ advanceMs: Math.min(left, advanceAtOnceMs) });
       // The time that it took is real, and the clock counts it, too.
@@ -156,23 +176,35 @@ export class StageHandle {
 
   /** SIGKILL; resolves when the process has gone. */
   async kill(): Promise<void> {
+    await this.#end((child) => {
+      if (child.kill('SIGKILL')) this.kills += 1;
+    });
+  }
+
+  /**
+   * Ends it in the middle of a write, and takes what was not on the disk.
+   *
+   * @param kept the part of that which reached the disk all the same, from 0 to 1
+   * @returns the sectors that were lost
+   */
+  async losePower(kept: number): Promise<number> {
+    await this.#end((child) => {
+      child.send('lose power' satisfies ToStage);
+      setTimeout(() => child.kill('SIGKILL'), mostIdleMs).unref();
+    });
+    const { lost } = cutPower(this.#options.dataDirectory, kept, this.#random);
+    if (lost > 0) this.powerLosses += 1;
+    return lost;
+  }
+
+  async #end(end: (child: ChildProcess) => void): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
     this.#up = pending();
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
-    if (child.kill('SIGKILL')) this.kills += 1;
+    end(child);
     await exited;
-  }
-
-  /**
-   * SIGKILL, and the journals lose their ends as on a disk that had not written what it said.
-   *
-   * @param kept the part of them that is left, from 0 to 1
-   */
-  async losePower(kept: number): Promise<void> {
-    await this.kill();
-    if (loseTails(this.#options.dataDirectory, () => kept) > 0) this.powerLosses += 1;
   }
 
   async close(): Promise<void> {
@@ -181,12 +213,15 @@ export class StageHandle {
   }
 
   async #setClock(change: object): Promise<{ now: number }> {
-    const response = await fetch(`${this.#variable('SVC_TEST_CONTROL_URL')}/test/clock`, {
+    // `fetch` gives up after five minutes.
+    const { statusCode, body } = await request(`${this.#variable('SVC_TEST_CONTROL_URL')}/test/clock`, {
       method: 'POST',
       body: JSON.stringify(change),
+      headersTimeout: longestAdvanceMs,
     });
-    if (response.status !== 200) throw new Error(await response.text());
-    return response.json() as Promise<{ now: number }>;
+    const text = await body.text();
+    if (statusCode !== 200) throw new Error(text);
+    return clockAnswer.parse(JSON.parse(text));
   }
 
   #variable(name: string): string {

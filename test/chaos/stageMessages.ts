@@ -17,9 +17,12 @@ const measure = z.object({
   rssMb: z.number(),
   /** Of `rssMb`, what is in no heap of this process or a thread: code, stacks, buffers, and what `malloc` keeps. */
   outsideMb: z.number(),
-  /** Those of connections to AWS not counted. */
+  /** Those of `connections` not counted. */
   descriptors: z.number(),
-  /** To AWS, of functions and of the stage itself. Each has two descriptors: both of its ends are in this process. */
+  /**
+   * Of functions and of the stage itself to the fault proxies, and of those to the stand-ins for AWS. Each has two descriptors: both of
+   * its ends are in this process.
+   */
   connections: z.number(),
   /** The most that one function has. */
   threadConnections: z.number(),
@@ -39,5 +42,5 @@ export const toParent = z.discriminatedUnion('kind', [
 ]);
 export type ToParent = z.infer<typeof toParent>;
 
-/** Goes from the run to its stage. */
-export type ToStage = 'storm' | 'calm' | 'measure';
+/** Goes from the run to its stage. A stage that is to lose its power dies in the middle of one of its next writes. */
+export type ToStage = 'storm' | 'calm' | 'measure' | 'lose power';

@@ -1,11 +1,11 @@
 /** The local stage with faults: a process that the run starts, and kills. It is told what to do by its parent. */
-import { readdirSync } from 'node:fs';
+import { openSync, readdirSync, writeSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { parseOptions } from '../../local/stage/options.ts';
 import { startStage } from '../../local/stage/stage.ts';
 import { Chance, streamsOf } from './chance.ts';
-import { connectionsToAws } from './connections.ts';
+import { connectionsWithin } from './connections.ts';
 import { faultPlan } from './faults.ts';
 import { FunctionThreads, ProcessDied } from './functionThreads.ts';
 import type { Measure, StageInit, ToParent } from './stageMessages.ts';
@@ -59,10 +59,6 @@ const stage = await startStage({
   report: (error) => {
     if (!(error instanceof ProcessDied)) console.error(error);
   },
-  onFatal: (error) => {
-    console.error(error);
-    process.exit(1);
-  },
   loadFunction: threads.load,
   faults: faultPlan({
     ...init,
@@ -71,6 +67,15 @@ const stage = await startStage({
     count,
   }),
 });
+
+/** One of so many next writes to the store is the last: some transactions later at most, in a stage that has work. */
+const mostWritesToDeath = 40;
+
+/** Dies between a write to the store and its flush. The watch of the writes sees to that. */
+function losePower(): void {
+  const writes = new Chance(init.seed, `power ${init.generation}`).from(1, mostWritesToDeath);
+  writeSync(openSync(process.env['SVC_WRITE_MARKS'] ?? '', 'w'), `die ${writes}`);
+}
 
 /** Kills functions at random moments. */
 async function killFunctions(): Promise<void> {
@@ -86,7 +91,7 @@ async function measure(): Promise<Measure> {
   globalThis.gc?.();
   const { heapUsed, heapTotal, rss } = process.memoryUsage();
   const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
-  const connections = connectionsToAws();
+  const connections = connectionsWithin();
   return {
     heapMb: heapUsed / 2 ** 20,
     rssMb: rss / 2 ** 20,
@@ -104,6 +109,7 @@ process.on('disconnect', () => process.exit(1));
 process.on('message', (message) => {
   if (message === 'storm') isStormy = true;
   if (message === 'calm') isStormy = false;
+  if (message === 'lose power') losePower();
   if (message === 'measure') {
     void measure().then((taken) => {
       tell({ kind: 'measured', measure: taken, faults: Object.fromEntries(counts) });

@@ -11,8 +11,8 @@ export interface StruckFaults {
   readonly ofEndpoint: number;
   /** Starts of the stage after it was killed. */
   readonly restarts: number;
-  /** Starts of the stage after its journals had lost something with its power. */
-  readonly powerLosses: number;
+  /** Starts of the stage after its store had lost something with its power; undefined where no power can be cut. */
+  readonly powerLosses: number | undefined;
   readonly jumps: number;
   /** Requests of the hostile client that were refused. */
   readonly refused: number;
@@ -32,7 +32,7 @@ export function struckKinds(struck: StruckFaults): ReadonlyMap<string, number> {
     ...misbehaviours.map((kind) => [`destination: ${kind}`, struck.ofDestinations.get(kind) ?? 0] as const),
     ['endpoint: reset', struck.ofEndpoint],
     ['stage: killed', struck.restarts],
-    ['stage: power lost', struck.powerLosses],
+    ...(struck.powerLosses === undefined ? [] : [['stage: power lost', struck.powerLosses] as const]),
     ['clock: jump', struck.jumps],
     ['hostile client: refused', struck.refused],
     ['large run: branch made', struck.branches],

@@ -74,6 +74,11 @@ it('finds a kind of fault that never struck', () => {
     branches: 1,
   };
   expect(neverStruck(all)).toEqual([]);
+  expect(neverStruck({ ...all, powerLosses: 0 })).toEqual([
+    'No fault of the kind "stage: power lost" has struck.',
+  ]);
+  // Without a compiler no writes can be watched.
+  expect(neverStruck({ ...all, powerLosses: undefined })).toEqual([]);
   expect(neverStruck({ ...all, ofStage: { ...all.ofStage, 'sqs half': 0 } })).toEqual([
     'No fault of the kind "call: half" has struck.',
   ]);
