@@ -1,6 +1,7 @@
 /** The arguments of `npm run bench`. */
 import { Argument, Option } from '@commander-js/extra-typings';
-import { command, Ending, parse, textLike } from '../bin/commandLine.ts';
+import { command, Ending, oneMore, parse, textLike } from '../bin/commandLine.ts';
+import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
 
 /** Messages without lanes, lanes, runs of workflows, the console, or a deployment that nobody uses. */
 export const parts = ['messages', 'lanes', 'workflows', 'console', 'idle'] as const;
@@ -8,7 +9,7 @@ export type Part = (typeof parts)[number];
 
 export type Task =
   | { readonly kind: 'costs'; readonly parts: readonly Part[] }
-  | { readonly kind: 'againstBullmq' }
+  | { readonly kind: 'againstRivals'; readonly rivals: readonly RivalName[] }
   | { readonly kind: 'againstCommit'; readonly commit: string }
   | { readonly kind: 'growth' | 'machine' };
 
@@ -27,11 +28,12 @@ export function parseOptions(args: readonly string[]): Task {
       )
       .addOption(
         new Option(
-          '--against <other>',
-          'bullmq: the local stage and BullMQ with Redis in turns, deliveries a second, latency, backlog, CPU; or a commit ' +
-            'such as HEAD~1: the CPU of publish and deliver in turns with that of the commit',
+          '--against <others>',
+          'bullmq, outpost, or both (bullmq,outpost, or the flag twice): the local stage in turns with BullMQ and Redis, and with ' +
+            'Outpost, PostgreSQL, RabbitMQ and Redis, deliveries a second, latency, backlog, CPU; or a commit such as HEAD~1: the CPU ' +
+            'of publish and deliver in turns with that of the commit',
         )
-          .argParser(textLike(/\S/, 'bullmq, or a commit such as HEAD~1'))
+          .argParser(oneMore(textLike(/\S/, `${rivalNames.join(', ')}, or a commit such as HEAD~1`)))
           .conflicts(['growth', 'machine']),
       )
       .option(
@@ -54,5 +56,15 @@ export function parseOptions(args: readonly string[]): Task {
   if (machine === true) return { kind: 'machine' };
   if (growth === true) return { kind: 'growth' };
   if (against === undefined) return { kind: 'costs', parts: part === undefined ? parts : [part] };
-  return against === 'bullmq' ? { kind: 'againstBullmq' } : { kind: 'againstCommit', commit: against };
+  return taskAgainst([...new Set(against.flatMap((names) => names.split(',')))]);
+}
+
+/** @throws Ending */
+function taskAgainst(names: readonly string[]): Task {
+  const rivals = names.filter(isRivalName);
+  if (rivals.length === names.length) return { kind: 'againstRivals', rivals };
+  const [commit = '', ...others] = names;
+  if (others.length > 0)
+    throw new Ending(`--against takes one commit, or several of ${rivalNames.join(', ')}.`, 2);
+  return { kind: 'againstCommit', commit };
 }

@@ -1,7 +1,7 @@
 /** `npm run bench`: prints figures with their goals, and fails where a counted one is missed. */
 import { argumentsOf } from '../bin/commandLine.ts';
-import { compareWithBullmq } from './against/bullmq/compare.ts';
 import { compareWithCommit } from './against/commit/compare.ts';
+import { compareWithRivals } from './against/compare.ts';
 import { BenchError } from './benchError.ts';
 import { measureCosts } from './costs.ts';
 import { printGrowth } from './growth/print.ts';
@@ -16,8 +16,8 @@ async function measure(task: Task): Promise<readonly string[]> {
     case 'againstCommit':
       await compareWithCommit(task.commit);
       return [];
-    case 'againstBullmq':
-      await compareWithBullmq();
+    case 'againstRivals':
+      await compareWithRivals(task.rivals);
       return [];
     case 'growth':
       return printGrowth();

@@ -1,13 +1,14 @@
 /** Another commit of this repository, in a folder of its own below `.cache`, with what it depends on. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { BenchError } from '../../benchError.ts';
 import type { OnTheWay } from '../../cpu.ts';
-import { npm } from '../npm.ts';
+import { makeOnce } from '../install/makeOnce.ts';
+import { npm } from '../install/npm.ts';
+import { rivalNames } from '../rival.ts';
 
 const run = promisify(execFile);
 
@@ -25,8 +26,8 @@ export interface Checkout {
  */
 export async function checkOut(root: string, name: string): Promise<Checkout> {
   const commit = await hashOf(root, name);
-  const folder = join(root, '.cache/bench/commits', commit);
-  if (!existsSync(folder)) await extract(root, commit, folder);
+  const place = join(root, '.cache/bench/commits', commit);
+  const folder = await makeOnce(place, (draft) => extract(root, commit, draft));
   return { commit, bundleUrl: (handler) => bundleIn(folder, name, handler) };
 }
 
@@ -36,29 +37,18 @@ async function hashOf(root: string, name: string): Promise<string> {
     return (await run('git', args, { cwd: root })).stdout.trim();
   } catch (error) {
     throw new BenchError(
-      `There is no commit '${name}' here; --against takes bullmq, or a commit such as HEAD~1.`,
-      {
-        cause: error,
-      },
+      `There is no commit '${name}' here; --against takes ${rivalNames.join(', ')}, or a commit such as HEAD~1.`,
+      { cause: error },
     );
   }
 }
 
-/** Makes the folder, whole or not at all: it is moved to its place when everything is in it. */
 async function extract(root: string, commit: string, folder: string): Promise<void> {
-  const parent = join(folder, '..');
-  await mkdir(parent, { recursive: true });
-  const draft = await mkdtemp(join(parent, 'draft-'));
-  try {
-    const archive = join(draft, 'commit.tar');
-    await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], { cwd: root });
-    await run('tar', ['-xf', archive, '-C', draft]);
-    await rm(archive);
-    await install(root, commit, draft);
-    await rename(draft, folder);
-  } finally {
-    await rm(draft, { recursive: true, force: true });
-  }
+  const archive = join(folder, 'commit.tar');
+  await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], { cwd: root });
+  await run('tar', ['-xf', archive, '-C', folder]);
+  await rm(archive);
+  await install(root, commit, folder);
 }
 
 /** A commit with the same lock file has what this tree has. Another one installs its own. */

@@ -1,0 +1,105 @@
+/** Measures the local stage and its rivals in turns, doing the same work. Only ratios of one run can be compared. */
+import { BenchError } from '../benchError.ts';
+import { bodyBytes, startDestination, type Destination } from './destination.ts';
+import { measureLoad, type Load } from './load.ts';
+import { printGoals, printSpeeds, type Measurements, type Round } from './print.ts';
+import type { Contender, RivalName } from './rival.ts';
+import { rivals } from './rivals.ts';
+import { together } from './servers/together.ts';
+import { startStage } from './stage/stage.ts';
+
+/** Odd, so that there is a middle one. */
+const rounds = 3;
+const publishersAtOnce = 32;
+const publishingSeconds = 5;
+/** Odd, too. */
+const oneAtATime = 201;
+
+const sideBySide: Load = {
+  atOnce: publishersAtOnce,
+  waitsForArrival: false,
+  goesOn: (_, sinceMs) => sinceMs < 1_000 * publishingSeconds,
+};
+const oneByOne: Load = {
+  atOnce: 1,
+  waitsForArrival: true,
+  goesOn: (published) => published < oneAtATime,
+};
+
+/**
+ * Prints how fast the stage and the rivals are. A rival that this machine cannot run is left out, and the reason is printed.
+ *
+ * @throws BenchError when no rival is left
+ */
+export async function compareWithRivals(names: readonly RivalName[]): Promise<void> {
+  const running = await together(async (add) => {
+    const destination = add(await startDestination());
+    const started = new Map<RivalName, Contender>();
+    const leftOut: string[] = [];
+    // What may be missing comes first.
+    for (const name of names) {
+      const { title, start } = rivals[name];
+      try {
+        started.set(name, add(await start(destination.url)));
+      } catch (error) {
+        if (!(error instanceof BenchError)) throw error;
+        leftOut.push(`${title} is left out. ${error.message}`);
+      }
+    }
+    if (started.size === 0) throw new BenchError(leftOut.join('\n'));
+    const stage = add(await startStage(destination.url));
+    const measured = await measureRounds(stage, [...started.values()], destination, leftOut);
+    print(measured, started, leftOut);
+    return {};
+  });
+  await running.close();
+}
+
+/** Measures all of them in turns. A rival that fails meanwhile is left out from then on. */
+async function measureRounds(
+  stage: Contender,
+  others: readonly Contender[],
+  destination: Destination,
+  leftOut: string[],
+): Promise<Measurements> {
+  const measured = new Map<Contender, Round[]>([stage, ...others].map((contender) => [contender, []]));
+  // In the round before the first, all of them become fast.
+  for (let turn = -1; turn < rounds; turn += 1) {
+    for (const contender of rotated([...measured.keys()], turn)) {
+      try {
+        const round = await measureRound(contender, destination);
+        if (turn >= 0) measured.get(contender)?.push(round);
+      } catch (error) {
+        if (contender === stage || !(error instanceof BenchError)) throw error;
+        leftOut.push(`${contender.name} is left out. ${error.message}`);
+        measured.delete(contender);
+      }
+    }
+  }
+  return { stage, rounds: measured };
+}
+
+/** Another one begins in each round. */
+const rotated = <T>(all: readonly T[], turn: number): readonly T[] => {
+  const first = Math.max(turn, 0) % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
+};
+
+const measureRound = async (contender: Contender, destination: Destination): Promise<Round> => ({
+  sideBySide: await measureLoad(contender, destination, sideBySide),
+  oneByOne: await measureLoad(contender, destination, oneByOne),
+});
+
+function print(
+  measured: Measurements,
+  started: ReadonlyMap<RivalName, Contender>,
+  leftOut: readonly string[],
+): void {
+  console.log(
+    `${bodyBytes} bytes over HTTP, delivered over HTTP; ${publishersAtOnce} publishers, then one that waits for each arrival; ${rounds} rounds\n`,
+  );
+  printSpeeds(measured);
+  const bullmq = started.get('bullmq');
+  if (bullmq !== undefined) printGoals(measured, bullmq);
+  if (leftOut.length > 0) console.log(`\n${leftOut.join('\n')}`);
+}

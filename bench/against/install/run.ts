@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import * as z from 'zod/mini';
+import { BenchError } from '../../benchError.ts';
+
+const failure = z.object({ stderr: z.string() });
+/** Installers say much (bytes). */
+const maxBuffer = 64 * 1024 * 1024;
+
+export interface Installer {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What it installs, as the error says it. */
+  readonly what: string;
+  /** The lines of its errors that say why it failed. */
+  readonly reasons?: RegExp;
+}
+
+/**
+ * Runs a program that installs something.
+ *
+ * @returns its output
+ * @throws BenchError with the first lines of the program's own error
+ */
+export async function runInstaller(installer: Installer): Promise<string> {
+  const { program, args, cwd, env, what, reasons = /^.*\S/gm } = installer;
+  try {
+    const options = { cwd, env: { ...process.env, ...env }, maxBuffer };
+    return (await promisify(execFile)(program, args, options)).stdout;
+  } catch (error) {
+    const lines = failure.safeParse(error).data?.stderr.match(reasons) ?? [String(error)];
+    throw new BenchError(`${program} could not install ${what}: ${lines.slice(0, 3).join(' ')}`, {
+      cause: error,
+    });
+  }
+}

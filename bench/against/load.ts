@@ -1,0 +1,131 @@
+/** Publishes messages, and watches them arrive. */
+import { Agent, request } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { BenchError } from '../benchError.ts';
+import { median } from '../median.ts';
+import type { Destination } from './destination.ts';
+import { cpuMsOf } from './processCpu.ts';
+import type { Contender } from './rival.ts';
+
+/** @throws BenchError when it is not accepted */
+function publish({ publishUrl, headers, bodyOf }: Contender, agent: Agent, event: string): Promise<void> {
+  const body = bodyOf(event);
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      publishUrl,
+      {
+        method: 'POST',
+        agent,
+        headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
+      },
+      (answer) => {
+        const { statusCode = 0 } = answer;
+        answer.resume().once('end', () => {
+          if (statusCode >= 200 && statusCode < 300) resolve();
+          else reject(new BenchError(`A message was answered with ${statusCode}.`));
+        });
+      },
+    );
+    outgoing.once('error', reject);
+    outgoing.end(body);
+  });
+}
+
+export interface Measured {
+  readonly messages: number;
+  /** From the first request to the last arrival. */
+  readonly perSecond: number;
+  /** Messages that had been accepted and had not arrived when the last was published, of all. */
+  readonly backlog: number;
+  /** From the request to the arrival: the median. */
+  readonly arrivalMs: number;
+  /** For each message; undefined where it cannot be measured. */
+  readonly cpuMs: number | undefined;
+}
+
+/** A way to publish. */
+export interface Load {
+  readonly atOnce: number;
+  /** Whether the next message of a publisher waits until the one before has arrived; otherwise until it was accepted. */
+  readonly waitsForArrival: boolean;
+  /** Whether to publish one more message. */
+  readonly goesOn: (published: number, sinceMs: number) => boolean;
+}
+
+/** A service that has not delivered everything after this time (ms) has lost a message, or has a long backlog. */
+const limitMs = 180_000;
+
+/**
+ * Publishes messages, and waits until all have arrived.
+ *
+ * @throws BenchError when a message is not accepted, or does not arrive
+ */
+export async function measureLoad(
+  contender: Contender,
+  destination: Destination,
+  { atOnce, waitsForArrival, goesOn }: Load,
+): Promise<Measured> {
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const cpuBefore = cpuMsOf(contender.pids);
+  const start = performance.now();
+  const latencies: Promise<number>[] = [];
+  let arrived = 0;
+  const over = new AbortController();
+  const publisher = async (): Promise<void> => {
+    while (!over.signal.aborted && goesOn(latencies.length, performance.now() - start)) {
+      const { event, arrival } = destination.expect();
+      const sentAt = performance.now();
+      const latency = arrival.then((at) => {
+        arrived += 1;
+        return at - sentAt;
+      });
+      latencies.push(latency);
+      await publish(contender, agent, event);
+      if (waitsForArrival) await arrival;
+    }
+  };
+  const limit = startLimit(limitMs, () => `${latencies.length - arrived} messages did not arrive.`);
+  try {
+    await Promise.race([Promise.all(Array.from({ length: atOnce }, publisher)), limit.passed]);
+    const messages = latencies.length;
+    const backlog = (messages - arrived) / messages;
+    const all = await Promise.race([Promise.all(latencies), limit.passed]);
+    const tookMs = performance.now() - start;
+    const cpuAfter = cpuMsOf(contender.pids);
+    return {
+      messages,
+      perSecond: (1_000 * messages) / tookMs,
+      backlog,
+      arrivalMs: median(all.length % 2 === 0 ? all.slice(1) : all),
+      cpuMs:
+        cpuBefore === undefined || cpuAfter === undefined ? undefined : (cpuAfter - cpuBefore) / messages,
+    };
+  } finally {
+    // The other publishers stop when one has failed.
+    over.abort();
+    limit.clear();
+    agent.destroy();
+  }
+}
+
+interface Limit {
+  /** Rejects when the time has passed. */
+  readonly passed: Promise<never>;
+  clear(): void;
+}
+
+function startLimit(ms: number, sentence: () => string): Limit {
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new BenchError(`${sentence()} It waited ${ms / 1_000} s.`));
+    }, ms);
+  });
+  passed.catch(() => undefined);
+  return {
+    passed,
+    clear: () => {
+      clearTimeout(timer);
+    },
+  };
+}

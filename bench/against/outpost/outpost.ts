@@ -1,0 +1,88 @@
+/**
+ * Outpost with PostgreSQL, RabbitMQ and Redis, in one process, with the settings and requests of its documents. It was written without
+ * the module at hand: the first run that can build it may find a setting that has to change.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { freePort, loopback } from '../../../local/http.ts';
+import { BenchError } from '../../benchError.ts';
+import type { Start } from '../rival.ts';
+import { startPostgres } from '../servers/postgres.ts';
+import { startRabbitmq } from '../servers/rabbitmq.ts';
+import { startRedis } from '../servers/redis.ts';
+import { startServer, temporaryFolder, type Server } from '../servers/server.ts';
+import { together } from '../servers/together.ts';
+import { installOutpost, outpostVersion } from './install.ts';
+
+const apiKey = 'bench';
+const tenant = 'bench';
+const topic = 'order.paid';
+/** As many as the other services have under way. Outpost's own default is one. */
+const deliveriesAtOnce = '32';
+/** Time for its migrations (ms). */
+const startLimitMs = 60_000;
+
+/** @throws BenchError when Outpost or one of its servers cannot be had, or does not start */
+export const startOutpost: Start = (destination) =>
+  together(async (add) => {
+    // Most likely to be missing, so it comes first.
+    const file = await installOutpost();
+    const redis = add(await startRedis());
+    const postgres = add(await startPostgres());
+    const rabbitmq = add(await startRabbitmq());
+    // Outpost reads settings from files in its folder, too: this one has none.
+    const folder = add(await temporaryFolder('outpost'));
+    const port = await freePort();
+    const server = add(
+      await startServer({
+        title: 'Outpost',
+        command: [file],
+        cwd: folder.path,
+        env: {
+          API_PORT: String(port),
+          API_KEY: apiKey,
+          API_JWT_SECRET: 'bench',
+          AES_ENCRYPTION_SECRET: 'bench'.padEnd(32, '.'),
+          TOPICS: topic,
+          REDIS_HOST: loopback,
+          REDIS_PORT: String(redis.port),
+          POSTGRES_URL: postgres.url,
+          RABBITMQ_SERVER_URL: rabbitmq.url,
+          DELIVERY_MAX_CONCURRENCY: deliveriesAtOnce,
+          LOG_MAX_CONCURRENCY: deliveriesAtOnce,
+          // The CPU of its log counts only if the log is written while messages are measured: its default is ten seconds later.
+          LOG_BATCH_THRESHOLD_SECONDS: '1',
+          LOG_LEVEL: 'warn',
+          DISABLE_TELEMETRY: 'true',
+        },
+      }),
+    );
+    const api = `http://${loopback}:${port}/api/v1`;
+    await makeDestination(api, destination, server);
+    return {
+      name: `Outpost ${outpostVersion}, PostgreSQL ${postgres.version}, RabbitMQ ${rabbitmq.version}, Redis ${redis.version}`,
+      publishUrl: `${api}/publish`,
+      headers: authorization,
+      bodyOf: (event) => `{"tenant_id":"${tenant}","topic":"${topic}","data":${event}}`,
+      pids: [server.pid, postgres.pid, ...rabbitmq.pids, redis.pid],
+    };
+  });
+
+const authorization = { authorization: `Bearer ${apiKey}` };
+
+/** Makes a tenant as soon as the API answers, and a webhook for its messages. */
+async function makeDestination(api: string, url: string, { ended }: Server): Promise<void> {
+  const until = Date.now() + startLimitMs;
+  const tenantUrl = `${api}/tenants/${tenant}`;
+  for (;;) {
+    const answer = await fetch(tenantUrl, { method: 'PUT', headers: authorization }).catch(() => undefined);
+    if (answer?.ok === true) break;
+    if (Date.now() > until) throw new BenchError(`Outpost was not ready within ${startLimitMs} ms.`);
+    await Promise.race([setTimeout(100), ended]);
+  }
+  const made = await fetch(`${tenantUrl}/destinations`, {
+    method: 'POST',
+    headers: { ...authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ type: 'webhook', topics: ['*'], config: { url } }),
+  });
+  if (!made.ok) throw new BenchError(`Outpost refused the destination: ${await made.text()}`);
+}

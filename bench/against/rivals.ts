@@ -1,0 +1,14 @@
+import { startBullmq } from './bullmq/bullmq.ts';
+import { startOutpost } from './outpost/outpost.ts';
+import type { RivalName, Start } from './rival.ts';
+
+interface Rival {
+  /** As a person calls it. */
+  readonly title: string;
+  readonly start: Start;
+}
+
+export const rivals: Readonly<Record<RivalName, Rival>> = {
+  bullmq: { title: 'BullMQ', start: startBullmq },
+  outpost: { title: 'Outpost', start: startOutpost },
+};

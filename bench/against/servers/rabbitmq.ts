@@ -1,0 +1,90 @@
+/** RabbitMQ in a process of its own, with its data in a folder of its own. */
+import { existsSync } from 'node:fs';
+import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { freePort, loopback } from '../../../local/http.ts';
+import { debianProgram } from '../install/debian.ts';
+import { startServer, temporaryFolder } from './server.ts';
+import { together, type Closable } from './together.ts';
+
+export interface Rabbitmq extends Closable {
+  readonly version: string;
+  readonly url: string;
+  readonly pids: readonly number[];
+}
+
+const erlang = 'usr/lib/erlang';
+/** Debian's script in `/usr/sbin` changes to an account that exists only where the package is installed; the script here does not. */
+const program = {
+  title: 'RabbitMQ',
+  name: 'rabbitmq-server',
+  packages: ['rabbitmq-server'],
+  folders: ['usr/lib/rabbitmq/bin'],
+  /** Debian's Erlang starts from one fixed folder. */
+  settle: async (draft: string, root: string): Promise<void> => {
+    const script = join(draft, erlang, 'bin/erl');
+    if (!existsSync(script)) return;
+    await writeFile(script, (await readFile(script, 'utf8')).replaceAll(`/${erlang}`, join(root, erlang)));
+  },
+};
+
+/** @throws BenchError when RabbitMQ cannot be had, or does not start */
+export const startRabbitmq = (): Promise<Rabbitmq> =>
+  together(async (add) => {
+    const { file, env: found, root } = await debianProgram(program);
+    const erlangBin = join(root, erlang, 'bin');
+    const { path } = add(await temporaryFolder('rabbitmq'));
+    const [port, epmdPort, nodePort] = [await freePort(), await freePort(), await freePort()];
+    const config = join(path, 'rabbitmq.conf');
+    const plugins = join(path, 'enabled_plugins');
+    await writeFile(config, `listeners.tcp.1 = ${loopback}:${port}\n`);
+    await writeFile(plugins, '[].\n');
+    const env = {
+      ...found,
+      PATH: [erlangBin, process.env['PATH']].join(delimiter),
+      // The folder of the cookie.
+      HOME: path,
+      ERL_EPMD_ADDRESS: loopback,
+      ERL_EPMD_PORT: String(epmdPort),
+      ERL_CRASH_DUMP: join(path, 'crash'),
+      RABBITMQ_NODENAME: 'bench@localhost',
+      RABBITMQ_DIST_PORT: String(nodePort),
+      RABBITMQ_MNESIA_BASE: join(path, 'data'),
+      RABBITMQ_LOG_BASE: path,
+      RABBITMQ_LOGS: '-',
+      RABBITMQ_CONFIG_FILE: config,
+      RABBITMQ_CONF_ENV_FILE: join(path, 'none'),
+      RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
+    };
+    // Left to itself, RabbitMQ starts a directory of Erlang nodes that outlives it.
+    const epmdFile = join(erlangBin, 'epmd');
+    const epmd = add(
+      await startServer({
+        title: 'The directory of Erlang nodes',
+        command: [existsSync(epmdFile) ? epmdFile : 'epmd', '-d'],
+        env,
+        ready: /epmd running|entering the main select/i,
+      }),
+    );
+    const broker = add(
+      await startServer({
+        title: 'RabbitMQ',
+        command: [file],
+        env,
+        cwd: path,
+        ready: /Server startup complete/,
+      }),
+    );
+    return {
+      version: await versionBeside(file),
+      url: `amqp://guest:guest@${loopback}:${port}/`,
+      pids: [broker.pid, epmd.pid],
+    };
+  });
+
+/** Debian and the releases of RabbitMQ have the version in the name of a folder, beside or around the scripts. */
+async function versionBeside(script: string): Promise<string> {
+  const real = await realpath(script);
+  const names = [real, ...(await readdir(join(dirname(script), '../lib')).catch(() => []))];
+  return /rabbitmq_server-([\d.]+)/.exec(names.join(' '))?.[1] ?? 'of unknown version';
+}

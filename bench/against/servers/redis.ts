@@ -1,0 +1,49 @@
+/** Redis in a process of its own, with its data in a folder of its own. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { freePort, loopback } from '../../../local/http.ts';
+import { debianProgram } from '../install/debian.ts';
+import { startServer, temporaryFolder } from './server.ts';
+import { together, type Closable } from './together.ts';
+
+export interface Redis extends Closable {
+  readonly version: string;
+  /** On the loopback address. BullMQ's documents connect to a host and a port ("Connections"). */
+  readonly port: number;
+  readonly pid: number;
+}
+
+const program = { title: 'Redis', name: 'redis-server', packages: ['redis-server'], folders: ['usr/bin'] };
+
+/**
+ * As BullMQ's documents recommend ("Going to production"): what was accepted is written before it is answered, so a `kill -9`
+ * loses nothing, and is on the disk within a second. A local stage promises the same of a `kill -9`.
+ */
+const persistence = [
+  ['--save', ''],
+  ['--appendonly', 'yes'],
+  ['--appendfsync', 'everysec'],
+  ['--maxmemory-policy', 'noeviction'],
+].flat();
+
+/** @throws BenchError when Redis cannot be had, or does not start */
+export const startRedis = (): Promise<Redis> =>
+  together(async (add) => {
+    const { file, env } = await debianProgram(program);
+    const { stdout } = await promisify(execFile)(file, ['--version'], { env: { ...process.env, ...env } });
+    const folder = add(await temporaryFolder('redis'));
+    const port = await freePort();
+    const { pid } = add(
+      await startServer({
+        title: 'Redis',
+        command: [
+          file,
+          ...['--port', String(port), '--bind', loopback, '--dir', folder.path],
+          ...persistence,
+        ],
+        env,
+        ready: /ready to accept connections/i,
+      }),
+    );
+    return { version: /v=([\d.]+)/.exec(stdout)?.[1] ?? 'of unknown version', port, pid };
+  });

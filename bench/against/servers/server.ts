@@ -1,0 +1,96 @@
+/** A program of somebody else that serves, in a process of its own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { underWatch } from '../../../test/support/underWatch.ts';
+import { BenchError } from '../../benchError.ts';
+import type { Closable } from './together.ts';
+
+/** Some servers refuse to run as root. Ids are the same on every Linux; others may run as they are. */
+const nobody = { uid: 65_534, gid: 65_534 };
+export type User = { readonly uid: number; readonly gid: number } | undefined;
+export const notRoot = (): User => (process.getuid?.() === 0 ? nobody : undefined);
+
+export interface ServerOptions {
+  /** As an error calls it. */
+  readonly title: string;
+  readonly command: readonly string[];
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly user?: User;
+  /** Its output when it is ready. Without it the server counts as ready at once. */
+  readonly ready?: RegExp;
+  /** The signal that stops it soon and in order. */
+  readonly signal?: NodeJS.Signals;
+}
+
+export interface Server extends Closable {
+  readonly pid: number;
+  /** Rejects with a BenchError when the server ends. */
+  readonly ended: Promise<never>;
+}
+
+/** A server that does not end within this time (ms) after its signal is killed. */
+const patienceMs = 15_000;
+/** The end of its output says why it failed (characters). */
+const shownOutput = 1_500;
+
+/**
+ * Starts a server, and waits until it is ready. It ends with this process, however that dies.
+ *
+ * @throws BenchError when it does not start
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { title, command, env, cwd, user, ready, signal = 'SIGTERM' } = options;
+  const { file, args } = underWatch(command);
+  const child = spawn(file, args, { stdio: 'pipe', env: { ...process.env, ...env }, cwd, ...user });
+  // Nothing is written to the pipe: its end tells the watch that this process has ended.
+  child.stdin.on('error', () => undefined);
+  let output = '';
+  const exited = once(child, 'exit').then(() => {
+    child.stdin.destroy();
+  });
+  const ended = exited.then((): never => {
+    throw new BenchError(`${title} ended with ${child.exitCode ?? child.signalCode}:\n${output.trim()}`);
+  });
+  ended.catch(() => undefined);
+  const isReady = new Promise<void>((resolve) => {
+    const read = (text: string): void => {
+      output = (output + text).slice(-shownOutput);
+      if (ready?.test(output) === true) resolve();
+    };
+    child.stdout.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', read);
+    if (ready === undefined) resolve();
+  });
+  await Promise.race([isReady, ended]);
+  const { pid } = child;
+  if (pid === undefined) throw new BenchError(`${title} did not start.`);
+  return {
+    pid,
+    ended,
+    close: async () => {
+      const impatience = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+      child.kill(signal);
+      await exited;
+      clearTimeout(impatience);
+    },
+  };
+}
+
+/** Makes a temporary folder, whose `close` removes it. */
+export async function temporaryFolder(
+  prefix: string,
+  user?: User,
+): Promise<Closable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), `svc-${prefix}-`));
+  if (user !== undefined) await chown(path, user.uid, user.gid);
+  return {
+    path,
+    // A process that a server had started may write a last time after it.
+    close: () => rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
+  };
+}

@@ -1,0 +1,103 @@
+/** Many messages in a store, as the service leaves them: copies of two messages that it has taken, one of them delivered. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import { newId, shardOf } from '../../lambdas/shared/ids.ts';
+import { Filler, linesOf } from '../../local/backup/contents.ts';
+import { storeName } from '../../local/backup/files.ts';
+import { openDataDirectory } from '../../local/stage/dataDirectory.ts';
+import type { Store } from '../../local/store/store.ts';
+import { startReceiver } from '../../test/support/receiver.ts';
+import type { Stage } from '../../test/support/stage.ts';
+import { makeStageAccount } from '../stageAccount.ts';
+
+/** What a store has of a message: its rows, and its schedule if it waits for days. */
+interface Sample {
+  readonly messageId: string;
+  /** Unix milliseconds. */
+  readonly acceptedAt: number;
+  /** Lines of a backup. */
+  readonly lines: readonly string[];
+}
+
+export interface Samples {
+  readonly waiting: Sample;
+  readonly delivered: Sample;
+}
+
+const bodyBytes = 500;
+
+/** Has a stage deliver a message, and take one that waits for days; then stops it. */
+export async function takeSamples(stage: Stage): Promise<Samples> {
+  const receiver = await startReceiver();
+  try {
+    const inbox = receiver.inbox();
+    const token = await makeStageAccount(stage);
+    const publish = async (headers: Readonly<Record<string, string>>): Promise<string> => {
+      const answer = await fetch(`${stage.url}/v2/publish/${inbox.url}/hooks/orders/paid`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ note: 'n'.repeat(bodyBytes) }),
+      });
+      return z.object({ messageId: z.string() }).parse(await answer.json()).messageId;
+    };
+    const acceptedAt = Date.now();
+    const delivered = await publish({});
+    const waiting = await publish({ 'Svc-Delay': '5d' });
+    await inbox.received(1);
+    await stage.stop();
+    const lines = await withStore(stage.dataDir, (store) => {
+      const now = store.snapshot();
+      const all = [...linesOf(store, now)];
+      now.done();
+      return Promise.resolve(all);
+    });
+    const sampleOf = (messageId: string): Sample => ({
+      messageId,
+      acceptedAt,
+      lines: lines.filter((line) => line.includes(messageId)),
+    });
+    return { waiting: sampleOf(waiting), delivered: sampleOf(delivered) };
+  } finally {
+    await receiver.close();
+  }
+}
+
+/** Opens the store of a stage that does not run. */
+export async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const data = await openDataDirectory(dataDir);
+  try {
+    return await work(data.store);
+  } finally {
+    await data.release();
+  }
+}
+
+/** The size of the store's file. It never becomes smaller. */
+export const fileMb = (dataDir: string): number => statSync(join(dataDir, storeName)).size / 2 ** 20;
+
+/** Writes messages like a sample, each with an id of its own. @param at Unix milliseconds of their acceptance */
+export async function copyMessages(store: Store, sample: Sample, count: number, at: number): Promise<void> {
+  const filler = new Filler(store);
+  for (let copied = 0; copied < count; copied += 1) {
+    for (const line of copyOf(sample, at)) await filler.take(line);
+  }
+  await store.committed();
+}
+
+const times = /"(createdAt|notBefore|startedAt|recordedAt|expiresAt)":\{"N":"(\d+)"\}/g;
+const shards = /"shard":\{"S":"([^#"]+)#\d+"\}/g;
+
+function copyOf({ messageId, acceptedAt, lines }: Sample, at: number): readonly string[] {
+  const id = newId('msg', at);
+  const laterMs = at - acceptedAt;
+  return lines.map((line) =>
+    line
+      .replaceAll(messageId, id)
+      .replaceAll(shards, (_all, accountId: string) => `"shard":{"S":"${shardOf(accountId, id)}"}`)
+      .replaceAll(times, (_all, name: string, value: string) => {
+        const later = name === 'expiresAt' ? Math.floor(laterMs / 1_000) : laterMs;
+        return `"${name}":{"N":"${Number(value) + later}"}`;
+      }),
+  );
+}
