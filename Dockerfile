@@ -2,20 +2,19 @@
 FROM node:22-bookworm AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-COPY local/package.json local/
+COPY test/differential/package.json test/differential/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run prepack
-# The database, for the image's kind of machine.
-WORKDIR /database
-RUN version=$(node -p "require('/build/local/package.json').optionalDependencies['@dynoxide/linux-x64']") \
- && npm install --ignore-scripts --no-audit --no-fund "@dynoxide/linux-$(node -p process.arch)@$version"
+# The store's package, for the image's kind of machine.
+WORKDIR /store
+RUN cp /build/package.json /build/package-lock.json . \
+ && npm ci --workspaces=false --omit=dev --ignore-scripts --no-audit --no-fund
 WORKDIR /build
 # Only what runs. Node.js without its symbols is 20 MB smaller.
 RUN mkdir -p /image/usr/local/bin /image/opt/svc-queue/functions/console \
  && strip -o /image/usr/local/bin/node "$(node -p process.execPath)" \
- && cp /database/node_modules/@dynoxide/*/dynoxide /image/usr/local/bin/ \
- && cp -r dist/cli dist/licences.txt LICENSE package.json /image/opt/svc-queue/ \
+ && cp -r dist/cli dist/licences.txt LICENSE package.json /store/node_modules /image/opt/svc-queue/ \
  && cp -r dist/functions/console/console /image/opt/svc-queue/functions/console/ \
  && chmod +x /image/opt/svc-queue/cli/svc-queue.js \
  && ln -s ../../../opt/svc-queue/cli/svc-queue.js /image/usr/local/bin/svc-queue \

@@ -38,12 +38,12 @@ export const constructBuild = {
   external: ['aws-cdk-lib', 'constructs'],
 } satisfies BuildOptions;
 
-/** The command. What it needs for one of its tasks only is loaded for that one. */
+/** The command. What it needs for one of its tasks only is loaded for that one. lmdb has a program for each kind of machine, so npm installs it. */
 export const commandBuild = {
   ...options,
   entryPoints: { 'svc-queue': 'bin/svcQueue.ts' },
   outdir: join(dist, 'cli'),
-  external: ['aws-cdk-lib', 'constructs'],
+  external: ['aws-cdk-lib', 'constructs', 'lmdb'],
   splitting: true,
   // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
   banner: {

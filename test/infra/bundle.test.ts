@@ -10,12 +10,11 @@ import type * as invocationModule from '../../lambdas/delivery/client/invocation
 import { prepareClient } from '../../lambdas/aws/functionClient.ts';
 import type * as schedulerModule from '../../lambdas/aws/scheduler.ts';
 import { bundle, handlersDirectory } from '../../lib/bundle.ts';
-import { objectsInMemory } from '../../local/s3/objects.ts';
+import { objectsIn } from '../../local/s3/objects.ts';
 import { startS3 } from '../../local/s3/s3.ts';
 import { startScheduler } from '../../local/scheduler/scheduler.ts';
-import { noSchedulerJournal } from '../../local/scheduler/schedulerJournal.ts';
-import { noQueueJournal } from '../../local/sqs/queueJournal.ts';
 import { startSqs } from '../../local/sqs/sqs.ts';
+import { Store } from '../../local/store/store.ts';
 import { coldStart } from '../support/coldStart.ts';
 import { startFunctions } from '../support/functions.ts';
 
@@ -169,7 +168,7 @@ it('A bundled invocation, which has a copy of the SDK of its own, invokes functi
 it('A bundled bucket stores, gives back and deletes', async () => {
   const s3 = await startS3({
     bucket: 'bodies',
-    objects: objectsInMemory(),
+    objects: objectsIn(new Store(undefined), Date.now),
     now: Date.now,
     report: (error) => expect.unreachable(String(error)),
   });
@@ -195,14 +194,13 @@ it('A bundled bucket stores, gives back and deletes', async () => {
 it('A bundled Scheduler client, which has a copy of the SDK of its own, creates and deletes schedules once', async () => {
   const report = (error: unknown) => expect.unreachable(String(error));
   const region = 'eu-central-1';
-  const common = { region, now: Date.now, report };
+  const common = { region, store: new Store(undefined), now: Date.now, report };
   const sqs = await startSqs({
     ...common,
     queues: [{ name: 'fire', visibilityTimeoutMs: 70_000 }],
-    journal: noQueueJournal,
   });
   onTestFinished(() => sqs.close());
-  const standIn = await startScheduler({ ...common, sqs, groups: ['svc'], journal: noSchedulerJournal() });
+  const standIn = await startScheduler({ ...common, sqs, groups: ['svc'] });
   onTestFinished(() => standIn.close());
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   vi.stubEnv('AWS_ENDPOINT_URL_SCHEDULER', standIn.url);

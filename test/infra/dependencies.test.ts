@@ -27,9 +27,14 @@ const read = <T>(file: string, shape: z.ZodType<T>): T =>
   shape.parse(JSON.parse(readFileSync(join(root, file), 'utf8')));
 
 const versions = z.record(z.string(), z.string());
-const { devDependencies } = read('package.json', z.object({ devDependencies: versions }));
-const { optionalDependencies } = read('local/package.json', z.object({ optionalDependencies: versions }));
-const named = Object.keys({ ...devDependencies, ...optionalDependencies });
+const optional = z.object({ optionalDependencies: versions });
+const own = read('package.json', optional.extend({ devDependencies: versions }));
+const compared = read('test/differential/package.json', optional);
+const named = Object.keys({
+  ...own.devDependencies,
+  ...own.optionalDependencies,
+  ...compared.optionalDependencies,
+});
 
 const { packages } = read(
   'package-lock.json',
@@ -46,7 +51,9 @@ const { packages } = read(
   }),
 );
 const locked = Object.entries(packages)
-  .filter(([folder]) => folder.startsWith('node_modules/') && folder !== 'node_modules/svc-queue-local')
+  .filter(
+    ([folder]) => folder.startsWith('node_modules/') && folder !== 'node_modules/svc-queue-differential',
+  )
   .map(([folder, { license, dev, devOptional, optional }]) => ({
     folder,
     license,
@@ -127,7 +134,7 @@ describe('the licences', () => {
     expect(unknown.map(({ folder }) => folder)).toEqual([]);
   });
 
-  it('of what is bundled, and of what else the local stage installs, let the service be passed on', () => {
+  it('of what is bundled, and of what is installed beside it, let the service be passed on', () => {
     const everything = new Set([
       ...locked.filter(({ isForDevelopment }) => !isForDevelopment).map(({ folder }) => folder),
       ...bundled.lambda,

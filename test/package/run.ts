@@ -60,7 +60,22 @@ async function pack(): Promise<string> {
   return join(out, name);
 }
 
-/** Installs the archive and nothing else: it brings nothing along. */
+/** The folders of lmdb and what it depends on, its programs for this kind of machine included. */
+const storeFolders = [
+  'lmdb',
+  '@lmdb',
+  '@msgpackr-extract',
+  '@harperfast',
+  'detect-libc',
+  'msgpackr',
+  'msgpackr-extract',
+  'node-addon-api',
+  'node-gyp-build-optional-packages',
+  'ordered-binary',
+  'weak-lru-cache',
+];
+
+/** Installs the archive alone: it brings the store's package along, and nothing else. */
 async function install(archive: string): Promise<void> {
   const cwd = emptyFolder('empty');
   writeFileSync(join(cwd, 'package.json'), '{}');
@@ -68,8 +83,29 @@ async function install(archive: string): Promise<void> {
   await run(cwd, 'npm', ['install', '--no-audit', '--no-fund', archive]);
   const took = Date.now() - start;
   const installed = readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'));
-  if (installed.join() !== 'svc-queue') throw new Error(`The installation brought ${installed.join(', ')}.`);
+  if (
+    !installed.includes('lmdb') ||
+    !installed.every((name) => ['svc-queue', ...storeFolders].includes(name))
+  ) {
+    throw new Error(`The installation brought ${installed.join(', ')}.`);
+  }
   say(`installed in ${took.toString()} ms`);
+}
+
+/** Installs the archive without the store's package: what needs no store runs, and all else says what is missing. */
+async function runWithoutStore(archive: string): Promise<void> {
+  const cwd = emptyFolder('without');
+  writeFileSync(join(cwd, 'package.json'), '{}');
+  await run(cwd, 'npm', ['install', '--no-audit', '--no-fund', '--omit=optional', archive]);
+  for (const command of ['verify', 'migrate', 'deploy'])
+    await run(cwd, 'npx', ['svc-queue', command, '--help']);
+  const refused = run(cwd, 'npx', ['svc-queue', 'start', '--in-memory']).then(
+    () => 'It started.',
+    (error: unknown) => z.object({ stderr: z.string() }).parse(error).stderr,
+  );
+  const text = await refused;
+  if (!text.startsWith('The package lmdb')) throw new Error(`Without lmdb the stage says: ${text}`);
+  say('without lmdb, other commands run');
 }
 
 /** Starts the stage from the archive, as a user does who has nothing but Node.js, and sends a first message. */
@@ -168,6 +204,7 @@ try {
   say('packed');
   if (process.argv[2] !== 'deploy') {
     await install(archive);
+    await runWithoutStore(archive);
     await startAndSend(archive);
   }
   const app = await synthesizeExample(archive);
