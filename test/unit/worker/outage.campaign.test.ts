@@ -186,7 +186,7 @@ describe('a worker that does a message alone', () => {
   diesAtEachCall('and dies at any of its AWS calls fails nothing, and loses nothing', async (fate) => {
     const { inbox, messageId, job } = await alone();
     fleet.setFate(fate);
-    fixture.standIns.sqs.send('dead', formatJob(job));
+    await fixture.standIns.sqs.send('dead', formatJob(job));
     await fleet.advance(20 * minuteMs);
     expect(inbox.deliveries.length).toBeGreaterThan(0);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
@@ -201,7 +201,7 @@ describe('a worker that does a message alone', () => {
       // The start cannot be noted; the second call sends the message again.
       fleet.takeAway('dynamodb');
       fleet.setFate(fate);
-      fixture.standIns.sqs.send('dead', formatJob(job));
+      await fixture.standIns.sqs.send('dead', formatJob(job));
       await fleet.advance(minuteMs);
       fleet.setFate(undefined);
       await fleet.advance(19 * minuteMs);
@@ -298,7 +298,7 @@ describe('a message that the service itself fails with', () => {
     fleet.setFate(fate);
     const attempt = { accountId: fixture.account.id, messageId, attempt: 0, queue: 'short' as const };
     const text = { ...attempt, returns: mostFaults, faults: mostFaults };
-    fixture.standIns.sqs.send('short', JSON.stringify(text));
+    await fixture.standIns.sqs.send('short', JSON.stringify(text));
     await fleet.advance(20 * minuteMs);
     expect(inbox.deliveries).toHaveLength(0);
     expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
@@ -327,7 +327,7 @@ describe('what nobody can read', () => {
     const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
     const texts = ['no JSON', '{"accountId":7}', '[]'];
     for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
-      for (const text of texts) fixture.standIns.sqs.send(queue, text);
+      for (const text of texts) await fixture.standIns.sqs.send(queue, text);
     }
     await fleet.advance(dayMs);
     for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
@@ -342,7 +342,7 @@ describe('a change of an account that the service itself fails with', () => {
   it('comes back for ever', async () => {
     const notice = JSON.stringify({ accountId: fixture.account.id, others: [] });
     fleet.refuse((call) => call === 'GetItemCommand');
-    fixture.standIns.sqs.send('accountChanges', notice);
+    await fixture.standIns.sqs.send('accountChanges', notice);
     await fleet.advance(2 * outageMs);
     expect(fleet.invocationsOf('accountChanges')).toBeGreaterThan(2 * mostFaults);
     fleet.refuse(undefined);
@@ -370,7 +370,7 @@ describe('a schedule’s fire', () => {
     const inbox = fixture.receiver.inbox();
     const { notice } = await scheduled(inbox.url);
     fleet.takeAway('dynamodb');
-    fixture.standIns.sqs.send('fire', notice);
+    await fixture.standIns.sqs.send('fire', notice);
     await fleet.advance(outageMs);
     fleet.throttle(true);
     await fleet.advance(15 * minuteMs);
@@ -385,7 +385,7 @@ describe('a schedule’s fire', () => {
     const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.killAt('BatchWriteItemCommand');
-    fixture.standIns.sqs.send('fire', notice);
+    await fixture.standIns.sqs.send('fire', notice);
     await fleet.advance(hourMs);
     expect(fleet.invocationsOf('fire')).toBe(1 + mostDeaths + 1);
     expect(fixture.standIns.sqs.queues.unsettled('undeliveredFires')).toHaveLength(1);
@@ -403,7 +403,7 @@ describe('a schedule’s fire', () => {
     const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.refuse((call) => call === 'BatchWriteItemCommand');
-    fixture.standIns.sqs.send('fire', notice);
+    await fixture.standIns.sqs.send('fire', notice);
     await fleet.advance(3 * hourMs);
 
     const QueueUrl = fixture.standIns.sqs.queueUrl('undeliveredFires');
@@ -423,7 +423,7 @@ describe('a schedule’s fire', () => {
     const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.refuse((call) => call === 'BatchWriteItemCommand');
-    fixture.standIns.sqs.send('fire', notice);
+    await fixture.standIns.sqs.send('fire', notice);
     await fleet.advance(3 * hourMs);
     fleet.refuse(undefined);
 
@@ -433,7 +433,7 @@ describe('a schedule’s fire', () => {
     );
     const texts = Messages.flatMap(({ Body = '' }) => (Body.includes(scheduleId) ? [Body] : []));
     expect(texts).toHaveLength(1);
-    for (const text of [...texts, ...texts]) fixture.standIns.sqs.send('fire', text);
+    for (const text of [...texts, ...texts]) await fixture.standIns.sqs.send('fire', text);
     await fleet.advance(15 * minuteMs);
     expect(inbox.deliveries).toHaveLength(1);
   });

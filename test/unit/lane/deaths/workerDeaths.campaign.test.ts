@@ -240,7 +240,10 @@ describe('an attempt that is given up while it has a queue’s slot', () => {
       admittedTo: { lane: 'queue', name: queue, ticket: lease?.ticket, sentAt: Date.now() },
     };
     on.fleet.hold(false);
-    fixture.standIns.sqs.send('short', JSON.stringify({ ...job, returns: mostFaults, faults: mostFaults }));
+    await fixture.standIns.sqs.send(
+      'short',
+      JSON.stringify({ ...job, returns: mostFaults, faults: mostFaults }),
+    );
     await on.fleet.advance(3_600_000);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);
     expect([...once(to.events)].sort()).toEqual([
