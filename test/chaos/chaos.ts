@@ -151,6 +151,12 @@ const measureEveryMs = 4_000;
 const mostLongerMs = 180_000;
 
 /**
+ * A job that is under way at six ends of the stage counts as what ended it, and is given up. Those of a large run are under way for
+ * minutes, so the stage ends less often.
+ */
+const mostEnds = 5;
+
+/**
  * Kills the stage, takes its power away, and lets its clock jump, at moments that the seed chooses. The ends are in the first half of
  * the traffic: the second half is one process's, whose memory and descriptors are measured.
  *
@@ -163,7 +169,8 @@ async function storm(
 ): Promise<{ readonly measures: readonly Measure[]; readonly jumps: number }> {
   const { seed, stage } = fixture;
   const chance = new Chance(seed, 'kills and jumps');
-  const ends = Array.from({ length: Math.max(2, Math.round(trafficMs / 45_000)) }, (_, number) => ({
+  const wantedEnds = Math.max(2, Math.round(trafficMs / 45_000));
+  const ends = Array.from({ length: Math.min(mostEnds, wantedEnds) }, (_, number) => ({
     at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
     jumpMs: 0,
     // Every other end is a loss of power. The first takes all that is not on the disk, the others any part of it.
