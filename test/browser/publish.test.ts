@@ -30,7 +30,7 @@ describe('The form of a message', () => {
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Destination').fill(`${inbox.url}?a=1&b=ü`);
     await page.getByLabel('Body').fill('{"it\'s":"ünï"}');
-    await page.getByLabel('Headers').fill(`X-Tenant: acme\nX-Name: José\nSvc-Callback-Retries: 1`);
+    await page.getByLabel('Headers', { exact: true }).fill(`X-Tenant: acme\nX-Name: José\nSvc-Callback-Retries: 1`);
     await page.getByLabel('Labels').fill('a, grün');
     await page.getByLabel('Delay', { exact: true }).fill('1s');
     await page.getByLabel('Timeout').fill('20s');
@@ -232,7 +232,7 @@ describe('A message that is edited', () => {
     );
     await inbox.received(1);
     const page = await openConsole({ at: `#/publish?message=${source}` });
-    await page.getByLabel('Headers').waitFor();
+    await page.getByLabel('Headers', { exact: true }).waitFor();
     await submit(page);
     await page
       .locator('.field .wrong')
@@ -241,7 +241,7 @@ describe('A message that is edited', () => {
     await page.locator('.field .wrong').getByText('The body is shown as its hash only.').waitFor();
     expect(inbox.deliveries).toHaveLength(1);
     await page.getByLabel('Body').fill('new body');
-    await page.getByLabel('Headers').fill('X-Secret: s4');
+    await page.getByLabel('Headers', { exact: true }).fill('X-Secret: s4');
     await submit(page);
     const [, second] = await inbox.received(2);
     expect(second?.body.toString()).toBe('new body');

@@ -95,7 +95,7 @@ describe('A URL group', () => {
     await setDefaults(name, { 'Svc-Retries': '2' });
     const page = await openConsole({ at: `#/url-groups/${name}`, refusals: [400] });
     await page.getByRole('button', { name: 'Edit headers' }).click();
-    const lines = page.getByRole('dialog').getByLabel('Headers');
+    const lines = page.getByRole('dialog').getByLabel('Headers', { exact: true });
     expect(await lines.inputValue()).toBe('Svc-Retries: 2');
     await lines.fill('nonsense');
     await page.getByRole('button', { name: 'Save' }).click();
