@@ -30,7 +30,9 @@ describe('The form of a message', () => {
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Destination').fill(`${inbox.url}?a=1&b=ü`);
     await page.getByLabel('Body').fill('{"it\'s":"ünï"}');
-    await page.getByLabel('Headers', { exact: true }).fill(`X-Tenant: acme\nX-Name: José\nSvc-Callback-Retries: 1`);
+    await page
+      .getByLabel('Headers', { exact: true })
+      .fill(`X-Tenant: acme\nX-Name: José\nSvc-Callback-Retries: 1`);
     await page.getByLabel('Labels').fill('a, grün');
     await page.getByLabel('Delay', { exact: true }).fill('1s');
     await page.getByLabel('Timeout').fill('20s');

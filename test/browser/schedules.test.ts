@@ -63,7 +63,9 @@ describe('A schedule', () => {
     const id = unique('made');
     await page.getByLabel('Id', { exact: true }).fill(id);
     await page.getByLabel('Destination').fill(inbox.url);
-    await page.getByLabel('Headers', { exact: true }).fill('X-Tenant: acme\nSvc-Redact-Fields: header[x-key]\nX-Key: secret');
+    await page
+      .getByLabel('Headers', { exact: true })
+      .fill('X-Tenant: acme\nSvc-Redact-Fields: header[x-key]\nX-Key: secret');
     await page.getByLabel('Body').fill('{"report":"daily"}');
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Retries', { exact: true }).fill('2');
@@ -204,7 +206,9 @@ describe('A schedule that is edited', () => {
     });
     const page = await openConsole({ at: `#/schedules/${id}/edit` });
     await page.getByLabel('Destination').fill('https://example.com/b');
-    await page.getByLabel('Headers', { exact: true }).fill('content-type: text/csv\nX-Tenant: emca\nX-New: 1');
+    await page
+      .getByLabel('Headers', { exact: true })
+      .fill('content-type: text/csv\nX-Tenant: emca\nX-New: 1');
     await page.getByLabel('Body').fill('a,b');
     await page.getByLabel('Labels').fill('');
     await page.getByLabel('Callback', { exact: true }).fill('');
