@@ -100,6 +100,10 @@ const commands: Readonly<Record<string, Listed>> = {
     about: 'recreate jobs after tables were restored, or queues were lost',
     load: () => import('./commands/recover.ts'),
   },
+  redrive: {
+    about: 'send back messages that were put aside: parked ones, and fires that could not be sent',
+    load: () => import('./commands/redrive.ts'),
+  },
   'master-secret': {
     about: 'replace the master secret, in two steps',
     load: () => import('./commands/masterSecret.ts'),

@@ -23,7 +23,7 @@ export const presets = {
     retain: true,
     logLevel: 'INFO',
     logRetentionDays: 90,
-    deliveryConcurrency: 300,
+    deliveryConcurrency: 200,
     throttleRate: 10_000,
     throttleBurst: 5_000,
     firewall: true,

@@ -6,7 +6,7 @@ import { Accounts } from './functions/accounts.ts';
 import { makeApi, makeGatewayLogRole } from './api/api.ts';
 import { Counting } from './functions/counting.ts';
 import { makeExtraCaLayer } from './functions/extraCa.ts';
-import { Delivery, rightsOfAlone } from './functions/delivery.ts';
+import { Delivery, rightsOfAllDelivery } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
 import type { CodeOf } from './functions/function.ts';
 import { MessagingApi } from './api/messagingApi.ts';
@@ -15,6 +15,7 @@ import { scheduleGroupOf, namesOf } from './names.ts';
 import { makeNetwork } from './functions/network.ts';
 import { Queues } from './state/queues.ts';
 import { type Resources, Rights } from './functions/rights.ts';
+import { Redriving } from './functions/redriving.ts';
 import { ScheduleGroup } from './state/scheduleGroup.ts';
 import { Scheduling } from './functions/scheduling.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
@@ -35,6 +36,7 @@ export class ServiceStack extends Stack {
   readonly scheduling: Scheduling;
   readonly accounts: Accounts;
   readonly counting: Counting;
+  readonly redriving: Redriving;
   /** The dashboard, the alarms and their topic; undefined where the settings have none. */
   readonly monitoring: Monitoring | undefined;
   /** The resources that functions of the region may use. */
@@ -84,12 +86,13 @@ export class ServiceStack extends Stack {
     };
     this.messagingApi = new MessagingApi(this, { ...parts, made });
     const { publishUrl, shared } = this.messagingApi;
-    const network = makeNetwork(this, { settings, may: rightsOfAlone(parts.rights) });
+    const network = makeNetwork(this, { settings, may: rightsOfAllDelivery(parts.rights, this.queues) });
     const extraCa = makeExtraCaLayer(this, settings);
     this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network, extraCa } });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
     this.accounts = new Accounts(this, { ...parts, shared });
     this.counting = new Counting(this, { ...parts, shared });
+    this.redriving = new Redriving(this, { ...parts, shared });
 
     this.monitoring = settings.monitoring !== false ? this.monitor(settings, group) : undefined;
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
@@ -115,6 +118,7 @@ export class ServiceStack extends Stack {
         publish,
         delivery.short,
         delivery.long,
+        delivery.slow,
         delivery.alone,
         this.scheduling.fire,
         this.accounts.follow,

@@ -91,7 +91,7 @@ const shape = z.strictObject({
   /** Requests a second that the API takes from all accounts together, and at one instant. AWS gives new accounts these quotas. */
   throttleRate: whole(1, 1_000_000).default(10_000),
   throttleBurst: whole(1, 1_000_000).default(5_000),
-  /** The most executions at once of each of the two delivery functions. */
+  /** The most executions at once of each of the three delivery functions. */
   deliveryConcurrency: whole(leastConcurrency, mostConcurrency).default(deliveryConcurrency),
   /**
    * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any if fewer than

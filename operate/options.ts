@@ -95,6 +95,15 @@ export function parseRecover(args: readonly string[], now: number): RecoverComma
   return { ...given, isDryRun: dryRun };
 }
 
+/** @throws Ending */
+export const parseRedrive = (args: readonly string[]): Deployment =>
+  parse(
+    command('redrive', 'Sends back what was put aside: parked messages, and fires that could not be sent.')
+      .requiredOption('--region <region>', 'the region', region)
+      .option('--name <name>', 'of the deployment', deployment, 'Svc'),
+    args,
+  ).opts();
+
 export interface PasswordCommand extends Deployment {
   /** Whether a new password replaces the one before. */
   readonly isNew: boolean;

@@ -63,7 +63,7 @@ export const metrics = {
   RequestsFailed: count('requests to the API that the service failed on: 5XX'),
   WorkFaults: count('jobs that the service itself failed with; each comes again'),
   WorkOutages: count('jobs that AWS or the network failed; each comes again'),
-  WorkUnreadable: count('messages of a queue that are no job, and were dropped'),
+  WorkUnreadable: count('messages that this release cannot read, and that were parked'),
   GivenUp: count(
     'attempts and fires that were given up, because workers died or failed with them again and again',
   ),

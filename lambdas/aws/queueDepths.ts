@@ -7,19 +7,23 @@ export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
   const urls = {
     short: settings.shortQueueUrl,
     long: settings.longQueueUrl,
+    slow: settings.slowQueueUrl,
     dead: settings.deadQueueUrl,
     fire: settings.fireQueueUrl,
     undeliveredFires: settings.undeliveredFiresQueueUrl,
+    parked: settings.parkedQueueUrl,
     accountChanges: settings.accountChangesQueues[settings.region],
   };
   const depths = await Promise.all(
-    Object.entries(urls).map(async ([name, QueueUrl]) => [name, await depthOf(QueueUrl)] as const),
+    Object.entries(urls).map(
+      async ([name, url]) => [name, url === undefined ? 0 : await depthOf(url)] as const,
+    ),
   );
   return Object.fromEntries(depths);
 }
 
 /** The approximate number of a queue's messages: for a minute SQS may miss a message, or count a deleted one. */
-async function depthOf(QueueUrl: string | undefined): Promise<number> {
+async function depthOf(QueueUrl: string): Promise<number> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({
       QueueUrl,

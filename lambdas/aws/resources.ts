@@ -153,14 +153,16 @@ export const largeWorkBytes = (functionMemoryMb / 4) * 1_024 * 1_024;
 /** Bytes that a process keeps of the lists of runs, in what is left: the list of the largest group of parallel steps takes half of them. */
 export const knownRunsBytes = 24 * 1_024 * 1_024;
 
-interface QueueShape {
+export interface QueueShape {
   /** The handler of the function that the queue invokes. */
   readonly handler: string | undefined;
   readonly functionTimeoutSeconds: number;
-  /** The time for which a received message stays hidden. Lambda demands at least the timeout of the function. */
-  readonly visibilitySeconds: number;
-  /** The most messages that one invocation gets. */
+  /** The most messages that one invocation gets. Lambda takes more than ten only with a batching window. */
   readonly batchSize: number;
+  /** How long Lambda collects messages for an invocation; 0 for not at all. */
+  readonly batchingWindowSeconds?: number;
+  /** The memory of the function where it is not {@link functionMemoryMb}. */
+  readonly memoryMb?: number;
   /** The queue for messages that were received {@link maxReceives} times. */
   readonly redrivesTo: string | undefined;
 }
@@ -171,71 +173,76 @@ interface QueueShape {
  */
 export const queues = {
   /** Attempts that wait at most 30 s for their answer, and pumps of waiting lines. */
-  short: {
-    handler: 'deliver',
-    functionTimeoutSeconds: 60,
-    visibilitySeconds: 70,
-    batchSize: 10,
-    redrivesTo: 'dead',
-  },
+  short: { handler: 'deliver', functionTimeoutSeconds: 60, batchSize: 10, redrivesTo: 'dead' },
   /** All other attempts. */
-  long: {
+  long: { handler: 'deliver', functionTimeoutSeconds: 900, batchSize: 10, redrivesTo: 'dead' },
+  /**
+   * Attempts at hosts that are known to be slow, which came to another queue together with quick ones. An invocation lasts as long
+   * as its slowest attempt, so here one waits for many of them at once. It has room for 50 messages of 4 MiB with answers as large.
+   */
+  slow: {
     handler: 'deliver',
     functionTimeoutSeconds: 900,
-    visibilitySeconds: 910,
-    batchSize: 10,
+    batchSize: 50,
+    batchingWindowSeconds: 1,
+    memoryMb: 1_024,
     redrivesTo: 'dead',
   },
   /** Jobs whose workers died: each is done alone, and an attempt fails if it kills its workers again. */
-  dead: {
-    handler: 'deliverAlone',
-    functionTimeoutSeconds: 900,
-    visibilitySeconds: 910,
-    batchSize: 1,
-    redrivesTo: undefined,
-  },
+  dead: { handler: 'deliverAlone', functionTimeoutSeconds: 900, batchSize: 1, redrivesTo: undefined },
   /** Fires of schedules. */
-  fire: {
-    handler: 'fire',
-    functionTimeoutSeconds: 60,
-    visibilitySeconds: 70,
-    batchSize: 1,
-    redrivesTo: undefined,
-  },
+  fire: { handler: 'fire', functionTimeoutSeconds: 60, batchSize: 1, redrivesTo: undefined },
   /** Accounts that were changed, and that this region has to follow. Other regions send to it, so its name is fixed. */
   accountChanges: {
     handler: 'followAccount',
     functionTimeoutSeconds: 300,
-    visibilitySeconds: 310,
     batchSize: 1,
     redrivesTo: undefined,
   },
-  /** Fires that Scheduler could not send, or that were given up, for an operator to read. No function is behind it. */
-  undeliveredFires: {
-    handler: undefined,
-    functionTimeoutSeconds: 0,
-    visibilitySeconds: 30,
-    batchSize: 1,
-    redrivesTo: undefined,
-  },
+  /** Fires that Scheduler could not send, or that were given up, until an operator sends them again. No function is behind it. */
+  undeliveredFires: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
+  /**
+   * Messages of the other queues that this release cannot read, and jobs that kill their workers even when they are given up. A
+   * later release or an operator sends them back. No function is behind it.
+   */
+  parked: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
+export const queueNames = Object.keys(queues).filter((name): name is QueueName => name in queues);
+
+const marginSeconds = 45;
+
+/** The time for which a message of a queue without a function stays hidden from others who look at it. */
+const lookedAtSeconds = 900;
+
+/**
+ * The time for which a received message stays hidden, unless its worker changes it: see `worker/hold.ts`. It is six times the
+ * timeout of the function, so that Lambda can try again while it has no room for an invocation ("Creating and configuring an Amazon
+ * SQS event source mapping" in Lambda's guide), and a little more: the last of {@link maxReceives} receives comes after an hour.
+ */
+export function visibilitySecondsOf(name: QueueName): number {
+  const { functionTimeoutSeconds, batchingWindowSeconds = 0 }: QueueShape = queues[name];
+  return functionTimeoutSeconds === 0
+    ? lookedAtSeconds
+    : 6 * functionTimeoutSeconds + batchingWindowSeconds + marginSeconds;
+}
 
 /**
  * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least; it
- * runs each hour, so that it has little to read even when many messages end.
+ * runs each hour, so that it has little to read even when many messages end. `redrive` sends back what the release before parked.
  */
 export const timers = {
   countOutcomes: { everyHours: 1, functionTimeoutSeconds: 900 },
+  redrive: { everyHours: 1, functionTimeoutSeconds: 300 },
 } as const;
 export type TimedFunction = keyof typeof timers;
 
 /**
- * The default maximum of executions at once of the function behind each of the two delivery queues. An AWS account has 1,000
+ * The default maximum of executions at once of the function behind each of the three delivery queues. An AWS account has 1,000
  * executions at once in a region for all its functions. Destinations that do not answer can hold 600 of them, and the API keeps
  * most of the rest.
  */
-export const deliveryConcurrency = 300;
+export const deliveryConcurrency = 200;
 
 /** The same maximum for the function behind the queue `dead`, which has little to do. */
 export const aloneConcurrency = 20;
@@ -255,11 +262,15 @@ export const mostConcurrency = 1_000;
 
 /**
  * A job that was received so often in batches goes to the queue `dead`. A worker that meets an error sends the job again as a new
- * message, so the only receives that count are those whose worker died, and those for which Lambda had no capacity.
+ * message, so the only receives that count are those whose worker died, and those for which Lambda had no room in all of the
+ * visibility timeout: ten of them take an hour at least.
  */
-export const maxReceives = 3;
+export const maxReceives = 10;
 
-/** A job is given up after so many workers died of it alone: so many deaths are no accident of the machine. */
+/**
+ * A job is given up after this many workers died of it alone: so many deaths are no accident of the machine. After twice as many,
+ * giving it up has killed workers too, and it is parked.
+ */
 export const mostDeaths = 3;
 
 /** The time for which a queue keeps a message after it was sent: 14 days, the longest that SQS offers. */

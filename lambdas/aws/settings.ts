@@ -48,6 +48,11 @@ const environment = z.object({
   DEAD_QUEUE_URL: z.url(),
   FIRE_QUEUE_URL: z.url(),
   UNDELIVERED_FIRES_QUEUE_URL: z.url(),
+  /** New in this release: until the update of a function's configuration is over, its code runs without them. */
+  SLOW_QUEUE_URL: z.optional(z.url()),
+  PARKED_QUEUE_URL: z.optional(z.url()),
+  /** The version of the service. */
+  RELEASE: z._default(z.string(), ''),
   /** The queues that EventBridge Scheduler sends to. It takes ARNs where SQS takes URLs. */
   SHORT_QUEUE_ARN: name,
   LONG_QUEUE_ARN: name,
@@ -118,6 +123,9 @@ export const settings = {
   deadQueueUrl: env.DEAD_QUEUE_URL,
   fireQueueUrl: env.FIRE_QUEUE_URL,
   undeliveredFiresQueueUrl: env.UNDELIVERED_FIRES_QUEUE_URL,
+  slowQueueUrl: env.SLOW_QUEUE_URL,
+  parkedQueueUrl: env.PARKED_QUEUE_URL,
+  release: env.RELEASE,
   shortQueueArn: env.SHORT_QUEUE_ARN,
   longQueueArn: env.LONG_QUEUE_ARN,
   deadQueueArn: env.DEAD_QUEUE_ARN,

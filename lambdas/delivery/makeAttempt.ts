@@ -3,6 +3,7 @@ import { limitsOf } from '../account/account.ts';
 import { measure } from '../aws/metrics.ts';
 import { verdictOf } from '../circuit/verdict.ts';
 import type { AttemptJob } from '../job/job.ts';
+import { noteTime } from '../job/slowJobs.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
 import { dueTimeOf, type MessageHistory } from '../message/history.ts';
 import { now } from '../shared/clock.ts';
@@ -14,14 +15,16 @@ import type { ReadyMessage } from './readyMessage.ts';
 /** Makes an attempt, and leaves its lanes once it is recorded. */
 export async function makeAttempt(
   { request, ...loaded }: ReadyMessage,
-  { attempt: number, admittedTo }: AttemptJob,
+  job: AttemptJob,
   acquired: Acquired,
 ): Promise<void> {
+  const { attempt: number, admittedTo } = job;
   try {
     const startedAt = now();
     const answer = await callDestination(request.message, number, loaded.account, request.body);
     request.release();
     const recordedAt = now();
+    noteTime(job, request.message.url, recordedAt - startedAt);
     measureAttempt(loaded.history, number, { startedAt, recordedAt, hasWaited: admittedTo !== undefined });
     acquired.report(verdictOf(answer, recordedAt));
     const error = request.errorOf(answer, limitsOf(loaded.account).max_message_size);

@@ -1,5 +1,11 @@
 import { parseJob } from '../job/parseJob.ts';
+import { sendSlow, slowNameOf } from '../job/slowJobs.ts';
 import { batchWorker } from '../worker/worker.ts';
 import { giveUp, perform } from '../worker/perform.ts';
 
-export const handler = batchWorker({ parse: parseJob, perform, giveUp });
+export const handler = batchWorker({
+  parse: parseJob,
+  perform,
+  giveUp,
+  slow: { nameOf: slowNameOf, send: sendSlow },
+});

@@ -1,39 +1,74 @@
-/** Messages that a worker could not finish: sent again to their queue, or to where an operator sees them. */
+/** Messages that a worker has received: sent again to their queue, or to another one. */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import type { QueueName } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { traceAttribute } from '../aws/trace.ts';
 import { sqs } from '../aws/sqs.ts';
 
-/** @throws Error for a queue that is not this service's, or has no function behind it */
-function urlOfSource(queueArn: string): string {
-  const { shortQueueUrl, longQueueUrl, deadQueueUrl, fireQueueUrl, accountChangesQueues, region } = settings;
-  const urls = [shortQueueUrl, longQueueUrl, deadQueueUrl, fireQueueUrl, accountChangesQueues[region]];
-  const name = queueArn.slice(queueArn.lastIndexOf(':') + 1);
-  const url = urls.find((known) => known?.endsWith(`/${name}`));
-  if (url === undefined) throw new Error(`There is no queue ${queueArn}.`);
-  return url;
+/** A queue with a function behind it. */
+export interface Source {
+  readonly name: QueueName;
+  readonly url: string;
+}
+
+/** The URLs of the queues with functions behind them. */
+const sourceUrls: Readonly<Partial<Record<QueueName, string | undefined>>> = {
+  short: settings.shortQueueUrl,
+  long: settings.longQueueUrl,
+  slow: settings.slowQueueUrl,
+  dead: settings.deadQueueUrl,
+  fire: settings.fireQueueUrl,
+  accountChanges: settings.accountChangesQueues[settings.region],
+};
+const sources: readonly Source[] = Object.entries(sourceUrls).flatMap(([name, url]) =>
+  url === undefined || !isSourceName(name) ? [] : [{ name, url }],
+);
+
+function isSourceName(name: string): name is QueueName {
+  return Object.hasOwn(sourceUrls, name);
 }
 
 /**
- * Sends a message again to the queue that it came from.
+ * Finds a queue by its ARN.
  *
- * @param group the message's group, where it has one
+ * @throws Error for a queue that is not this service's, or has no function behind it
  */
-export async function sendAgain(
-  queueArn: string,
-  text: string,
-  group: string | undefined,
-  delaySeconds: number,
-): Promise<void> {
+export function sourceOf(queueArn: string): Source {
+  const name = queueArn.slice(queueArn.lastIndexOf(':') + 1);
+  const source = sources.find(({ url }) => url.endsWith(`/${name}`));
+  if (source === undefined) throw new Error(`There is no queue ${queueArn}.`);
+  return source;
+}
+
+interface Sent {
+  readonly text: string;
+  /** The message's group, where it has one. */
+  readonly group: string | undefined;
+  readonly delaySeconds?: number;
+}
+
+/** Sends the text of a message that was received before. */
+export async function sendText(queueUrl: string, { text, group, delaySeconds }: Sent): Promise<void> {
   await sqs.send(
     new SendMessageCommand({
-      QueueUrl: urlOfSource(queueArn),
+      QueueUrl: queueUrl,
       MessageBody: text,
       MessageSystemAttributes: traceAttribute(),
       DelaySeconds: delaySeconds,
       MessageGroupId: group,
     }),
   );
+}
+
+/**
+ * Sends the text of a message to a queue by its name in the service.
+ *
+ * @throws Error where there is no such queue with a function behind it
+ */
+export async function sendToSource(name: string, sent: Sent): Promise<void> {
+  const source = sources.find((one) => one.name === name);
+  if (source === undefined) throw new Error(`There is no queue ${name} with a function behind it.`);
+  await sendText(source.url, sent);
 }
 
 /** Puts a fire that no worker can finish where an operator sees it. */

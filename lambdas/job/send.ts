@@ -15,6 +15,7 @@ import {
   type WaitTimeoutJob,
   type Job,
 } from './job.ts';
+import { groupOf } from './group.ts';
 import { TransientError } from '../error/transientError.ts';
 import { settings } from '../aws/settings.ts';
 import { traceAttribute, traceHeader } from '../aws/trace.ts';
@@ -30,11 +31,6 @@ export interface DueJob {
 /** The way that a job takes. */
 interface Route {
   readonly queue: DeliveryQueue;
-  /**
-   * The group of its message. SQS's fair queues favour groups that are quiet, so one busy or slow destination does not starve
-   * the rest.
-   */
-  readonly group: string;
   /** The name under which Scheduler keeps it where it is due later than a message timer reaches. */
   readonly scheduleName: string;
 }
@@ -62,32 +58,27 @@ function routeOf(job: Job): Route {
     case 'attempt':
       return {
         queue: job.queue,
-        // The parts that the ARNs of all functions have would leave too little of a name in the name of a group.
-        group: `${accountId}:${(job.host ?? job.admittedTo?.name ?? '').replace(/^arn:.*:lambda:(.*:)function:/, '$1')}`,
         scheduleName: attemptName(job.messageId, job.attempt),
       };
     case 'pump':
-      return { queue: 'short', group: `${accountId}:${job.name}`, scheduleName: pumpName(job) };
+      return { queue: 'short', scheduleName: pumpName(job) };
     case 'runStart':
       return {
         queue: 'short',
-        group: `${accountId}:${job.runId}`,
         scheduleName: hashedName('start', `${accountId}#${job.messageId}#${job.runId}`),
       };
     case 'runEnd':
       return {
         queue: 'short',
-        group: `${accountId}:${job.runId}`,
         scheduleName: hashedName('end', `${accountId}#${job.createdAt}#${job.runId}`),
       };
     case 'runRefused':
       return {
         queue: 'short',
-        group: `${accountId}:${job.runId}`,
         scheduleName: hashedName('refused', `${accountId}#${job.startSeq}#${job.runId}`),
       };
     case 'waitTimeout':
-      return { queue: 'short', group: `${accountId}:${job.runId}`, scheduleName: waitName(job) };
+      return { queue: 'short', scheduleName: waitName(job) };
   }
 }
 
@@ -107,14 +98,12 @@ export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
 const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
-/** The message that carries a job. The name of a group has up to 128 letters, digits and punctuation marks. */
+/** The message that carries a job. */
 const messageOf = ({ job, dueAt }: DueJob) => ({
   MessageBody: formatJob(job),
   MessageSystemAttributes: traceAttribute(),
   DelaySeconds: timerUntil(dueAt),
-  MessageGroupId: routeOf(job)
-    .group.replace(/[^\x21-\x7e]/g, '_')
-    .slice(0, 128),
+  MessageGroupId: groupOf(job.accountId),
 });
 
 /** The name under which Scheduler keeps a job that is due; undefined where a message timer reaches. */

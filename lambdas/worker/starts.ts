@@ -3,17 +3,18 @@
  * it reads anything else. A start whose job ends, be it in an error, is removed; starts that stay are deaths.
  */
 import { now } from '../shared/clock.ts';
-import { mostDeaths } from '../aws/resources.ts';
-import { noteStart, removeStarts } from './store/starts.ts';
+import { forgetStarts, noteStart, removeStarts } from './store/starts.ts';
 
 /** The states of a start, in their order: noted, ended, removed. */
 export interface Start {
-  /** Notes the start. Resolves to whether the job has killed so many workers that it must not be done again. */
-  readonly note: () => Promise<boolean>;
+  /** Notes the start. Resolves to how many starts are noted, this one included: each before it was a death. */
+  readonly note: () => Promise<number>;
   /** Marks of starts that have ended and may still be noted: the next delivery of the job has to remove them. */
   readonly ended: () => readonly string[];
   /** Removes the start after its job has ended. */
   readonly remove: () => Promise<void>;
+  /** Removes all starts of the job, deaths too: it begins anew when it is sent again. */
+  readonly forget: () => Promise<void>;
 }
 
 /**
@@ -32,9 +33,10 @@ export function startOf(job: string, mark: string, endedBefore: readonly string[
     note: async () => {
       await remove();
       ended = [mark];
-      return (await noteStart(job, mark, now())) > mostDeaths;
+      return noteStart(job, mark, now());
     },
     ended: () => ended,
     remove,
+    forget: () => forgetStarts(job, now()),
   };
 }

@@ -9,11 +9,16 @@ import {
   type Redelivered,
 } from '../job/redelivery.ts';
 import { isFault } from '../job/fault.ts';
-import { startOf, type Start } from './starts.ts';
+import { park, type Parked } from '../job/parked.ts';
+import { sendText, sourceOf, type Source } from '../job/receipt.ts';
 import { log } from '../aws/log.ts';
 import { count, withMetrics } from '../aws/metrics.ts';
+import { mostDeaths } from '../aws/resources.ts';
+import { settings } from '../aws/settings.ts';
 import { underTrace } from '../aws/trace.ts';
-import { sendAgain } from '../job/receipt.ts';
+import { now } from '../shared/clock.ts';
+import { hold } from './hold.ts';
+import { startOf, type Start } from './starts.ts';
 
 type Handler = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
@@ -31,6 +36,12 @@ interface BatchQueue<T> {
    * @throws when that has to be done again
    */
   readonly giveUp?: (item: T, why: GiveUpReason, sending: Sending) => Promise<void>;
+  /** Absent where no job is slow. Slow jobs go to a queue of their own when they came together with quick ones. */
+  readonly slow?: {
+    /** Names the destination of a slow job. */
+    readonly nameOf: (item: T) => string | undefined;
+    readonly send: (text: string, group: string | undefined, name: string) => Promise<void>;
+  };
 }
 
 /** The way of a message to its worker. */
@@ -42,7 +53,7 @@ interface Sending {
 }
 
 /** A queue whose function gets one message at a time. */
-interface SingleQueue<T> extends Required<BatchQueue<T>> {
+interface SingleQueue<T> extends Required<Omit<BatchQueue<T>, 'slow'>> {
   /** Names a job as no other is named. */
   readonly nameOf: (item: T) => string;
   /** Whether its starts are noted from the first delivery on, and not only from the second. */
@@ -52,11 +63,25 @@ interface SingleQueue<T> extends Required<BatchQueue<T>> {
 /** One message's job, ready to run. */
 interface Task {
   /** Undefined where starts are not noted. */
-  readonly start: Start | undefined;
+  readonly start?: Start;
+  /** Sends a slow job to the queue of those. */
+  readonly handOn?: (() => Promise<void>) | undefined;
   readonly run: () => Promise<void>;
 }
 
-type TaskOf = (record: SQSRecord, message: Redelivered, sending: Sending) => Task;
+/** A message that was received, with the queue that it came from. */
+interface Receipt {
+  readonly record: SQSRecord;
+  readonly source: Source;
+}
+
+/** A message that could be read. */
+interface ReadReceipt extends Receipt {
+  readonly message: Redelivered;
+  readonly task: Task;
+}
+
+type TaskOf = (receipt: Receipt, message: Redelivered, sending: Sending) => Task;
 
 const receivesOf = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateReceiveCount);
 
@@ -79,7 +104,22 @@ const recordFields = (record: SQSRecord) => ({
  */
 const handlerOf = (taskOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
-    const settled = await Promise.all(Records.map((record) => handle(record, taskOf)));
+    const [first] = Records;
+    if (first === undefined) return { batchItemFailures: [] };
+    // All messages of an invocation come from one queue.
+    const source = sourceOf(first.eventSourceARN);
+    const held = hold(Records, source);
+    const read = Records.map((record) => readReceipt({ record, source }, taskOf));
+    const isMixed = read.some(({ task }) => task?.handOn === undefined);
+    await held.ready;
+    const settled = await Promise.all(
+      read.map(async (one) => {
+        const isDone = await handle(one, isMixed);
+        if (isDone) held.done(one.record);
+        return isDone;
+      }),
+    );
+    await held.end();
     return {
       batchItemFailures: Records.filter((_, index) => settled[index] === false).map(({ messageId }) => ({
         itemIdentifier: messageId,
@@ -87,31 +127,67 @@ const handlerOf = (taskOf: TaskOf): Handler =>
     };
   });
 
-/** @returns false when the message is left to SQS */
-async function handle(record: SQSRecord, taskOf: TaskOf): Promise<boolean> {
-  let message: Redelivered;
-  let task: Task;
+type Unread = Receipt & { readonly task?: undefined; readonly error: unknown };
+
+function readReceipt(receipt: Receipt, taskOf: TaskOf): ReadReceipt | Unread {
+  const { record } = receipt;
   try {
-    message = parseRedelivered(record.body);
-    task = taskOf(record, message, {
+    const message = parseRedelivered(record.body);
+    const task = taskOf(receipt, message, {
       sentAt: message.sentAt ?? sentAtOf(record),
       isAgain: message.returns > 0 || receivesOf(record) > 1,
     });
+    return { ...receipt, message, task };
   } catch (error) {
-    count('WorkUnreadable');
-    log.error('A message that nobody can read is dropped', {
-      ...recordFields(record),
-      ...errorFields(error),
-    });
-    return true;
+    return { ...receipt, error };
   }
-  return underTrace(record.attributes.AWSTraceHeader ?? message.trace, () => run(record, message, task));
 }
 
-/** @returns false when the message is left to SQS */
-async function run(record: SQSRecord, message: Redelivered, task: Task): Promise<boolean> {
+/**
+ * @param isMixed whether quick jobs are in the batch
+ * @returns false when the message is left to SQS
+ */
+async function handle(receipt: ReadReceipt | Unread, isMixed: boolean): Promise<boolean> {
+  if (receipt.task === undefined) return parkUnreadable(receipt);
+  const { record, message, task } = receipt;
+  const work = isMixed && task.handOn !== undefined ? task.handOn : task.run;
+  return underTrace(record.attributes.AWSTraceHeader ?? message.trace, () => run(receipt, work));
+}
+
+/** @returns false when it could not be parked */
+async function parkUnreadable({ record, source, error }: Unread): Promise<boolean> {
+  count('WorkUnreadable');
+  log.error('A message that this release cannot read is parked', {
+    ...recordFields(record),
+    ...errorFields(error),
+  });
   try {
-    await task.run();
+    await park(parkedOf({ record, source }, 'unreadable'));
+    count('GivenUp');
+    return true;
+  } catch (failure) {
+    log.error('A message could not be parked, and is left to SQS', {
+      ...recordFields(record),
+      ...errorFields(failure),
+    });
+    return false;
+  }
+}
+
+const parkedOf = ({ record, source }: Receipt, why: Parked['why']): Parked => ({
+  queue: source.name,
+  why,
+  release: settings.release,
+  parkedAt: now(),
+  group: record.attributes.MessageGroupId,
+  text: record.body,
+});
+
+/** @returns false when the message is left to SQS */
+async function run(receipt: ReadReceipt, work: () => Promise<void>): Promise<boolean> {
+  const { record, message } = receipt;
+  try {
+    await work();
     return true;
   } catch (error) {
     const hasFault = isFault(error);
@@ -119,7 +195,7 @@ async function run(record: SQSRecord, message: Redelivered, task: Task): Promise
     const level = hasFault || message.returns >= returnsUntilError ? 'error' : 'warn';
     const what = hasFault ? 'The service failed with a message' : 'A message met an outage';
     log[level](`${what}, and it comes back to its queue`, { ...recordFields(record), ...errorFields(error) });
-    return redeliver(record, message, hasFault, task.start);
+    return redeliver(receipt, hasFault);
   }
 }
 
@@ -127,16 +203,14 @@ const sentAtOf = ({ attributes }: SQSRecord): number => Number(attributes.SentTi
 
 /** @returns false when the message could not be sent again */
 async function redeliver(
-  record: SQSRecord,
-  message: Redelivered,
+  { record, source, message, task: { start } }: ReadReceipt,
   hasFault: boolean,
-  start: Start | undefined,
 ): Promise<boolean> {
   try {
     const ended = start?.ended() ?? message.ended;
     const text = formatRedelivered(message, { sentAt: sentAtOf(record), isFault: hasFault, ended });
     const delaySeconds = redeliveryDelaySeconds(message.returns, Math.random());
-    await sendAgain(record.eventSourceARN, text, record.attributes.MessageGroupId, delaySeconds);
+    await sendText(source.url, { text, group: record.attributes.MessageGroupId, delaySeconds });
     return true;
   } catch (error) {
     log.error('A message could not be sent again, and is left to SQS', {
@@ -154,10 +228,22 @@ async function redeliver(
 
 /** Makes the handler of a queue whose function gets several messages at a time. */
 export const batchWorker = <T>(queue: BatchQueue<T>): Handler =>
-  handlerOf(({ body }, { faults }, sending) => {
-    const item = queue.parse(body);
-    return { start: undefined, run: () => performOrGiveUp(queue, item, faults, sending) };
+  handlerOf(({ record, source }, { faults }, sending) => {
+    const item = queue.parse(record.body);
+    // A job that was handed out before must be known as such, which another queue would not tell.
+    const mayHandOn = source.name !== 'slow' && !sending.isAgain;
+    return {
+      handOn: mayHandOn ? handOnOf(queue, item, record) : undefined,
+      run: () => performOrGiveUp(queue, item, faults, sending),
+    };
   });
+
+/** @returns undefined for a job that is not slow */
+function handOnOf<T>({ slow }: BatchQueue<T>, item: T, record: SQSRecord): Task['handOn'] {
+  const name = slow?.nameOf(item);
+  if (slow === undefined || name === undefined) return undefined;
+  return () => slow.send(record.body, record.attributes.MessageGroupId, name);
+}
 
 const performOrGiveUp = <T>(
   { perform, giveUp }: BatchQueue<T>,
@@ -170,21 +256,37 @@ const performOrGiveUp = <T>(
 /**
  * Makes the handler of a queue whose function gets one message at a time: when its worker dies, nothing else dies with it.
  * A job that killed several workers is given up. Receives do not tell it, because Lambda also receives messages that it then
- * throttles.
+ * throttles. A job that kills workers even then is parked.
  */
 export const singleWorker = <T>(queue: SingleQueue<T>): Handler =>
-  handlerOf((record, { ended, faults }, { sentAt, isAgain }) => {
+  handlerOf((receipt, { ended, faults }, { sentAt, isAgain }) => {
+    const { record } = receipt;
     const item = queue.parse(record.body);
     const receives = receivesOf(record);
     // A suspect job has been handed out before, by another queue.
     const sending = { sentAt, isAgain: isAgain || queue.isSuspect };
     const run = () => performOrGiveUp(queue, item, faults, sending);
-    if (!queue.isSuspect && receives <= 1) return { start: undefined, run };
+    if (!queue.isSuspect && receives <= 1) return { run };
     const start = startOf(queue.nameOf(item), `${record.messageId}/${receives}`, ended);
     const runNoted = async (): Promise<void> => {
-      const isDeadly = await start.note();
-      await (isDeadly ? queue.giveUp(item, 'deaths', sending) : run());
+      const deaths = (await start.note()) - 1;
+      if (deaths < mostDeaths) await run();
+      else if (deaths < 2 * mostDeaths) await queue.giveUp(item, 'deaths', sending);
+      else {
+        await parkDeadly(receipt, deaths);
+        await start.forget();
+        return;
+      }
       await start.remove();
     };
     return { start, run: runNoted };
   });
+
+async function parkDeadly(receipt: Receipt, deaths: number): Promise<void> {
+  log.error('A job that kills its workers even when it is given up is parked', {
+    ...recordFields(receipt.record),
+    deaths,
+  });
+  await park(parkedOf(receipt, 'deaths'));
+  count('GivenUp');
+}

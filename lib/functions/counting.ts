@@ -1,11 +1,8 @@
 /** The function that counts outcomes at regular times, so that they are counted before they expire in the log. */
-import { Duration, type Stack } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
-import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { timers } from '../../lambdas/aws/resources.ts';
-import { accept } from '../acknowledge.ts';
-import { type SharedProps, SvcFunction } from './function.ts';
+import type { Stack } from 'aws-cdk-lib';
+import type { SharedProps, SvcFunction } from './function.ts';
 import type { Rights } from './rights.ts';
+import { makeTimed } from './timed.ts';
 
 interface CountingProps {
   readonly shared: SharedProps;
@@ -17,23 +14,12 @@ export class Counting {
   readonly countOutcomes: SvcFunction;
 
   constructor(stack: Stack, { shared, rights }: CountingProps) {
-    const { everyHours, functionTimeoutSeconds } = timers.countOutcomes;
-    this.countOutcomes = new SvcFunction(stack, 'CountOutcomes', {
+    this.countOutcomes = makeTimed(stack, 'CountOutcomes', {
       ...shared,
-      handler: 'countOutcomes',
+      runs: 'countOutcomes',
       description: 'Counts what became of all accounts’ messages',
-      timeout: Duration.seconds(functionTimeoutSeconds),
+      ruleDescription: 'Lets outcomes be counted',
       may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
-    });
-    const rule = new Rule(stack, 'CountOutcomesRule', {
-      description: 'Lets outcomes be counted',
-      schedule: Schedule.rate(Duration.hours(everyHours)),
-      targets: [{ bind: () => ({ arn: this.countOutcomes.functionArn }) }],
-    });
-    accept(rule, 'Serverless-EventBusDLQ', 'The next hour counts what this one did not.');
-    this.countOutcomes.addPermission('Rule', {
-      principal: new ServicePrincipal('events.amazonaws.com'),
-      sourceArn: rule.ruleArn,
     });
   }
 }

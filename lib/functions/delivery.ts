@@ -5,7 +5,7 @@ import { aloneConcurrency } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
 import type { Queues } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
-import { makeWorker } from './worker.ts';
+import { makeWorker, rightsOfWorker } from './worker.ts';
 
 interface DeliveryProps {
   readonly shared: SharedProps;
@@ -19,12 +19,14 @@ export class Delivery {
   readonly short: SvcFunction;
   /** Delivers all other messages. */
   readonly long: SvcFunction;
+  /** Delivers the messages to slow hosts, many at a time. */
+  readonly slow: SvcFunction;
   /** Delivers one message at a time: those whose workers died. */
   readonly alone: SvcFunction;
 
   constructor(stack: Stack, { shared, rights, queues }: DeliveryProps) {
     const { deliveryConcurrency } = shared.settings;
-    const may = rightsOfDelivery(rights);
+    const may = [...rightsOfDelivery(rights), rights.send('slow')];
     this.short = makeWorker(stack, 'DeliverShort', {
       ...shared,
       queues,
@@ -41,6 +43,15 @@ export class Delivery {
       maxConcurrency: deliveryConcurrency,
       handler: 'deliver',
       description: 'Attempts deliveries that may take up to 14 minutes',
+      may,
+    });
+    this.slow = makeWorker(stack, 'DeliverSlow', {
+      ...shared,
+      queues,
+      source: 'slow',
+      maxConcurrency: deliveryConcurrency,
+      handler: 'deliver',
+      description: 'Attempts deliveries to slow hosts, many at once',
       may,
     });
     this.alone = makeWorker(stack, 'DeliverAlone', {
@@ -70,8 +81,14 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   ...rights.invokeFunctions(),
 ];
 
-/** The rights of the function that delivers alone. They include those of the others. */
-export const rightsOfAlone = (rights: Rights): readonly PolicyStatement[] => [
+/** All rights of the functions that deliver. */
+export const rightsOfAllDelivery = (rights: Rights, queues: Queues): readonly PolicyStatement[] => [
+  ...rightsOfAlone(rights),
+  rights.send('slow'),
+  ...(['short', 'long', 'slow', 'dead'] as const).flatMap((source) => rightsOfWorker(queues, source)),
+];
+
+const rightsOfAlone = (rights: Rights): readonly PolicyStatement[] => [
   ...rightsOfDelivery(rights),
   // A message that meets an outage is sent again to its own queue; the others may send to theirs anyway.
   rights.send('dead'),

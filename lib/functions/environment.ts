@@ -1,6 +1,7 @@
 /** The environment of the functions. Its names are those that `lambdas/aws/settings.ts` reads. */
 import type { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import manifest from '../../package.json' with { type: 'json' };
 import type { Environment } from '../../lambdas/aws/settings.ts';
 import { namesOf, queueUrls } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
@@ -60,6 +61,9 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     DEAD_QUEUE_URL: queues.dead.queueUrl,
     FIRE_QUEUE_URL: queues.fire.queueUrl,
     UNDELIVERED_FIRES_QUEUE_URL: queues.undeliveredFires.queueUrl,
+    SLOW_QUEUE_URL: queues.slow.queueUrl,
+    PARKED_QUEUE_URL: queues.parked.queueUrl,
+    RELEASE: manifest.version,
     SHORT_QUEUE_ARN: queues.short.queueArn,
     LONG_QUEUE_ARN: queues.long.queueArn,
     DEAD_QUEUE_ARN: queues.dead.queueArn,

@@ -104,6 +104,15 @@ export class Rights {
     return allow(['sqs:SendMessage', 'sqs:SendMessageBatch'], short.queueArn, long.queueArn);
   }
 
+  /** Allows to send parked messages back to the queues that they came from. */
+  redrive(): PolicyStatement[] {
+    const { parked } = this.#resources.queues;
+    return [
+      allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'], parked.queueArn),
+      this.send('short', 'long', 'slow', 'dead', 'fire', 'accountChanges'),
+    ];
+  }
+
   /** Allows to make schedules, which send with the role of the group. */
   makeSchedules(): PolicyStatement[] {
     const { role } = this.#resources.scheduleGroup;

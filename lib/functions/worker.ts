@@ -1,5 +1,6 @@
 /** A worker: a function that a queue invokes. */
 import type { Stack } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
@@ -14,6 +15,12 @@ interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItsel
   readonly maxConcurrency: number;
 }
 
+/** The rights that the code of every worker has: to hold and to delete what it gets, and to park what it cannot read. */
+export const rightsOfWorker = (queues: Queues, source: QueueName): readonly PolicyStatement[] => [
+  allow(['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], queues[source].queueArn),
+  allow(['sqs:SendMessage'], queues.parked.queueArn),
+];
+
 /** Makes a worker, with the right to take messages off its queue. */
 export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFunction {
   const { queues, source, maxConcurrency, ...own } = props;
@@ -21,18 +28,19 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
   const worker = new SvcFunction(stack, id, {
     ...own,
+    may: [...own.may, ...rightsOfWorker(queues, source)],
     timeout: timing[source].timeout,
+    memoryMb: timing[source].memoryMb,
     mayInvokeItself: true,
   });
-  worker.addToRolePolicy(
-    allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queueArn),
-  );
+  worker.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:GetQueueAttributes'], queueArn));
   const mapping = new EventSourceMapping(stack, `${id}Source`, {
     target: worker,
     eventSourceArn: queueArn,
     // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
     enabled: true,
     batchSize: timing[source].batchSize,
+    ...(timing[source].batchingWindow && { maxBatchingWindow: timing[source].batchingWindow }),
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
     maxConcurrency: Math.min(maxConcurrency, own.settings.deliveryConcurrency),

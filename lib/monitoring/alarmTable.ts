@@ -113,16 +113,16 @@ export const alarmTable = {
     own: ['WorkOutages'],
     query: { logs: 'workers', text: awsErrors },
   },
-  WorkUnreadable: {
+  WorkParked: {
     meaning:
-      'A message of a queue was not a job, and was dropped. Somebody else sends to the queue, or a release was taken back.',
+      'Messages are parked: this release cannot read them, or their jobs kill every worker. After 14 days they are lost.',
     atLeast: 1,
     periods: 1,
-    own: ['WorkUnreadable'],
     query: { logs: 'workers', text: errors },
   },
   GivenUp: {
-    meaning: 'An attempt or a fire was given up: its workers died, or failed with it again and again.',
+    meaning:
+      'An attempt or a fire was given up, because its workers died or failed again and again; or a message was parked.',
     atLeast: 1,
     periods: 1,
     essential: true,

@@ -126,13 +126,16 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
   OldestWork: ({ queues }) =>
     largestOf(
       'age of the oldest job',
-      (['short', 'long', 'fire', 'accountChanges'] as const).map((name) => ({
+      (['short', 'long', 'slow', 'fire', 'accountChanges'] as const).map((name) => ({
         of: queues[name].metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
-        as: (metric) => (name === 'long' ? `${metric} - ${longJobSeconds.toString()}` : metric),
+        as: (metric) =>
+          name === 'long' || name === 'slow' ? `${metric} - ${longJobSeconds.toString()}` : metric,
       })),
     ),
   UndeliveredFires: ({ queues: { undeliveredFires } }) =>
     undeliveredFires.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
+  WorkParked: ({ queues: { parked } }) =>
+    parked.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
   SchedulerTarget: ({ scheduleGroup }) =>
     sumOf(
       'sends of Scheduler that failed',

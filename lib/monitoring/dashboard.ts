@@ -127,6 +127,7 @@ export function makeDashboard(
         graph('Work that came to nothing: queues', [
           queues.dead.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
           queues.undeliveredFires.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
+          queues.parked.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
         ]),
       ],
       [

@@ -2,26 +2,49 @@
 import { Duration } from 'aws-cdk-lib';
 import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { maxReceives, queues, retentionSeconds, type QueueName } from '../../lambdas/aws/resources.ts';
+import {
+  maxReceives,
+  queues,
+  retentionSeconds,
+  visibilitySecondsOf,
+  type QueueName,
+  type QueueShape,
+} from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { namesOf } from '../names.ts';
 import type { Settings } from '../settings.ts';
 
-const timingOf = (name: QueueName) => ({
-  timeout: Duration.seconds(queues[name].functionTimeoutSeconds),
-  visibility: Duration.seconds(queues[name].visibilitySeconds),
-  batchSize: queues[name].batchSize,
-});
+interface Timing {
+  readonly timeout: Duration;
+  readonly visibility: Duration;
+  readonly batchSize: number;
+  readonly batchingWindow: Duration | undefined;
+  /** MB of the function; the usual memory when undefined. */
+  readonly memoryMb: number | undefined;
+}
+
+function timingOf(name: QueueName): Timing {
+  const { functionTimeoutSeconds, batchSize, batchingWindowSeconds, memoryMb }: QueueShape = queues[name];
+  return {
+    timeout: Duration.seconds(functionTimeoutSeconds),
+    visibility: Duration.seconds(visibilitySecondsOf(name)),
+    batchSize,
+    batchingWindow: batchingWindowSeconds === undefined ? undefined : Duration.seconds(batchingWindowSeconds),
+    memoryMb,
+  };
+}
 
 /** The timing of the queues for the CDK. */
 export const timing = {
   short: timingOf('short'),
   long: timingOf('long'),
+  slow: timingOf('slow'),
   dead: timingOf('dead'),
   fire: timingOf('fire'),
   accountChanges: timingOf('accountChanges'),
   undeliveredFires: timingOf('undeliveredFires'),
-} satisfies Record<QueueName, unknown>;
+  parked: timingOf('parked'),
+} satisfies Record<QueueName, Timing>;
 
 export type { QueueName };
 
@@ -33,6 +56,8 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly short: Queue;
   /** Attempts of all other messages. */
   readonly long: Queue;
+  /** Attempts at hosts that are slow, which came together with quick ones. */
+  readonly slow: Queue;
   /** Jobs whose workers died. */
   readonly dead: Queue;
   /** Fires of schedules, sent by Scheduler. */
@@ -41,6 +66,8 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly accountChanges: Queue;
   /** Fires that could not be sent, or that were given up, for an operator to read. */
   readonly undeliveredFires: Queue;
+  /** Messages that this release cannot read, and jobs that kill their workers even when they are given up. */
+  readonly parked: Queue;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
@@ -49,6 +76,12 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
       this.undeliveredFires,
       noRedrive,
       'It is the dead letter queue of the schedules in EventBridge Scheduler, which the rule does not know.',
+    );
+    this.parked = this.queue('Parked', 'parked');
+    accept(
+      this.parked,
+      noRedrive,
+      'It is the last stop itself: what is in it is sent back by a later release or an operator.',
     );
     this.fire = this.queue('Fire', 'fire');
     accept(
@@ -73,6 +106,7 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
     );
     this.short = this.queue('Short', 'short', { deadLetterQueue: redrive(this.dead) });
     this.long = this.queue('Long', 'long', { deadLetterQueue: redrive(this.dead) });
+    this.slow = this.queue('Slow', 'slow', { deadLetterQueue: redrive(this.dead) });
   }
 
   private queue(id: string, name: QueueName, more: QueueProps = {}): Queue {

@@ -28,5 +28,6 @@ export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown
   deliverAlone: () => import('../../lambdas/handlers/deliverAlone.ts'),
   fire: () => import('../../lambdas/handlers/fire.ts'),
   countOutcomes: () => import('../../lambdas/handlers/countOutcomes.ts'),
+  redrive: () => import('../../lambdas/handlers/redrive.ts'),
   followAccount: () => import('../../lambdas/handlers/followAccount.ts'),
 };

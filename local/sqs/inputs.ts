@@ -60,10 +60,11 @@ export const attributesInput = z.object({
     ]),
   ),
 });
-export const changeVisibilityInput = z.object({
+const visibility = { ...receipt, VisibilityTimeout: visibilityTimeout };
+export const changeVisibilityInput = z.object({ ...onQueue, ...visibility });
+export const changeVisibilityBatchInput = z.object({
   ...onQueue,
-  ...receipt,
-  VisibilityTimeout: visibilityTimeout,
+  Entries: z.array(z.object({ ...inBatch, ...visibility })),
 });
 
 type SendInput = Omit<z.infer<typeof sendInput>, 'QueueUrl'>;

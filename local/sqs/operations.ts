@@ -4,6 +4,7 @@ import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
 import {
   attributesInput,
+  changeVisibilityBatchInput,
   changeVisibilityInput,
   checkBatch,
   checkSize,
@@ -101,13 +102,17 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
     'ChangeMessageVisibility',
     operation(changeVisibilityInput, ({ queues }, { QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
       queueIn(queues, QueueUrl);
-      if (!queues.changeVisibility(toReceipt(ReceiptHandle), 1000 * VisibilityTimeout)) {
-        throw new AwsError(
-          'MessageNotInflight',
-          'The message is not in flight, so its visibility cannot change.',
-        );
-      }
+      changeVisibility(queues, { ReceiptHandle, VisibilityTimeout });
       return {};
+    }),
+  ],
+  [
+    'ChangeMessageVisibilityBatch',
+    operation(changeVisibilityBatchInput, ({ queues }, { QueueUrl, Entries }) => {
+      queueIn(queues, QueueUrl);
+      checkBatch(Entries);
+      const { done, Failed } = sift(Entries, (entry) => changeVisibility(queues, entry));
+      return { Successful: done.map(({ entry }) => ({ Id: entry.Id })), Failed };
     }),
   ],
   [
@@ -142,6 +147,18 @@ function queueIn(queues: Queues, queueUrl: string): string {
   const name = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
   checkQueue(queues, name);
   return name;
+}
+
+/** @throws AwsError */
+function changeVisibility(
+  queues: Queues,
+  {
+    ReceiptHandle,
+    VisibilityTimeout,
+  }: { readonly ReceiptHandle: string; readonly VisibilityTimeout: number },
+): void {
+  if (queues.changeVisibility(toReceipt(ReceiptHandle), 1000 * VisibilityTimeout)) return;
+  throw new AwsError('MessageNotInflight', 'The message is not in flight, so its visibility cannot change.');
 }
 
 /** Separates the valid entries of a batch from those that are refused one by one. */

@@ -290,7 +290,7 @@ interface Timed {
 }
 
 function loadTimed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Timed[]> {
-  const names: readonly TimedFunction[] = ['countOutcomes'];
+  const names: readonly TimedFunction[] = ['countOutcomes', 'redrive'];
   return Promise.all(
     names.map(async (name) => {
       const { everyHours, functionTimeoutSeconds } = timers[name];

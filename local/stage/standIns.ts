@@ -7,6 +7,8 @@ import {
   maxReceives,
   queues,
   retentionSeconds,
+  queueNames,
+  visibilitySecondsOf,
   tables,
 } from '../../lambdas/aws/resources.ts';
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
@@ -22,6 +24,7 @@ import { startS3 } from '../s3/s3.ts';
 import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import { startSecretsManager } from '../secretsManager/secretsManager.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
 import { endProcessLeases } from '../dynamodb/processLeases.ts';
 import { Store } from '../store/store.ts';
@@ -33,14 +36,15 @@ const managementUser = 'admin';
 const regionsOf = (region: string): readonly string[] => [...new Set([region, 'eu-central-1', 'us-east-1'])];
 const scheduleGroup = 'svc';
 
-const queueShapes: readonly QueueShape[] = Object.entries(queues).map(
-  ([name, { visibilitySeconds, redrivesTo }]) => ({
+const queueShapes: readonly QueueShape[] = queueNames.map((name) => {
+  const { redrivesTo } = queues[name];
+  return {
     name,
-    visibilityTimeoutMs: visibilitySeconds * 1000,
+    visibilityTimeoutMs: visibilitySecondsOf(name) * 1000,
     retentionMs: retentionSeconds * 1000,
     ...(redrivesTo !== undefined && { redrive: { deadQueue: redrivesTo, maxReceives } }),
-  }),
-);
+  };
+});
 
 /** The functions that end the parts of a stage, in the order in which the parts were started. Call the last one first. */
 export type Endings = (() => Promise<void> | void)[];
@@ -183,6 +187,9 @@ export function environmentOf(
     DEAD_QUEUE_URL: sqs.queueUrl('dead'),
     FIRE_QUEUE_URL: sqs.queueUrl('fire'),
     UNDELIVERED_FIRES_QUEUE_URL: sqs.queueUrl('undeliveredFires'),
+    SLOW_QUEUE_URL: sqs.queueUrl('slow'),
+    PARKED_QUEUE_URL: sqs.queueUrl('parked'),
+    RELEASE: manifest.version,
     SHORT_QUEUE_ARN: queueArn(region, 'short'),
     LONG_QUEUE_ARN: queueArn(region, 'long'),
     FIRE_QUEUE_ARN: queueArn(region, 'fire'),

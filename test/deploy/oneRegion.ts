@@ -168,7 +168,7 @@ export async function withOneRegion(
               'POST',
               `/v2/publish/${to}`,
               // AWS lets functions finish that are replaced. The emulator ends them, and what they had comes back after the
-              // visibility timeout: 70 s where a message waits for its answer for 30 s at most, else 910 s.
+              // hidden time: 70 s where a message waits for its answer for 30 s at most, else 910 s.
               { 'svc-delay': `${delaySeconds.toString()}s`, 'svc-timeout': '20s' },
               body,
             ),

@@ -13,22 +13,25 @@ const ruleShape = z.object({
   Targets: z.array(z.object({ Arn: arnOf })),
 });
 
-it('Outcomes are counted once an hour, by a function that only this rule may invoke', () => {
-  const [rule, ...others] = properties(service, 'AWS::Events::Rule', ruleShape);
-  expect(others).toEqual([]);
-  expect(rule?.ScheduleExpression).toBe('rate(1 hour)');
-  const [target] = rule?.Targets ?? [];
-  const found = properties(
-    service,
-    'AWS::Lambda::Permission',
-    z.object({ FunctionName: arnOf, Principal: z.string(), SourceArn: z.unknown() }),
-  ).filter(({ Principal }) => Principal === 'events.amazonaws.com');
-  expect(found).toHaveLength(1);
-  expect(found[0]?.FunctionName).toEqual(target?.Arn);
-  expect(JSON.stringify(found[0]?.SourceArn)).toContain('CountOutcomesRule');
-  const counting = functionsOf(service).find(
-    ({ Environment }) => nameOf(Environment.Variables) === 'CountOutcomes',
-  );
-  // It ends before it is invoked again.
-  expect(counting?.Timeout).toBe(900);
-});
+it.each([
+  ['CountOutcomes', 900],
+  ['Redrive', 300],
+])(
+  '%s runs once an hour, by a rule that alone may invoke it, and ends before the next time',
+  (name, timeout) => {
+    const timed = functionsOf(service).find(({ Environment }) => nameOf(Environment.Variables) === name);
+    expect(timed?.Timeout).toBe(timeout);
+    const invokes = (arn: string): boolean => arn.startsWith(name);
+    const rules = properties(service, 'AWS::Events::Rule', ruleShape).filter(({ Targets }) =>
+      Targets.some(({ Arn }) => invokes(Arn['Fn::GetAtt'][0])),
+    );
+    expect(rules.map(({ ScheduleExpression }) => ScheduleExpression)).toEqual(['rate(1 hour)']);
+    const permissions = properties(
+      service,
+      'AWS::Lambda::Permission',
+      z.object({ FunctionName: z.unknown(), Principal: z.string(), SourceArn: z.unknown() }),
+    ).filter(({ FunctionName }) => JSON.stringify(FunctionName).includes(`"${name}`));
+    expect(permissions.map(({ Principal }) => Principal)).toEqual(['events.amazonaws.com']);
+    expect(JSON.stringify(permissions[0]?.SourceArn)).toContain(`${name}Rule`);
+  },
+);

@@ -42,7 +42,11 @@ describe('certificates of further authorities', () => {
         Layers?.length,
       ]);
     expect(having.sort()).toEqual(
-      ['DeliverAlone', 'DeliverLong', 'DeliverShort'].map((name) => [name, '/opt/extra-ca.pem', 1]),
+      ['DeliverAlone', 'DeliverLong', 'DeliverShort', 'DeliverSlow'].map((name) => [
+        name,
+        '/opt/extra-ca.pem',
+        1,
+      ]),
     );
     service.resourceCountIs('AWS::Lambda::LayerVersion', 1);
   });

@@ -40,6 +40,7 @@ describe('the functions', () => {
       'DeliverAlone // deliverAlone',
       'DeliverLong // deliver',
       'DeliverShort // deliver',
+      'DeliverSlow // deliver',
       'Description // description',
       'DlqApi // dlq',
       'Fire // fire',
@@ -52,6 +53,7 @@ describe('the functions', () => {
       'MessagesApi // messages',
       'Publish // publish',
       'QueuesApi // queues',
+      'Redrive // redrive',
       'Schedules // schedules',
       'Stats // stats',
       'UrlGroups // urlGroups',
@@ -70,8 +72,15 @@ describe('the functions', () => {
   });
 
   it('answer the gateway before it gives up after 29 s', () => {
-    const behindQueues = ['DeliverShort', 'DeliverLong', 'DeliverAlone', 'Fire', 'FollowAccount'];
-    const byTheClock = ['CountOutcomes'];
+    const behindQueues = [
+      'DeliverShort',
+      'DeliverLong',
+      'DeliverSlow',
+      'DeliverAlone',
+      'Fire',
+      'FollowAccount',
+    ];
+    const byTheClock = ['CountOutcomes', 'Redrive'];
     for (const { name, Timeout } of functions) {
       if (![...behindQueues, ...byTheClock].includes(name)) expect([name, Timeout]).toEqual([name, 28]);
     }
@@ -79,9 +88,14 @@ describe('the functions', () => {
 
   it('may go on in a chain through the queues, where Lambda would end a loop after 16 rounds', () => {
     for (const { name, RecursiveLoop } of functions) {
-      const inAChain = ['DeliverShort', 'DeliverLong', 'DeliverAlone', 'Fire', 'FollowAccount'].includes(
-        name,
-      );
+      const inAChain = [
+        'DeliverShort',
+        'DeliverLong',
+        'DeliverSlow',
+        'DeliverAlone',
+        'Fire',
+        'FollowAccount',
+      ].includes(name);
       expect([name, RecursiveLoop]).toEqual([name, inAChain ? 'Allow' : 'Terminate']);
     }
   });
@@ -110,16 +124,19 @@ describe('the functions', () => {
         'MASTER_SECRET_ID',
         'MESSAGES_TABLE',
         'OWN_HOSTS',
+        'PARKED_QUEUE_URL',
         'POWERTOOLS_LOG_LEVEL',
         'POWERTOOLS_METRICS_NAMESPACE',
         'POWERTOOLS_SERVICE_NAME',
         'PRICE_PER_MESSAGE',
+        'RELEASE',
         'SCHEDULER_DLQ_ARN',
         'SCHEDULER_ROLE_ARN',
         'SCHEDULES_TABLE',
         'SCHEDULE_GROUP',
         'SHORT_QUEUE_ARN',
         'SHORT_QUEUE_URL',
+        'SLOW_QUEUE_URL',
         'UNDELIVERED_FIRES_QUEUE_URL',
         'USAGE_TABLE',
         'WORKFLOWS_TABLE',

@@ -11,7 +11,7 @@ const queueShape = z.object({
   VisibilityTimeout: z.number(),
   MessageRetentionPeriod: z.number(),
   SqsManagedSseEnabled: z.literal(true),
-  FifoQueue: z.undefined().optional(),
+  FifoQueue: z.number().optional(),
   RedrivePolicy: z.object({ deadLetterTargetArn: reference, maxReceiveCount: z.number() }).optional(),
 });
 
@@ -29,7 +29,7 @@ const mappings = properties(
     EventSourceArn: reference,
     FunctionName: reference,
     BatchSize: z.number(),
-    MaximumBatchingWindowInSeconds: z.undefined().optional(),
+    MaximumBatchingWindowInSeconds: z.number().optional(),
     FunctionResponseTypes: z.array(z.string()),
     ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional(),
   }),
@@ -45,6 +45,7 @@ describe('the queues', () => {
   it.each<[string, number]>([
     ['Short', shortTimeoutMs],
     ['Long', longTimeoutMs],
+    ['Slow', longTimeoutMs],
     ['Dead', longTimeoutMs],
     ['QueuesFire', 0],
     ['AccountChanges', 0],
@@ -55,13 +56,15 @@ describe('the queues', () => {
       const { Timeout } = workerOf(id);
       // Reading and recording take time as well.
       expect(Timeout * 1_000).toBeGreaterThanOrEqual(longestWaitMs + 20_000);
-      expect(VisibilityTimeout).toBeGreaterThan(Timeout);
-      // Long visibility is how long a message waits when its worker dies.
-      expect(VisibilityTimeout).toBeLessThanOrEqual(Timeout + 30);
+      // "Creating and configuring an Amazon SQS event source mapping" in Lambda's guide: six times the timeout of the function, and
+      // the batching window besides.
+      expect(VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout + (name === 'Slow' ? 1 : 0));
+      // Throttled for an hour, no message counts as one that kills its workers.
+      expect((maxReceives - 1) * VisibilityTimeout).toBeGreaterThan(3_600);
     },
   );
 
-  it.each(['Short', 'Long'])(
+  it.each(['Short', 'Long', 'Slow'])(
     '%s gives work that no worker came back from to the queue of those that are worked on alone',
     (name) => {
       expect(queue(name).RedrivePolicy).toEqual({
@@ -72,19 +75,28 @@ describe('the queues', () => {
   );
 
   it('give nothing else up, however often Lambda receives it and has no room for it', () => {
-    for (const name of ['Dead', 'QueuesFire', 'AccountChanges', 'UndeliveredFires']) {
+    for (const name of ['Dead', 'QueuesFire', 'AccountChanges', 'UndeliveredFires', 'Parked']) {
       expect(queue(name).RedrivePolicy).toBeUndefined();
     }
   });
 
   it('keep work as long as SQS can, the dead ones included', () => {
-    for (const name of ['Short', 'Long', 'Dead', 'QueuesFire', 'AccountChanges', 'UndeliveredFires']) {
+    for (const name of [
+      'Short',
+      'Long',
+      'Slow',
+      'Dead',
+      'QueuesFire',
+      'AccountChanges',
+      'UndeliveredFires',
+      'Parked',
+    ]) {
       expect(queue(name).MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
     }
   });
 
   it('are encrypted and refuse what does not come over TLS', () => {
-    expect(resources(service, 'AWS::SQS::Queue').size).toBe(6);
+    expect(resources(service, 'AWS::SQS::Queue').size).toBe(8);
     const denied = properties(
       service,
       'AWS::SQS::QueuePolicy',
@@ -105,18 +117,21 @@ describe('the queues', () => {
   });
 
   it('invoke their functions at once, in batches of which each message succeeds or fails by itself', () => {
-    expect(mappings).toHaveLength(5);
+    expect(mappings).toHaveLength(6);
     for (const mapping of mappings) {
+      const isSlow = queue('Slow').id === mapping.EventSourceArn;
       const isAlone = !['Short', 'Long'].some((name) => queue(name).id === mapping.EventSourceArn);
       expect(mapping).toMatchObject({
-        BatchSize: isAlone ? 1 : 10,
+        BatchSize: isSlow ? 50 : isAlone ? 1 : 10,
+        // "When you set BatchSize to a value greater than 10, you must set MaximumBatchingWindowInSeconds to at least 1" (Lambda's API).
+        ...(isSlow && { MaximumBatchingWindowInSeconds: 1 }),
         FunctionResponseTypes: ['ReportBatchItemFailures'],
       });
     }
   });
 
   it.each([
-    [{}, 300],
+    [{}, 200],
     [{ deliveryConcurrency: '20' }, 20],
   ])(
     'with the settings %j invoke at most %d of each delivery function at once, and fewer of the others',
@@ -141,6 +156,7 @@ describe('the queues', () => {
         new Map([
           [queue('Short').id, most],
           [queue('Long').id, most],
+          [queue('Slow').id, most],
           [queue('Dead').id, Math.min(most, 20)],
           [queue('QueuesFire').id, Math.min(most, 50)],
           [queue('AccountChanges').id, Math.min(most, 10)],
@@ -152,7 +168,7 @@ describe('the queues', () => {
   it('leave the API of an AWS account with 1,000 executions at once room for itself, as docs/settings.md says', () => {
     const mostOf = (all: typeof mappings): number =>
       all.reduce((sum, { ScalingConfig }) => sum + (ScalingConfig?.MaximumConcurrency ?? Infinity), 0);
-    const deliveries = ['Short', 'Long', 'Dead'].map((name) => queue(name).id);
+    const deliveries = ['Short', 'Long', 'Slow', 'Dead'].map((name) => queue(name).id);
     expect(
       1_000 - mostOf(mappings.filter((one) => deliveries.includes(one.EventSourceArn))),
     ).toBeGreaterThanOrEqual(350);

@@ -19,7 +19,15 @@ const operationsByService = {
     'BatchGetItem',
     'BatchWriteItem',
   ],
-  sqs: ['SendMessage', 'SendMessageBatch', 'GetQueueAttributes'],
+  sqs: [
+    'SendMessage',
+    'SendMessageBatch',
+    'GetQueueAttributes',
+    'ReceiveMessage',
+    'DeleteMessage',
+    'DeleteMessageBatch',
+    'ChangeMessageVisibilityBatch',
+  ],
   s3: ['GetObject', 'PutObject', 'DeleteObject'],
   scheduler: ['CreateSchedule', 'DeleteSchedule'],
   secretsmanager: ['GetSecretValue', 'PutSecretValue'],
@@ -43,6 +51,8 @@ const resourcesByService: Readonly<Record<Service, Readonly<Record<string, strin
   sqs: {
     shortQueueUrl: 'short',
     longQueueUrl: 'long',
+    slowQueueUrl: 'slow',
+    parkedQueueUrl: 'parked',
     deadQueueUrl: 'dead',
     fireQueueUrl: 'fire',
     undeliveredFiresQueueUrl: 'undeliveredFires',
@@ -57,7 +67,7 @@ const resourcesByService: Readonly<Record<Service, Readonly<Record<string, strin
 const services: readonly Service[] = ['dynamodb', 'sqs', 's3', 'scheduler', 'secretsmanager', 'lambda'];
 
 /** This function finds the queue that a message came from. Of all queues, that is the one that invokes the handler. */
-const findsSourceQueue = 'urlOfSource';
+const findsSourceQueue = 'sourceOf';
 export const sourceQueue = 'the queue it came from';
 
 /** This function writes the secret that an app has for an account, whose ARN it is given. */
@@ -132,7 +142,9 @@ class Reach {
     // A declaration that refers to itself, by whatever way, leaves nothing open to itself.
     this.#known.set(declaration, { operations: [], resources: [] });
     if (this.#except(declaration)) return { operations: [], resources: [] };
-    const below = declaration.refersTo().map((referred) => this.of(referred));
+    const below = (declaration.name === findsSourceQueue ? [] : declaration.refersTo()).map((referred) =>
+      this.of(referred),
+    );
     const operations = called(
       [...operationsIn(declaration), ...below.flatMap((open) => open.operations)],
       declaration,

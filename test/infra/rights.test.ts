@@ -18,6 +18,7 @@ const { service, management } = synthesizeOne({
 const sources: ReadonlyMap<string, QueueName> = new Map([
   ['DeliverShort', 'short'],
   ['DeliverLong', 'long'],
+  ['DeliverSlow', 'slow'],
   ['DeliverAlone', 'dead'],
   ['Fire', 'fire'],
   ['FollowAccount', 'accountChanges'],
@@ -38,6 +39,7 @@ function neededBy(name: string, handler: string): string[] {
     const own = right.replace(sourceQueue, source ?? sourceQueue);
     // AWS demands the right to send for a batch; emulators demand a right with the operation's name.
     if (own.startsWith('sqs:SendMessageBatch ')) return [own, own.replace('Batch', '')];
+    if (own.startsWith('sqs:')) return [own.replace('Batch', '')];
     // A schedule sends as a role, which is handed to it.
     if (own.startsWith('scheduler:CreateSchedule')) return [own, 'iam:PassRole scheduler role'];
     if (own === 'lambda:Invoke functions') return ['lambda:InvokeFunction functions'];

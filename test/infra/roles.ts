@@ -81,6 +81,8 @@ const names: readonly (readonly [text: string, name: string])[] = [
   ['Bodies', 'bodies'],
   ['QueuesShort', 'short'],
   ['QueuesLong', 'long'],
+  ['QueuesSlow', 'slow'],
+  ['QueuesParked', 'parked'],
   ['QueuesDead', 'dead'],
   ['QueuesFire', 'fire'],
   ['QueuesUndeliveredFires', 'undeliveredFires'],

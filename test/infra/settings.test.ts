@@ -35,7 +35,7 @@ describe('the settings of a deployment', () => {
       ownHosts: [],
       throttleRate: 10_000,
       throttleBurst: 5_000,
-      deliveryConcurrency: 300,
+      deliveryConcurrency: 200,
       publishUrl: false,
       firewall: false,
       firewallRate: 100_000,

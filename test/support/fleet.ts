@@ -17,7 +17,7 @@ import { declareFault, type Fate } from './faults.ts';
  * nothing. Time passes when the test says so.
  */
 const region = 'eu-central-1';
-const fed = ['short', 'long', 'dead', 'fire', 'accountChanges'] as const;
+const fed = ['short', 'long', 'slow', 'dead', 'fire', 'accountChanges'] as const;
 type Fed = (typeof fed)[number];
 
 type Client = 'dynamodb' | 'sqs';

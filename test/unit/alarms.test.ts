@@ -57,7 +57,6 @@ const inFreshProcess = async () => {
 };
 
 const conditions: Partial<Record<AlarmName, () => Promise<unknown>>> = {
-  WorkUnreadable: () => metricFixture.deliver(['no work']),
   WorkFaults: async () => {
     const bodies = await published(1);
     fixture.refuse('QueryCommand');

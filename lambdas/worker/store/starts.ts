@@ -58,3 +58,19 @@ export async function removeStarts(job: string, marks: readonly string[], now: n
     }),
   );
 }
+
+/**
+ * Removes all starts of a job, those of its deaths too.
+ *
+ * @param now Unix milliseconds
+ */
+export async function forgetStarts(job: string, now: number): Promise<void> {
+  await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.usageTable,
+      Key: keyOf(job),
+      UpdateExpression: 'REMOVE marks SET expiresAt = :expiresAt',
+      ExpressionAttributeValues: { ':expiresAt': { N: String(epochSeconds(now + keptMs)) } },
+    }),
+  );
+}

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mostFaults } from '../../../lambdas/job/redelivery.ts';
 import { formatJob } from '../../../lambdas/job/job.ts';
-import { maxReceives, mostDeaths } from '../../../lambdas/aws/resources.ts';
+import { maxReceives, mostDeaths, visibilitySecondsOf } from '../../../lambdas/aws/resources.ts';
 import { itAtEachDeath, type Fate } from '../../support/faults.ts';
 import { callbackOf } from '../../support/callbacks.ts';
 import { startFleet, type Fleet } from '../../support/fleet.ts';
@@ -20,6 +20,8 @@ process.env['CLIENT_PATIENCE'] = '1';
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
+/** The time for which a message stays hidden whose worker could not say how long it will take. */
+const hiddenMs = (queue: 'short' | 'dead' | 'fire'): number => visibilitySecondsOf(queue) * 1_000;
 const outageMs = sizeOf({ ordinary: 6 * hourMs, thorough: dayMs });
 
 let fixture: Fixture;
@@ -99,11 +101,11 @@ describe('a message', () => {
     fleet.takeAway('dynamodb', 'sqs');
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { timeout: '20s' });
-    await fleet.advance(3 * hourMs);
+    await fleet.advance(maxReceives * hiddenMs('short') + (mostDeaths + 1) * hiddenMs('dead'));
     expect(fleet.invocationsOf('short')).toBeLessThanOrEqual(maxReceives);
     expect(fleet.invocationsOf('dead')).toBeGreaterThan(mostDeaths);
     fleet.bringBack();
-    await fleet.advance(15 * minuteMs + 10_000);
+    await fleet.advance(hiddenMs('dead') + 10_000);
     expect(inbox.deliveries).toHaveLength(1);
     expect(await deadLettersOf(messageId)).toEqual([]);
   });
@@ -115,13 +117,57 @@ describe('a message', () => {
     await fleet.advance(4 * hourMs);
     expect(inbox.deliveries).toHaveLength(0);
     fleet.throttle(false);
-    await fleet.advance(16 * minuteMs);
+    await fleet.advance(hiddenMs('dead'));
     expect(inbox.deliveries).toHaveLength(1);
     expect(await deadLettersOf(messageId)).toEqual([]);
   });
 });
 
+describe('a message that Lambda has no room for in an hour', () => {
+  it.each(['20s', '5m'])(
+    'is not taken for one that kills its workers, with a timeout of %s',
+    async (timeout) => {
+      fleet.throttle(true);
+      const inbox = fixture.receiver.inbox();
+      await fixture.send(inbox.url, { timeout });
+      await fleet.advance(hourMs);
+      expect(fixture.standIns.sqs.queues.unsettled('dead')).toEqual([]);
+      fleet.throttle(false);
+      await fleet.advance(visibilitySecondsOf('long') * 1_000);
+      expect(fleet.invocationsOf('dead')).toBe(0);
+      expect(inbox.deliveries).toHaveLength(1);
+    },
+  );
+});
+
 describe('a message that kills its worker', () => {
+  it('is parked where giving it up kills workers too, and is delivered once a release does better', async () => {
+    const inbox = fixture.receiver.inbox();
+    fleet.hold(true);
+    const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '0' });
+    await fleet.advance(0);
+    await fixture.sqs.send(new PurgeQueueCommand({ QueueUrl: fixture.settings.shortQueueUrl }));
+    fleet.hold(false);
+    const job = { accountId: fixture.account.id, messageId, attempt: 0, queue: 'short' as const };
+    fleet.killAt('QueryCommand');
+    await fixture.standIns.sqs.send('dead', formatJob({ kind: 'attempt', ...job }));
+    await fleet.advance(dayMs);
+    expect(fleet.invocationsOf('dead')).toBe(2 * mostDeaths + 1);
+    expect(fixture.standIns.sqs.queues.unsettled('parked')).toHaveLength(1);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+    fleet.killAt(undefined);
+    const { redriveParked } = await import('../../../lambdas/recovery/redrive.ts');
+    const until = Date.now() + hourMs;
+    expect(await redriveParked({ isWanted: () => false, until })).toEqual({ sent: 0, left: 1 });
+    expect(await redriveParked({ isWanted: ({ why }) => why === 'deaths', until })).toEqual({
+      sent: 1,
+      left: 0,
+    });
+    await fleet.advance(hourMs);
+    expect(fixture.standIns.sqs.queues.unsettled('parked')).toEqual([]);
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
   it('fails after some deaths, with its reason, and nothing that was in a batch with it does', async () => {
     const mates = fixture.receiver.inbox();
     const killer = fixture.receiver.inbox(({ headers }) => {
@@ -150,11 +196,11 @@ describe('a message that kills its worker', () => {
     fleet.throttle(true);
     const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '0' });
     // The message is received again and again, until it is to be worked on alone.
-    await fleet.advance(maxReceives * 70_000 + 1_000);
+    await fleet.advance(maxReceives * hiddenMs('short') + 1_000);
     // The start can be noted, but then neither can the attempt be recorded nor the job be sent again.
     fleet.takeAway('PutItemCommand', 'sqs');
     fleet.throttle(false);
-    await fleet.advance(2 * hourMs);
+    await fleet.advance((mostDeaths + 1) * hiddenMs('dead'));
     fleet.bringBack();
     // Now the job can be sent again, and has to say itself that its starts have ended.
     fleet.takeAway('PutItemCommand');
@@ -187,7 +233,7 @@ describe('a worker that does a message alone', () => {
     const { inbox, messageId, job } = await alone();
     fleet.setFate(fate);
     await fixture.standIns.sqs.send('dead', formatJob(job));
-    await fleet.advance(20 * minuteMs);
+    await fleet.advance(hiddenMs('dead') + 20 * minuteMs);
     expect(inbox.deliveries.length).toBeGreaterThan(0);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
     expect(await deadLettersOf(messageId)).toEqual([]);
@@ -204,7 +250,7 @@ describe('a worker that does a message alone', () => {
       await fixture.standIns.sqs.send('dead', formatJob(job));
       await fleet.advance(minuteMs);
       fleet.setFate(undefined);
-      await fleet.advance(19 * minuteMs);
+      await fleet.advance(hiddenMs('dead') + 19 * minuteMs);
       fleet.bringBack();
       await fleet.advance(20 * minuteMs);
       expect(inbox.deliveries.length).toBeGreaterThan(0);
@@ -299,7 +345,7 @@ describe('a message that the service itself fails with', () => {
     const attempt = { accountId: fixture.account.id, messageId, attempt: 0, queue: 'short' as const };
     const text = { ...attempt, returns: mostFaults, faults: mostFaults };
     await fixture.standIns.sqs.send('short', JSON.stringify(text));
-    await fleet.advance(20 * minuteMs);
+    await fleet.advance(hiddenMs('dead') + 20 * minuteMs);
     expect(inbox.deliveries).toHaveLength(0);
     expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
     expect(idsOf(failures.deliveries).size).toBe(1);
@@ -322,18 +368,38 @@ describe('a message that the service itself fails with', () => {
   });
 });
 
-describe('what nobody can read', () => {
-  it('is dropped, and logged', async () => {
-    const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
-    const texts = ['no JSON', '{"accountId":7}', '[]'];
-    for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
-      for (const text of texts) await fixture.standIns.sqs.send(queue, text);
+describe('what this release cannot read', () => {
+  const texts = ['no JSON', '{"accountId":7}', '[]', '{"kind":"ofTheNextRelease","account":"acct"}'];
+  const queueNames = ['short', 'dead', 'fire', 'accountChanges'] as const;
+
+  /** The messages that are parked, each with the queue that it came from. */
+  async function parked(): Promise<readonly string[]> {
+    const QueueUrl = fixture.standIns.sqs.queueUrl('parked');
+    const { parseParked: read } = await import('../../../lambdas/job/parked.ts');
+    const found: string[] = [];
+    for (;;) {
+      const { Messages = [] } = await fixture.sqs.send(
+        new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 60 }),
+      );
+      if (Messages.length === 0) return found.sort();
+      for (const { Body = '' } of Messages) {
+        const { queue, text } = read(Body);
+        found.push(`${queue} ${text}`);
+      }
     }
+  }
+
+  it('is parked with all that it takes to send it back, and logged', async () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    for (const queue of queueNames) for (const text of texts) await fixture.standIns.sqs.send(queue, text);
     await fleet.advance(dayMs);
-    for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
+    for (const queue of queueNames) {
       expect(fixture.standIns.sqs.queues.unsettled(queue)).toEqual([]);
       expect(fixture.standIns.sqs.queues.nextDue(queue)).toBeUndefined();
     }
+    expect(await parked()).toEqual(
+      queueNames.flatMap((queue) => texts.map((text) => `${queue} ${text}`)).sort(),
+    );
     log.mockRestore();
   });
 });

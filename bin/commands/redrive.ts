@@ -1,0 +1,23 @@
+/** `svc-queue redrive`: sends back what was put aside: parked messages and undelivered fires. */
+import { takeEnvironment } from '../../operate/environment.ts';
+import { parseRedrive } from '../../operate/options.ts';
+import { runCommand } from '../../operate/runCommand.ts';
+
+/** Longer than any queue of an operator is looked at in one go. */
+const longestMs = 3_600_000;
+
+export function run(args: readonly string[]): Promise<void> {
+  const options = parseRedrive(args);
+  return runCommand(async () => {
+    await takeEnvironment(options);
+    const { redriveFires, redriveParked } = await import('../../lambdas/recovery/redrive.ts');
+    const until = Date.now() + longestMs;
+    const parked = await redriveParked({ isWanted: () => true, until });
+    const fires = await redriveFires(until);
+    console.log(`Sent back: parked messages ${parked.sent}, undelivered fires ${fires.sent}.`);
+    const left = parked.left + fires.left;
+    if (left === 0) return 0;
+    console.error(`Could not be sent back, and stay where they are: ${left}. The errors above name them.`);
+    return 1;
+  }, console.error);
+}

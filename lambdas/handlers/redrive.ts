@@ -1,0 +1,33 @@
+import { withMetrics } from '../aws/metrics.ts';
+import { timers } from '../aws/resources.ts';
+import { settings } from '../aws/settings.ts';
+import { parseJob } from '../job/parseJob.ts';
+import type { Parked } from '../job/parked.ts';
+import { parseAccountChange } from '../management/accountChange.ts';
+import { redriveParked } from '../recovery/redrive.ts';
+import { parseNotice } from '../schedule/schedule.ts';
+import { minuteMs, now, secondMs } from '../shared/clock.ts';
+
+/** The time that is kept to end what has begun. */
+const marginMs = minuteMs;
+
+const parsers: Readonly<Record<string, (text: string) => unknown>> = {
+  fire: parseNotice,
+  accountChanges: parseAccountChange,
+};
+
+/** Whether this release may do better than the one that parked the message: it can read it, or is another one. */
+function isWanted({ why, queue, release, text }: Parked): boolean {
+  if (why === 'deaths') return release !== settings.release;
+  try {
+    (parsers[queue] ?? parseJob)(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const handler = withMetrics(async (): Promise<void> => {
+  const until = now() + timers.redrive.functionTimeoutSeconds * secondMs - marginMs;
+  await redriveParked({ isWanted, until });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
+import { formatJob } from '../../../lambdas/job/job.ts';
+import type { Parked } from '../../../lambdas/job/parked.ts';
+import { openFixture, type Fixture } from '../../support/fixture.ts';
+
+/** What was put aside goes back to where it came from: by itself where this release does better, and all of it by a command. */
+
+let fixture: Fixture;
+let redrive: () => Promise<unknown>;
+beforeAll(async () => {
+  fixture = await openFixture();
+  const { handler } = await import('../../../lambdas/handlers/redrive.ts');
+  redrive = () => (handler as () => Promise<unknown>)();
+});
+afterAll(() => fixture.close());
+
+const queueNames = ['short', 'long', 'slow', 'dead', 'fire', 'accountChanges', 'parked', 'undeliveredFires'];
+beforeEach(async () => {
+  for (const name of queueNames) {
+    await fixture.sqs.send(new PurgeQueueCommand({ QueueUrl: fixture.standIns.sqs.queueUrl(name) }));
+  }
+});
+
+const attempt = formatJob({
+  kind: 'attempt',
+  accountId: 'acct',
+  messageId: 'msg_1',
+  attempt: 0,
+  queue: 'short',
+});
+const fire = JSON.stringify({
+  accountId: 'acct',
+  scheduleId: 'scd_1',
+  saveId: '1',
+  time: '2026-03-22T18:59:00Z',
+});
+
+async function park(parked: Partial<Parked> & Pick<Parked, 'queue' | 'text'>): Promise<void> {
+  const { release } = fixture.settings;
+  const whole: Parked = { why: 'unreadable', release, parkedAt: Date.now(), ...parked };
+  await fixture.standIns.sqs.send('parked', JSON.stringify(whole));
+}
+
+const depthOf = (name: string): number => fixture.standIns.sqs.queues.unsettled(name).length;
+
+it('A message that this release can read goes back to its queue by itself, and no other does', async () => {
+  await park({ queue: 'short', text: attempt, group: 'acct' });
+  await park({ queue: 'fire', text: fire });
+  await park({ queue: 'accountChanges', text: JSON.stringify({ accountId: 'acct', others: [] }) });
+  await park({ queue: 'short', text: '{"kind":"ofTheNextRelease"}' });
+  await redrive();
+  expect(['short', 'fire', 'accountChanges', 'parked'].map(depthOf)).toEqual([1, 1, 1, 1]);
+  const [message] = await fixture.standIns.sqs.queues.receive('short', {
+    max: 1,
+    waitMs: 0,
+    signal: AbortSignal.timeout(60_000),
+  });
+  expect(message).toMatchObject({ body: attempt, groupId: 'acct' });
+  // What stays is seen by whoever looks next.
+  await redrive();
+  expect(depthOf('parked')).toBe(1);
+});
+
+it('A job that killed its workers goes back by itself where another release parked it', async () => {
+  await park({ queue: 'dead', text: attempt, why: 'deaths' });
+  await redrive();
+  expect(['dead', 'parked'].map(depthOf)).toEqual([0, 1]);
+  await park({ queue: 'dead', text: attempt, why: 'deaths', release: '0.0.1' });
+  await redrive();
+  expect(['dead', 'parked'].map(depthOf)).toEqual([1, 1]);
+});
+
+it('An operator sends back all, and fires that could not be sent; what is no parked message stays', async () => {
+  const { redriveFires, redriveParked } = await import('../../../lambdas/recovery/redrive.ts');
+  await park({ queue: 'dead', text: attempt, why: 'deaths' });
+  await park({ queue: 'nowhere', text: attempt });
+  await fixture.standIns.sqs.send('parked', 'no JSON');
+  await fixture.standIns.sqs.send('undeliveredFires', fire);
+  const until = Date.now() + 60_000;
+  expect(await redriveParked({ isWanted: () => true, until })).toEqual({ sent: 1, left: 2 });
+  expect(await redriveFires(until)).toEqual({ sent: 1, left: 0 });
+  expect(['dead', 'fire', 'parked', 'undeliveredFires'].map(depthOf)).toEqual([1, 1, 2, 0]);
+});

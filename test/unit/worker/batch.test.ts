@@ -1,0 +1,155 @@
+import type { SQSEvent, SQSRecord } from 'aws-lambda';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { queueArn } from '../../../local/aws/arns.ts';
+import { startEventSource } from '../../../local/lambda/eventSource.ts';
+import { openFixture, type Fixture } from '../../support/fixture.ts';
+
+/** An invocation takes as long as its slowest message: what is done does not wait for it, and what is slow goes elsewhere. */
+
+let fixture: Fixture;
+let worker: typeof import('../../../lambdas/worker/worker.ts');
+let slowJobs: typeof import('../../../lambdas/job/slowJobs.ts');
+beforeAll(async () => {
+  fixture = await openFixture();
+  worker = await import('../../../lambdas/worker/worker.ts');
+  slowJobs = await import('../../../lambdas/job/slowJobs.ts');
+});
+afterAll(() => fixture.close());
+
+const queuesOf = () => fixture.standIns.sqs.queues;
+const bodiesIn = (name: string): number => queuesOf().unsettled(name).length;
+
+/** Has a function work on a queue until a check holds. */
+async function feed(
+  queue: string,
+  handler: (event: SQSEvent) => Promise<unknown>,
+  whileWorking: () => Promise<void>,
+): Promise<void> {
+  const source = startEventSource({
+    queues: queuesOf(),
+    queue,
+    region: fixture.settings.region,
+    function: { name: queue, invoke: (event) => handler(event as SQSEvent) },
+    report: (error) => {
+      throw error;
+    },
+  });
+  try {
+    await whileWorking();
+  } finally {
+    await source.stop(AbortSignal.timeout(60_000));
+  }
+}
+
+it('A message that is done is deleted before the slowest of its batch is, which stays hidden', async () => {
+  let finish = (): void => undefined;
+  const slow = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const handler = worker.batchWorker({
+    parse: (text) => text,
+    perform: async (text) => (text.includes('slow') ? slow : undefined),
+  });
+  for (const text of ['{"quick":1}', '{"quick":2}', '{"slow":1}'])
+    await fixture.standIns.sqs.send('long', text);
+  const hidden = vi.spyOn(queuesOf(), 'changeVisibility');
+  await feed('long', handler, async () => {
+    await vi.waitFor(() => expect(bodiesIn('long')).toBe(1), { timeout: 60_000 });
+    expect(queuesOf().unsettled('long')).toMatchObject([{ inFlight: true }]);
+    // Of the function's 900 s, and 10 s more.
+    expect(hidden.mock.calls.map(([, ms]) => ms)).toEqual([910_000]);
+    finish();
+    await vi.waitFor(() => expect(bodiesIn('long')).toBe(0), { timeout: 60_000 });
+  });
+  hidden.mockRestore();
+});
+
+it('A quick invocation makes no call to hold its messages', async () => {
+  const handler = worker.batchWorker({ parse: (text) => text, perform: () => Promise.resolve() });
+  const hidden = vi.spyOn(queuesOf(), 'changeVisibility');
+  await fixture.standIns.sqs.send('short', '{}');
+  await feed('short', handler, () =>
+    vi.waitFor(() => expect(bodiesIn('short')).toBe(0), { timeout: 60_000 }),
+  );
+  expect(hidden).not.toHaveBeenCalled();
+  hidden.mockRestore();
+});
+
+const recordOf = (queue: string, body: string, receives = '1'): SQSRecord => ({
+  messageId: body,
+  receiptHandle: '',
+  body,
+  attributes: {
+    ApproximateReceiveCount: receives,
+    SentTimestamp: String(Date.now()),
+    SenderId: '',
+    ApproximateFirstReceiveTimestamp: '',
+    MessageGroupId: 'acct',
+  },
+  messageAttributes: {},
+  md5OfBody: '',
+  eventSource: 'aws:sqs',
+  eventSourceARN: queueArn(fixture.settings.region, queue),
+  awsRegion: fixture.settings.region,
+});
+
+it.each([
+  [
+    'quick and slow jobs of a batch part',
+    'long',
+    ['q', 's'],
+    '1',
+    { done: ['q'], handedOn: ['s acct:slow.example'] },
+  ],
+  ['slow jobs stay together', 'long', ['s1', 's2'], '1', { done: ['s1', 's2'], handedOn: [] }],
+  ['quick jobs stay together', 'short', ['q1', 'q2'], '1', { done: ['q1', 'q2'], handedOn: [] }],
+  ['a job alone goes nowhere', 'short', ['s'], '1', { done: ['s'], handedOn: [] }],
+  ['in the queue of slow jobs all are done', 'slow', ['q', 's'], '1', { done: ['q', 's'], handedOn: [] }],
+  [
+    'a job that was handed out before is done here',
+    'long',
+    ['q', 's'],
+    '2',
+    { done: ['q', 's'], handedOn: [] },
+  ],
+] as const)('%s', async (_, queue, names, receives, expected) => {
+  const done: string[] = [];
+  const handedOn: string[] = [];
+  const handler = worker.batchWorker<string>({
+    parse: (text) => text,
+    perform: async (text) => void done.push((JSON.parse(text) as { name: string }).name),
+    slow: {
+      nameOf: (text) => (text.includes('"s') ? 'slow.example' : undefined),
+      send: async (text, group, name) =>
+        void handedOn.push(`${(JSON.parse(text) as { name: string }).name} ${String(group)}:${name}`),
+    },
+  });
+  const Records = names.map((name) => recordOf(queue, JSON.stringify({ name }), receives));
+  expect(await handler({ Records })).toEqual({ batchItemFailures: [] });
+  expect({ done: done.sort(), handedOn }).toEqual(expected);
+});
+
+it('A host is slow while its answers take more than a second on average, and so is its lane', () => {
+  const job = {
+    kind: 'attempt',
+    accountId: 'acct',
+    messageId: 'msg_1',
+    attempt: 0,
+    queue: 'short',
+    admittedTo: { lane: 'queue', name: 'exports', ticket: '1', sentAt: 0 },
+  } as const;
+  const isSlow = (host: string | undefined): boolean => slowJobs.slowNameOf({ ...job, host }) !== undefined;
+  expect([isSlow('render.example'), isSlow(undefined)]).toEqual([false, false]);
+  slowJobs.noteTime(job, 'https://render.example/films', 7_900);
+  expect([isSlow('render.example'), isSlow(undefined)]).toEqual([false, false]);
+  slowJobs.noteTime(job, 'https://render.example/films', 8_000);
+  expect([isSlow('render.example'), isSlow(undefined), isSlow('other.example')]).toEqual([true, true, false]);
+  for (let made = 0; made < 6; made += 1) slowJobs.noteTime(job, 'https://render.example/films', 20);
+  expect(isSlow('render.example')).toBe(false);
+});
+
+it('A slow job goes to the queue of those, in a group of its account and host', async () => {
+  await slowJobs.sendSlow('{"job":1}', 'acct', 'arn:aws:lambda:eu-central-1:111122223333:function:films');
+  const [sent] = await queuesOf().receive('slow', { max: 1, waitMs: 0, signal: AbortSignal.timeout(60_000) });
+  expect(sent).toMatchObject({ body: '{"job":1}', groupId: 'acct:eu-central-1:111122223333:films' });
+});
