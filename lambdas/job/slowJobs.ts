@@ -1,30 +1,25 @@
 /**
- * Slow jobs: attempts whose destinations take long to answer, as this process has seen it. They do not share invocations with quick
- * ones, because an invocation lasts as long as its slowest attempt.
+ * Slow jobs: attempts whose destinations take long to answer. They do not share invocations with quick ones, because an invocation
+ * lasts as long as its slowest attempt.
  */
 import { settings } from '../aws/settings.ts';
 import { hostOf } from '../destination/place.ts';
-import { recentlyUsed } from '../shared/recentlyUsed.ts';
-import { secondMs } from '../shared/clock.ts';
+import { now } from '../shared/clock.ts';
 import { groupOf } from './group.ts';
 import type { AttemptJob, Job } from './job.ts';
 import { sendText } from './receipt.ts';
+import { afterAttempt, isSlow, type Speed } from './speed.ts';
 
-/** The weight of the latest attempt in the average. A host that takes 30 s for one answer in twenty is slow most of the time. */
-const weight = 1 / 8;
-/** Answers that take longer than this on average are slow. */
-const slowMs = secondMs;
-
-interface Speed {
-  averageMs: number;
-}
-
+/** Destinations that a process knows at once. Above it, those that were noted longest ago are forgotten. */
+const mostKnown = 1_000;
 const speeds = new Map<string, Speed>();
-const always = (): boolean => true;
 
 function note(name: string, ms: number): void {
-  const speed = recentlyUsed(speeds, name, () => ({ averageMs: 0 }), always);
-  speed.averageMs += (ms - speed.averageMs) * weight;
+  const speed = afterAttempt(speeds.get(name), ms, now());
+  speeds.delete(name);
+  speeds.set(name, speed);
+  const [oldest] = speeds.keys();
+  if (speeds.size > mostKnown && oldest !== undefined) speeds.delete(oldest);
 }
 
 /** The lane that let a job go, which stands for the host where the job does not name it; undefined for an account's own lane. */
@@ -40,11 +35,11 @@ export function noteTime(job: AttemptJob, destination: string, ms: number): void
   if (lane !== undefined) note(lane, ms);
 }
 
-/** The host of a job that is known to be slow, or the lane where the job names no host; undefined for other jobs. */
+/** The host of a slow job, or its lane where it names no host; undefined for other jobs. */
 export function slowNameOf(job: Job): string | undefined {
   if (job.kind !== 'attempt' || settings.slowQueueUrl === undefined) return undefined;
   const name = job.host ?? laneOf(job);
-  return name !== undefined && (speeds.get(name)?.averageMs ?? 0) > slowMs ? name : undefined;
+  return name !== undefined && isSlow(speeds.get(name), now()) ? name : undefined;
 }
 
 /** Sends a job to the queue `slow`. There, SQS is fair between destinations, and not only between accounts. */

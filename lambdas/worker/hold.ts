@@ -50,7 +50,9 @@ export function hold(records: readonly SQSRecord[], { name, url }: Source): Hold
   const then = (work: () => Promise<void>): void => {
     calls = calls.then(work);
   };
-  const hideAll = (): void => then(() => inCalls([...underWay], hide));
+  const hideAll = (): void => {
+    then(() => inCalls([...underWay], hide));
+  };
   const first = isSuspect(records, name) ? undefined : setTimeout(hideAll, quickMs);
   if (first === undefined) hideAll();
   const ready = calls;

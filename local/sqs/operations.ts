@@ -111,7 +111,9 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
     operation(changeVisibilityBatchInput, ({ queues }, { QueueUrl, Entries }) => {
       queueIn(queues, QueueUrl);
       checkBatch(Entries);
-      const { done, Failed } = sift(Entries, (entry) => changeVisibility(queues, entry));
+      const { done, Failed } = sift(Entries, (entry) => {
+        changeVisibility(queues, entry);
+      });
       return { Successful: done.map(({ entry }) => ({ Id: entry.Id })), Failed };
     }),
   ],

@@ -1,20 +1,33 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
+import * as z from 'zod';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { queueArn } from '../../../local/aws/arns.ts';
 import { startEventSource } from '../../../local/lambda/eventSource.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openFixture, type Fixture } from '../../support/fixture.ts';
 
 /** An invocation takes as long as its slowest message: what is done does not wait for it, and what is slow goes elsewhere. */
 
 let fixture: Fixture;
-let worker: typeof import('../../../lambdas/worker/worker.ts');
-let slowJobs: typeof import('../../../lambdas/job/slowJobs.ts');
+let lambdas: Awaited<ReturnType<typeof load>>;
+/** The modules read their settings when they are loaded. */
+async function load() {
+  const worker = await import('../../../lambdas/worker/worker.ts');
+  const slowJobs = await import('../../../lambdas/job/slowJobs.ts');
+  return { ...worker, ...slowJobs };
+}
 beforeAll(async () => {
   fixture = await openFixture();
-  worker = await import('../../../lambdas/worker/worker.ts');
-  slowJobs = await import('../../../lambdas/job/slowJobs.ts');
+  lambdas = await load();
 });
 afterAll(() => fixture.close());
+
+const holds = async (condition: () => boolean): Promise<void> => {
+  await eventually(
+    () => Promise.resolve(condition()),
+    (is) => is,
+  );
+};
 
 const queuesOf = () => fixture.standIns.sqs.queues;
 const bodiesIn = (name: string): number => queuesOf().unsettled(name).length;
@@ -46,7 +59,7 @@ it('A message that is done is deleted before the slowest of its batch is, which 
   const slow = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const handler = worker.batchWorker({
+  const handler = lambdas.batchWorker({
     parse: (text) => text,
     perform: async (text) => (text.includes('slow') ? slow : undefined),
   });
@@ -54,23 +67,21 @@ it('A message that is done is deleted before the slowest of its batch is, which 
     await fixture.standIns.sqs.send('long', text);
   const hidden = vi.spyOn(queuesOf(), 'changeVisibility');
   await feed('long', handler, async () => {
-    await vi.waitFor(() => expect(bodiesIn('long')).toBe(1), { timeout: 60_000 });
+    await holds(() => bodiesIn('long') === 1);
     expect(queuesOf().unsettled('long')).toMatchObject([{ inFlight: true }]);
     // Of the function's 900 s, and 10 s more.
     expect(hidden.mock.calls.map(([, ms]) => ms)).toEqual([910_000]);
     finish();
-    await vi.waitFor(() => expect(bodiesIn('long')).toBe(0), { timeout: 60_000 });
+    await holds(() => bodiesIn('long') === 0);
   });
   hidden.mockRestore();
 });
 
 it('A quick invocation makes no call to hold its messages', async () => {
-  const handler = worker.batchWorker({ parse: (text) => text, perform: () => Promise.resolve() });
+  const handler = lambdas.batchWorker({ parse: (text) => text, perform: () => Promise.resolve() });
   const hidden = vi.spyOn(queuesOf(), 'changeVisibility');
   await fixture.standIns.sqs.send('short', '{}');
-  await feed('short', handler, () =>
-    vi.waitFor(() => expect(bodiesIn('short')).toBe(0), { timeout: 60_000 }),
-  );
+  await feed('short', handler, () => holds(() => bodiesIn('short') === 0));
   expect(hidden).not.toHaveBeenCalled();
   hidden.mockRestore();
 });
@@ -92,6 +103,8 @@ const recordOf = (queue: string, body: string, receives = '1'): SQSRecord => ({
   eventSourceARN: queueArn(fixture.settings.region, queue),
   awsRegion: fixture.settings.region,
 });
+
+const nameIn = (text: string): string => z.object({ name: z.string() }).parse(JSON.parse(text)).name;
 
 it.each([
   [
@@ -115,13 +128,18 @@ it.each([
 ] as const)('%s', async (_, queue, names, receives, expected) => {
   const done: string[] = [];
   const handedOn: string[] = [];
-  const handler = worker.batchWorker<string>({
+  const handler = lambdas.batchWorker<string>({
     parse: (text) => text,
-    perform: async (text) => void done.push((JSON.parse(text) as { name: string }).name),
+    perform: (text) => {
+      done.push(nameIn(text));
+      return Promise.resolve();
+    },
     slow: {
       nameOf: (text) => (text.includes('"s') ? 'slow.example' : undefined),
-      send: async (text, group, name) =>
-        void handedOn.push(`${(JSON.parse(text) as { name: string }).name} ${String(group)}:${name}`),
+      send: (text, group, name) => {
+        handedOn.push(`${nameIn(text)} ${String(group)}:${name}`);
+        return Promise.resolve();
+      },
     },
   });
   const Records = names.map((name) => recordOf(queue, JSON.stringify({ name }), receives));
@@ -138,18 +156,18 @@ it('A host is slow while its answers take more than a second on average, and so 
     queue: 'short',
     admittedTo: { lane: 'queue', name: 'exports', ticket: '1', sentAt: 0 },
   } as const;
-  const isSlow = (host: string | undefined): boolean => slowJobs.slowNameOf({ ...job, host }) !== undefined;
+  const isSlow = (host: string | undefined): boolean => lambdas.slowNameOf({ ...job, host }) !== undefined;
   expect([isSlow('render.example'), isSlow(undefined)]).toEqual([false, false]);
-  slowJobs.noteTime(job, 'https://render.example/films', 7_900);
+  lambdas.noteTime(job, 'https://render.example/films', 7_900);
   expect([isSlow('render.example'), isSlow(undefined)]).toEqual([false, false]);
-  slowJobs.noteTime(job, 'https://render.example/films', 8_000);
+  lambdas.noteTime(job, 'https://render.example/films', 8_000);
   expect([isSlow('render.example'), isSlow(undefined), isSlow('other.example')]).toEqual([true, true, false]);
-  for (let made = 0; made < 6; made += 1) slowJobs.noteTime(job, 'https://render.example/films', 20);
+  for (let made = 0; made < 6; made += 1) lambdas.noteTime(job, 'https://render.example/films', 20);
   expect(isSlow('render.example')).toBe(false);
 });
 
 it('A slow job goes to the queue of those, in a group of its account and host', async () => {
-  await slowJobs.sendSlow('{"job":1}', 'acct', 'arn:aws:lambda:eu-central-1:111122223333:function:films');
+  await lambdas.sendSlow('{"job":1}', 'acct', 'arn:aws:lambda:eu-central-1:111122223333:function:films');
   const [sent] = await queuesOf().receive('slow', { max: 1, waitMs: 0, signal: AbortSignal.timeout(60_000) });
   expect(sent).toMatchObject({ body: '{"job":1}', groupId: 'acct:eu-central-1:111122223333:films' });
 });
