@@ -11,6 +11,7 @@ import { parseOptions as parseMigrate } from '../../../migrate/options.ts';
 import { parseAccounts } from '../../../operate/accounts.ts';
 import {
   parseDrain,
+  parseRedrive,
   parseMasterSecretCommand,
   parsePassword,
   parseRecover,
@@ -66,6 +67,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   restore: (args) => parseBackupOptions('restore', args, {}),
   check: (args) => parseCheckOptions(args, {}),
   drain: parseDrain,
+  redrive: parseRedrive,
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,
   accounts: parseAccounts,

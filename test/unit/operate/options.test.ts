@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { parseDrain, parseMasterSecretCommand, parseRecover } from '../../../operate/options.ts';
+import {
+  parseDrain,
+  parseMasterSecretCommand,
+  parseRecover,
+  parseRedrive,
+} from '../../../operate/options.ts';
 
 const now = Date.parse('2026-03-22T12:00:00Z');
 
@@ -55,7 +60,12 @@ describe('the options of recover', () => {
   });
 
   it('are shown when asked for', () => {
-    const parsers = [parseMasterSecretCommand, parseDrain, (args: string[]) => parseRecover(args, now)];
+    const parsers = [
+      parseMasterSecretCommand,
+      parseDrain,
+      parseRedrive,
+      (args: string[]) => parseRecover(args, now),
+    ];
     for (const parse of parsers) {
       expect(() => parse(['--help'])).toThrow(/^Usage: svc-queue /);
       expect(() => parse(['--help'])).toThrow(expect.objectContaining({ exitStatus: 0 }));
