@@ -209,7 +209,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
   const before: readonly (readonly [RegExp, string])[] = [
     [/restore-secret/, 'aws secretsmanager delete-secret --secret-id Svc/master'],
     [
-      /QueuesUndeliveredFires/,
+      /svc-queue redrive/,
       `aws sqs send-message --queue-url "$(resource Service SQS::Queue QueuesUndeliveredFires)" \\
          --message-body '{"accountId":"none","scheduleId":"none","saveId":"01K00000000000000000000000","time":"2026-03-22T18:59:00Z"}'`,
     ],
