@@ -55,6 +55,7 @@ export const fixedAddresses: Readonly<Record<string, string>> = {
   vpcEndpoints: 'false',
   routeTables: '',
   fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
+  zones: 'eu-central-1=euc1-az2,eu-central-1=euc1-az3',
 };
 
 interface MadeApp {
