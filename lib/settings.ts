@@ -120,6 +120,8 @@ const shape = z.strictObject({
    * firewall to the APIs.
    */
   forEmulator: flag.default(false),
+  /** Whether a deployment moves a tenth of the invocations to a new release first: see `canary.ts`. */
+  canary: flag.default(false),
   /** The addresses that get a mail from each alarm. AWS asks each of them for its consent first. */
   alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
   /** The AWS account's limit of executions at once in a region, which an alarm compares with. */
@@ -225,6 +227,13 @@ const together = shape.superRefine((settings, context) => {
     );
   if (settings.alarmEmails.length > 0 && settings.monitoring === false)
     refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
+  if (settings.canary && settings.monitoring === false)
+    refuse(
+      'canary',
+      'needs alarms, which take a bad release back, but monitoring is off: allowed are true and essential',
+    );
+  if (settings.canary && settings.forEmulator)
+    refuse('canary', 'needs CodeDeploy, which emulators do not have: leave out canary or forEmulator');
   for (const place of new Set(placesIn(settings.domains))) {
     if (valuesIn(settings.domains, place).length > 1) refuse('domains', `has two names for ${place}`);
     const where = place === 'management' ? settings.regions[0] : place;

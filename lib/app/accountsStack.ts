@@ -67,6 +67,8 @@ export class AccountsStack extends Stack {
   provide(scope: Construct, id: string, input: Provided): CustomResource {
     return new CustomResource(scope, id, {
       resourceType: `Custom::Svc${input.kind.charAt(0).toUpperCase()}${input.kind.slice(1)}`,
+      // Not an alias: CloudFormation invokes it after it has updated it, and lets no resource change its service token
+      // ("Modifying service token is not allowed").
       serviceToken: this.#provision.functionArn,
       serviceTimeout: timeout.plus(Duration.minutes(1)),
       // One text, because CloudFormation makes texts of numbers and flags.

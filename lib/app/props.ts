@@ -137,6 +137,12 @@ export interface SvcQueueProps {
    */
   readonly forEmulator?: boolean;
   /**
+   * Whether a deployment moves a tenth of the invocations to a new release first, for five minutes, and takes it back on an alarm.
+   *
+   * @default false
+   */
+  readonly canary?: boolean;
+  /**
    * The addresses that get a mail from each alarm.
    *
    * @default []

@@ -28,10 +28,10 @@ export class Counting {
     const rule = new Rule(stack, 'CountOutcomesRule', {
       description: 'Lets outcomes be counted',
       schedule: Schedule.rate(Duration.hours(everyHours)),
-      targets: [{ bind: () => ({ arn: this.countOutcomes.functionArn }) }],
+      targets: [{ bind: () => ({ arn: this.countOutcomes.live.functionArn }) }],
     });
     accept(rule, 'Serverless-EventBusDLQ', 'The next hour counts what this one did not.');
-    this.countOutcomes.addPermission('Rule', {
+    this.countOutcomes.live.addPermission('Rule', {
       principal: new ServicePrincipal('events.amazonaws.com'),
       sourceArn: rule.ruleArn,
     });

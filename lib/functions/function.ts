@@ -2,6 +2,7 @@
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
+  Alias,
   ApplicationLogLevel,
   Architecture,
   CfnFunction,
@@ -87,7 +88,21 @@ function acceptFindings(fn: SvcFunction, { network, reservedConcurrency, setting
   if (!settings.tracing) accept(fn, 'Serverless-LambdaTracing', notTraced);
 }
 
+/** The name of the alias by which functions are invoked. */
+export const liveAlias = 'live';
+
 export class SvcFunction extends LambdaFunction {
+  #live: Alias | undefined;
+
+  /**
+   * The alias by which the function is invoked. It points to a version with the code and the variables of one release, where the
+   * unpublished `$LATEST` gets them one after the other, and a deployment moves it at once, or step by step: see `canary.ts`.
+   */
+  get live(): Alias {
+    this.#live ??= new Alias(this, 'Live', { aliasName: liveAlias, version: this.currentVersion });
+    return this.#live;
+  }
+
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
     const { settings } = props;
     const logGroup = new LogGroup(scope, `${id}Log`, {
@@ -136,6 +151,9 @@ export class SvcFunction extends LambdaFunction {
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       ...(props.extraCa && { layers: [props.extraCa] }),
+      // Former versions stay, so that what runs on one ends there, and an operator can point the alias back. A version that failed
+      // with its deployment goes: Lambda would refuse to publish the same again ("A version for this Lambda function exists").
+      currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,

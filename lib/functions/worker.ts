@@ -35,7 +35,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queueArn),
   );
   const mapping = new EventSourceMapping(stack, `${id}Source`, {
-    target: worker,
+    target: worker.live,
     eventSourceArn: queueArn,
     // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
     enabled: true,

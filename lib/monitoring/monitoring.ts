@@ -18,6 +18,8 @@ const alarmService = new ServicePrincipal('cloudwatch.amazonaws.com');
 export class Monitoring extends Construct {
   readonly topic: Topic;
   readonly alarms: readonly Alarm[];
+  /** Those of them that somebody has to act on soon. */
+  readonly essential: readonly Alarm[];
 
   constructor(scope: Construct, id: string, watched: Watched) {
     super(scope, id);
@@ -35,7 +37,7 @@ export class Monitoring extends Construct {
     const action = new SnsAction(this.topic);
     const isEssential = settings.monitoring === 'essential';
     const made = isEssential ? alarmList.filter(([, { essential }]) => essential === true) : alarmList;
-    this.alarms = made.flatMap(([name, { meaning, atLeast, periods }]) => {
+    const alarms = made.flatMap(([name, { meaning, atLeast, periods, essential = false }]) => {
       const metric = metricOf(name, watched);
       if (settings.forEmulator && metric instanceof MathExpression) return [];
       const one = new Alarm(this, name, {
@@ -52,8 +54,10 @@ export class Monitoring extends Construct {
       });
       one.addAlarmAction(action);
       one.addOkAction(action);
-      return [one];
+      return [{ one, essential }];
     });
+    this.alarms = alarms.map(({ one }) => one);
+    this.essential = alarms.flatMap(({ one, essential }) => (essential ? [one] : []));
     if (!settings.forEmulator) this.saveQueries(watched, made);
     if (!isEssential)
       makeDashboard(this, { name: dashboard(Stack.of(this).region), watched, alarms: this.alarms });

@@ -5,7 +5,8 @@ import { functionsOf, nameOf } from './roles.ts';
 
 const { service } = synthesizeOne();
 
-const arnOf = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.literal('Arn')]) });
+/** The reference to an alias is its ARN. */
+const arnOf = z.object({ Ref: z.string() });
 
 const ruleShape = z.object({
   ScheduleExpression: z.string(),
@@ -24,6 +25,7 @@ it('Outcomes are counted once an hour, by a function that only this rule may inv
     z.object({ FunctionName: arnOf, Principal: z.string(), SourceArn: z.unknown() }),
   ).filter(({ Principal }) => Principal === 'events.amazonaws.com');
   expect(found).toHaveLength(1);
+  expect(target?.Arn.Ref).toMatch(/^CountOutcomesLive/);
   expect(found[0]?.FunctionName).toEqual(target?.Arn);
   expect(JSON.stringify(found[0]?.SourceArn)).toContain('CountOutcomesRule');
   const counting = functionsOf(service).find(

@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { longTimeoutMs, maxReceives, shortTimeoutMs } from '../../lambdas/aws/resources.ts';
-import { joined, properties, reference, resources, root, synthesize, synthesizeOne } from './app.ts';
+import {
+  aliasReference,
+  joined,
+  properties,
+  reference,
+  resources,
+  root,
+  synthesize,
+  synthesizeOne,
+} from './app.ts';
 
 const { service } = synthesizeOne();
 
@@ -22,12 +31,16 @@ function queue(name: string) {
   throw new Error(`There is no queue ${name}.`);
 }
 
+const functionOfAlias = (id: string): string =>
+  z.object({ FunctionName: reference }).parse(resources(service, 'AWS::Lambda::Alias').get(id)?.Properties)
+    .FunctionName;
+
 const mappings = properties(
   service,
   'AWS::Lambda::EventSourceMapping',
   z.object({
     EventSourceArn: reference,
-    FunctionName: reference,
+    FunctionName: aliasReference.transform((alias) => functionOfAlias(alias)),
     BatchSize: z.number(),
     MaximumBatchingWindowInSeconds: z.undefined().optional(),
     FunctionResponseTypes: z.array(z.string()),

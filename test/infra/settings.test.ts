@@ -46,6 +46,7 @@ describe('the settings of a deployment', () => {
       securityGroups: [],
       vpcEndpoints: false,
       zones: [],
+      canary: false,
       routeTables: [],
       fixedAddresses: [],
       deliveryPorts: [443, 80],
@@ -183,6 +184,12 @@ describe('the settings of a deployment', () => {
       'endpoints without route tables',
       { vpcs: 'us-east-1=vpc-0a1b2c3d', subnets: 'us-east-1=subnet-0a1b2c3d', vpcEndpoints: 'true' },
       /routeTables: .*route tables/,
+    ],
+    ['a canary that no alarm watches', { canary: 'true', monitoring: 'false' }, /canary: needs alarms/],
+    [
+      'a canary where there is no CodeDeploy',
+      { canary: 'true', forEmulator: 'true' },
+      /canary: needs CodeDeploy/,
     ],
     [
       'an endpoint of no service',
