@@ -67,6 +67,8 @@ export class ServiceStack extends Stack {
       settings,
     });
 
+    // Also where no app has accounts: a stack of accounts that an app has no more stays, and imports it.
+    this.exportValue(made.api.restApiId);
     const resources: Resources = {
       settings,
       tables: tablesOf(this, state.tables, settings),
