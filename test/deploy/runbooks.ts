@@ -196,6 +196,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
     ['ManagementUrl', managing.url],
     ['Url', messaging.url],
     ['the release before', 'latest'],
+    ['version', '1'],
     ['region', home],
   ]);
   const filledIn = (text: string): string =>
@@ -208,6 +209,13 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
   /** Does what AWS would have done by then, or the reader: a row of texts in blocks, each with its commands. */
   const before: readonly (readonly [RegExp, string])[] = [
     [/restore-secret/, 'aws secretsmanager delete-secret --secret-id Svc/master'],
+    [
+      /import-existing-resources/,
+      `for region in us-east-1 ${home}; do
+         aws cloudformation update-termination-protection --region $region --stack-name Svc-$region-State --no-enable-termination-protection
+       done
+       npx svc-queue destroy`,
+    ],
     [
       /QueuesUndeliveredFires/,
       `aws sqs send-message --queue-url "$(resource Service SQS::Queue QueuesUndeliveredFires)" \\
