@@ -213,8 +213,8 @@ class Network extends Construct {
         vpcEndpointType: 'Interface',
         subnetIds,
         securityGroupIds: [group.securityGroupId],
-        // The functions call the services by their usual names. A VPC takes one such endpoint for a service: "Private DNS can't be
-        // enabled because there's a private hosted zone that overlaps" (AWS re:Post).
+        // The functions call the services by their usual names. A VPC takes one such endpoint for a service: a second one fails with
+        // "private-dns-enabled cannot be set because there is already a conflicting DNS domain".
         privateDnsEnabled: true,
       });
     }
