@@ -1,5 +1,6 @@
 /** A Lambda function of the service, with its role, its log and the common settings. */
-import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { createHash } from 'node:crypto';
+import { type Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Alias,
@@ -93,6 +94,7 @@ export const liveAlias = 'live';
 
 export class SvcFunction extends LambdaFunction {
   #live: Alias | undefined;
+  #isHashing = false;
 
   /**
    * The alias by which the function is invoked. It points to a version with the code and the variables of one release, where the
@@ -145,6 +147,7 @@ export class SvcFunction extends LambdaFunction {
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
+        TEMPLATE_HASH: Lazy.string({ produce: () => this.#templateHash() }),
       },
       // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an endless
       // loop and end it after 16 rounds. The chain does end: the message limits its retries.
@@ -165,11 +168,34 @@ export class SvcFunction extends LambdaFunction {
     acceptFindings(this, props);
   }
 
-  /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */
-  #connect(network: FunctionNetwork): void {
+  /**
+   * Hashes what the template has for the function. The id of the published version follows from the same texts, and CloudFormation
+   * publishes a version for each new id. Lambda refuses that where code and variables are the same as before ("A version for this
+   * Lambda function exists"), such as when an id of an AWS account stands where a reference to it stood. With this variable another
+   * text is another configuration.
+   */
+  #templateHash(): string {
+    if (this.#isHashing) return '';
+    this.#isHashing = true;
+    try {
+      const { code, environment, layers, loggingConfig, role, vpcConfig } = this.#resource;
+      const given = { code, environment, layers, loggingConfig, role, vpcConfig };
+      const texts: unknown = Stack.of(this).resolve(given);
+      return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
+    } finally {
+      this.#isHashing = false;
+    }
+  }
+
+  get #resource(): CfnFunction {
     const { defaultChild } = this.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);
-    defaultChild.vpcConfig = network.vpcConfig;
+    return defaultChild;
+  }
+
+  /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */
+  #connect(network: FunctionNetwork): void {
+    this.#resource.vpcConfig = network.vpcConfig;
     this.node.addDependency(network.ways);
   }
 }

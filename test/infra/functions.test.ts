@@ -120,6 +120,7 @@ describe('the functions', () => {
         'SCHEDULE_GROUP',
         'SHORT_QUEUE_ARN',
         'SHORT_QUEUE_URL',
+        'TEMPLATE_HASH',
         'UNDELIVERED_FIRES_QUEUE_URL',
         'USAGE_TABLE',
         'WORKFLOWS_TABLE',

@@ -1,11 +1,12 @@
 /** The aliases by which functions are invoked, and what moves them. */
 import { join } from 'node:path';
-import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { alarmList } from '../../lib/monitoring/alarmTable.ts';
 import {
   aliasReference,
+  makeApp,
   properties,
   reference,
   resources,
@@ -78,6 +79,21 @@ describe.each<[string, Template]>([
     expect(permissions.length).toBeGreaterThan(1);
     expect(stage?.DependsOn).toEqual(expect.arrayContaining(permissions.map(([id]) => id)));
   });
+});
+
+it('another version is another configuration, also where only texts of the template differ: Lambda publishes none twice', () => {
+  const publishOf = (account?: string) => {
+    const [stack] = makeApp({ regions: 'eu-central-1' }, account).stacks.serviceStacks;
+    if (stack === undefined) throw new Error('There is no stack.');
+    const template = Template.fromStack(stack);
+    const version = aliasesOf(template).find(({ id }) => id.startsWith('PublishLive'))?.FunctionVersion;
+    const publish = functionsOf(template).find(({ name }) => name === 'Publish');
+    return { version, hash: publish?.Environment.Variables['TEMPLATE_HASH'] };
+  };
+  const [anywhere, here] = [publishOf(), publishOf('111122223333')];
+  expect(here.version).not.toEqual(anywhere.version);
+  expect(here.hash).not.toEqual(anywhere.hash);
+  expect(publishOf()).toEqual(anywhere);
 });
 
 it('the function that CloudFormation invokes has none: the service token of a resource cannot change', () => {
