@@ -22,11 +22,13 @@ export interface IdleBill {
 
 const secondsOfMonth = 730 * 3_600;
 
+const mapping = z.object({ ScalingConfig: z.unknown().optional() });
 /**
- * The requests with which Lambda polls a queue that is empty: each of five pollers waits 20 s for a message. They are five where a
- * maximum concurrency is set, as it is for all our queues: "Configuring scaling behavior for SQS event source mappings".
+ * The requests with which Lambda polls a queue that is empty: each of its pollers waits 20 s for a message. They are five where a
+ * maximum concurrency is set, and two elsewhere: "Configuring scaling behavior for SQS event source mappings".
  */
-const pollsOfMonth = (5 * secondsOfMonth) / 20;
+const pollsOfMonth = ({ ScalingConfig }: z.output<typeof mapping>): number =>
+  ((ScalingConfig === undefined ? 2 : 5) * secondsOfMonth) / 20;
 
 const alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional() });
 /** An alarm is billed by the metric. */
@@ -50,8 +52,16 @@ const counters: readonly (readonly [
     (all) => sum(all.flatMap((one) => properties(one, 'AWS::CloudWatch::Alarm', alarm)).map(metricsOf)),
   ],
   ['dashboard', 'dashboard', (all) => countOf(all, 'AWS::CloudWatch::Dashboard')],
-  ['key of the alarms’ topic', 'kmsKey', (all) => countOf(all, 'AWS::KMS::Key')],
-  ['polls of queues', 'sqsRequest', (all) => pollsOfMonth * countOf(all, 'AWS::Lambda::EventSourceMapping')],
+  [
+    'polls of queues',
+    'sqsRequest',
+    (all) =>
+      sum(
+        all
+          .flatMap((one) => properties(one, 'AWS::Lambda::EventSourceMapping', mapping))
+          .map((one) => pollsOfMonth(one)),
+      ),
+  ],
   ['firewall', 'webAcl', (all) => countOf(all, 'AWS::WAFv2::WebACL')],
   [
     'rules of the firewall',

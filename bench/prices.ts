@@ -46,7 +46,6 @@ export const prices = {
     source: 'Amazon CloudWatch pricing, alarms',
   },
   dashboard: { unit: 'dashboard', dollarsPerMillion: 3_000_000, source: 'Amazon CloudWatch pricing' },
-  kmsKey: { unit: 'key', dollarsPerMillion: 1_000_000, source: 'AWS KMS pricing, before its first rotation' },
   secret: { unit: 'secret', dollarsPerMillion: 400_000, source: 'AWS Secrets Manager pricing' },
   webAcl: { unit: 'web ACL', dollarsPerMillion: 5_000_000, source: 'AWS WAF pricing' },
   webAclRule: { unit: 'rule', dollarsPerMillion: 1_000_000, source: 'AWS WAF pricing' },

@@ -1,10 +1,10 @@
 /** The API with which the operator manages accounts: one for all regions, in the first of them. */
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import { ResponseType, type SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
-import { type PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { consoleRoutes, managementRoutes } from '../lambdas/http/routes.ts';
-import { answerTimeout, connect, makeApi } from './api/api.ts';
+import { allowGateway, answerTimeout, connect, makeApi } from './api/api.ts';
 import { type CodeOf, type SharedProps, SvcFunction } from './functions/function.ts';
 import type { GatewayAnswer } from './api/gatewayAnswers.ts';
 import { setFlags } from './flags.ts';
@@ -52,20 +52,14 @@ export class ManagementStack extends Stack {
       place: 'management',
       throttle,
       routes: [...managementRoutes, ...consoleRoutes],
-      authorizer: { before: 'accounts', arn: this.authorizer.functionArn },
+      authorizer: { before: 'accounts', arn: this.authorizer.live.functionArn },
       ownAnswers: [wrongCredentials],
       settings,
     });
     this.api = api;
     connect(api, { accounts: this.accounts, console: this.makeConsole(shared) });
-    this.authorizer.addPermission('Api', {
-      principal: new ServicePrincipal('apigateway.amazonaws.com'),
-      sourceArn: this.formatArn({
-        service: 'execute-api',
-        resource: api.restApiId,
-        resourceName: 'authorizers/*',
-      }),
-    });
+    const authorizers = { service: 'execute-api', resource: api.restApiId, resourceName: 'authorizers/*' };
+    allowGateway(api, this.authorizer, this.formatArn(authorizers));
 
     new CfnOutput(this, 'ManagementUrl', {
       value: url,

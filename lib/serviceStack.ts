@@ -8,7 +8,8 @@ import { Counting } from './functions/counting.ts';
 import { makeExtraCaLayer } from './functions/extraCa.ts';
 import { Delivery, rightsOfAllDelivery } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
-import type { CodeOf } from './functions/function.ts';
+import { shiftStepByStep } from './functions/canary.ts';
+import type { CodeOf, SvcFunction } from './functions/function.ts';
 import { MessagingApi } from './api/messagingApi.ts';
 import { setFlags } from './flags.ts';
 import { scheduleGroupOf, namesOf } from './names.ts';
@@ -68,6 +69,8 @@ export class ServiceStack extends Stack {
       settings,
     });
 
+    // Also where no app has accounts: a stack of accounts that an app has no more stays, and imports it.
+    this.exportValue(made.api.restApiId);
     const resources: Resources = {
       settings,
       tables: tablesOf(this, state.tables, settings),
@@ -95,6 +98,8 @@ export class ServiceStack extends Stack {
     this.redriving = new Redriving(this, { ...parts, shared });
 
     this.monitoring = settings.monitoring !== false ? this.monitor(settings, group) : undefined;
+    if (settings.canary && this.monitoring !== undefined)
+      shiftStepByStep(this, this.functions, this.monitoring.essential);
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
     if (publishUrl !== undefined) {
@@ -105,25 +110,37 @@ export class ServiceStack extends Stack {
     }
   }
 
+  /** The functions that messages pass, with publish. */
+  private get onThePath(): readonly SvcFunction[] {
+    const { delivery, messagingApi, scheduling, accounts, counting } = this;
+    return [
+      messagingApi.functions.publish,
+      delivery.short,
+      delivery.long,
+      delivery.slow,
+      delivery.alone,
+      scheduling.fire,
+      accounts.follow,
+      counting.countOutcomes,
+    ];
+  }
+
+  /** All functions of the region. */
+  private get functions(): readonly SvcFunction[] {
+    return [
+      ...new Set([...this.onThePath, this.redriving.redrive, ...Object.values(this.messagingApi.functions)]),
+    ];
+  }
+
   private monitor(settings: Settings, group: ScheduleGroup): Monitoring {
-    const { delivery, messagingApi } = this;
-    const { publish } = messagingApi.functions;
+    const { messagingApi } = this;
     return new Monitoring(this, 'Monitoring', {
       settings,
       queues: this.queues,
       api: messagingApi.api,
       scheduleGroup: group.groupName,
-      publish,
-      onThePath: [
-        publish,
-        delivery.short,
-        delivery.long,
-        delivery.slow,
-        delivery.alone,
-        this.scheduling.fire,
-        this.accounts.follow,
-        this.counting.countOutcomes,
-      ],
+      publish: messagingApi.functions.publish,
+      onThePath: this.onThePath,
       apiFunctions: Object.values(messagingApi.functions),
       managementApi: settings.regions[0] === this.region ? namesOf(settings).managementApi : undefined,
     });

@@ -6,6 +6,7 @@ import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as z from 'zod';
+import { endpointServices, faultsInNetwork } from './functions/networkSettings.ts';
 import { isStage, presets, stages } from './presets.ts';
 import { certificateFile } from './functions/certificateFile.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
@@ -119,6 +120,8 @@ const shape = z.strictObject({
    * firewall to the APIs.
    */
   forEmulator: flag.default(false),
+  /** Whether a deployment moves a tenth of the invocations to a new release first: see `canary.ts`. */
+  canary: flag.default(false),
   /** The addresses that get a mail from each alarm. AWS asks each of them for its consent first. */
   alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
   /** The AWS account's limit of executions at once in a region, which an alarm compares with. */
@@ -148,12 +151,24 @@ const shape = z.strictObject({
   vpcs: regional(`vpc-${hexId}`, 'vpc-0a1b2c3d'),
   subnets: regional(`subnet-${hexId}`, 'subnet-0a1b2c3d'),
   securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
-  /** Whether the VPCs get endpoints of the AWS services that deliveries call, for VPCs without a way to the internet. */
-  vpcEndpoints: flag.default(false),
+  /**
+   * The endpoints of AWS services that the VPCs get, for VPCs without a way to the internet. A VPC takes one interface endpoint with
+   * private DNS for a service, and a route table one route to a gateway endpoint, so what a VPC has already is left out of the list.
+   */
+  vpcEndpoints: z
+    .preprocess(
+      (value) => items(asFlag(value)),
+      z.union([z.boolean(), z.array(z.enum(endpointServices))], {
+        error: `must be true, false, or a list of: ${endpointServices.join(', ')}`,
+      }),
+    )
+    .default(false),
   /** The route tables of the subnets, to which endpoints of DynamoDB and S3 are added. */
   routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
   /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a zone of its own. */
   fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
+  /** The ids of the zones of these NAT gateways, one for each address. Ids are the same in every AWS account, and letters are not. */
+  zones: regional('[a-z]{2,5}\\d-az\\d', 'euc1-az2'),
   /** The ports that deliveries may reach from within a VPC, where the service makes the security group. */
   deliveryPorts: z.preprocess(items, z.array(whole(1, 65_535)).min(1)).default([443, 80]),
   /** Dollars that a message takes from its account's budget. */
@@ -189,6 +204,7 @@ const together = shape.superRefine((settings, context) => {
     'securityGroups',
     'routeTables',
     'fixedAddresses',
+    'zones',
     'restoredTables',
   ] as const;
   for (const name of perRegion) {
@@ -211,6 +227,13 @@ const together = shape.superRefine((settings, context) => {
     );
   if (settings.alarmEmails.length > 0 && settings.monitoring === false)
     refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
+  if (settings.canary && settings.monitoring === false)
+    refuse(
+      'canary',
+      'needs alarms, which take a bad release back, but monitoring is off: allowed are true and essential',
+    );
+  if (settings.canary && settings.forEmulator)
+    refuse('canary', 'needs CodeDeploy, which emulators do not have: leave out canary or forEmulator');
   for (const place of new Set(placesIn(settings.domains))) {
     if (valuesIn(settings.domains, place).length > 1) refuse('domains', `has two names for ${place}`);
     const where = place === 'management' ? settings.regions[0] : place;
@@ -220,25 +243,7 @@ const together = shape.superRefine((settings, context) => {
         `must have one certificate of the region ${String(where)}, for the domain of ${place}`,
       );
   }
-  for (const place of settings.regions) {
-    const vpcs = valuesIn(settings.vpcs, place);
-    if (vpcs.length > 1) refuse('vpcs', `has two VPCs for ${place}`);
-    for (const name of ['subnets', 'securityGroups', 'routeTables'] as const) {
-      if (vpcs.length === 0 && valuesIn(settings[name], place).length > 0)
-        refuse(name, `has a value for ${place}, where vpcs has no VPC`);
-    }
-    if (vpcs.length > 0 && valuesIn(settings.subnets, place).length === 0)
-      refuse('subnets', `must name the subnets of the VPC of ${place}`);
-    if (settings.vpcEndpoints && vpcs.length > 0 && valuesIn(settings.routeTables, place).length === 0)
-      refuse('routeTables', `must name the route tables of the subnets of ${place}, for the endpoints`);
-    const addresses = valuesIn(settings.fixedAddresses, place);
-    if (addresses.length > 3) refuse('fixedAddresses', `has more than three addresses for ${place}`);
-    if (addresses.length > 0 && vpcs.length > 0)
-      refuse(
-        'fixedAddresses',
-        `has one for ${place}, where vpcs has a VPC: its own NAT gateway has the address`,
-      );
-  }
+  for (const [name, message] of faultsInNetwork(settings)) refuse(name, message);
 });
 
 /** The characters in context names of the CDK itself. Names of settings have none. */

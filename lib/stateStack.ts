@@ -115,6 +115,8 @@ export class StateStack extends Stack {
       // Replicas need it, and a table may not get its stream and its first replica at once. A stream that nobody reads is free.
       dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
+    // `generateSecretString` may never change, not by a character: CloudFormation would generate another value, and all tokens and
+    // signing keys of all accounts would end with that deployment. The same holds for the password below.
     const masterSecret = new Secret(this, 'MasterSecret', {
       secretName: names.masterSecret,
       description: `Every token and signing key of ${name} is derived from this: a new value ends them all`,

@@ -1,6 +1,6 @@
 /** The service as a construct, for an app of the CDK. */
 import { createHash } from 'node:crypto';
-import { Stack, Stage, Tags } from 'aws-cdk-lib';
+import { CrossStackReferences, ReferenceStrength, Stack, Stage, Tags } from 'aws-cdk-lib';
 import type { Dashboard, Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
@@ -172,6 +172,8 @@ export class SvcQueue extends Construct {
         this.#stackProps(name, 'the schedules and URL groups of the app'),
       );
       setFlags(this.#contentsStack);
+      // Weak, as those to secrets: see `AccountsStack`.
+      CrossStackReferences.of(this.#contentsStack).consume(ReferenceStrength.BOTH);
       Tags.of(this.#contentsStack).add('service', this.#settings.name);
     }
     return this.#contentsStack;

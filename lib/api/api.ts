@@ -16,13 +16,12 @@ import {
 } from 'aws-cdk-lib/aws-apigateway';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type ApiFunction, gatewayRoutesOf, type Route } from '../../lambdas/http/routes.ts';
 import { apiFunctionTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { accept, acceptLog } from '../acknowledge.ts';
-import { notTraced } from '../functions/function.ts';
+import { liveAlias, notTraced, type SvcFunction } from '../functions/function.ts';
 import { type Authorizer, binaryMediaTypes, definitionOf } from './definition.ts';
 import { answersWith, type GatewayAnswer } from './gatewayAnswers.ts';
 import { makeDomain } from './customDomain.ts';
@@ -30,7 +29,8 @@ import { makeFirewall } from './firewall.ts';
 import { regionOfArn, valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
 
-const stageName = 'api';
+/** The name of the stage of every API. */
+export const stageName = 'api';
 
 /** The timeout of a function that answers requests. */
 export const answerTimeout = Duration.seconds(apiFunctionTimeoutSeconds);
@@ -179,17 +179,18 @@ export function makeGatewayLogRole(scope: Construct): CfnAccount {
 /** Connects an API with the functions behind its routes. */
 export function connect(
   api: SpecRestApi,
-  functions: Readonly<Partial<Record<ApiFunction, IFunction>>>,
+  functions: Readonly<Partial<Record<ApiFunction, SvcFunction>>>,
 ): void {
   const stage = api.deploymentStage.node.defaultChild;
   if (!(stage instanceof CfnStage)) throw new Error('The API has no stage.');
   for (const [name, { functionName }] of Object.entries(functions))
-    stage.addPropertyOverride(`Variables.${name}`, functionName);
-  for (const one of Object.values(functions)) {
-    one.addPermission('Api', {
-      principal: new ServicePrincipal('apigateway.amazonaws.com'),
-      // One permission covers the whole API: a function's policy is too small for one for each method.
-      sourceArn: api.arnForExecuteApi(),
-    });
-  }
+    stage.addPropertyOverride(`Variables.${name}`, `${functionName}:${liveAlias}`);
+  // One permission covers the whole API: a function's policy is too small for one for each method.
+  for (const one of Object.values(functions)) allowGateway(api, one, api.arnForExecuteApi());
+}
+
+/** Lets an API invoke a function. Its stage waits for the permission: so no request comes before it, also with an upgrade. */
+export function allowGateway(api: SpecRestApi, { live }: SvcFunction, sourceArn: string): void {
+  live.addPermission('Api', { principal: new ServicePrincipal('apigateway.amazonaws.com'), sourceArn });
+  api.deploymentStage.node.addDependency(live);
 }

@@ -91,8 +91,8 @@ const parametersOf = (path: string) =>
   }));
 
 /**
- * The stage's variables name the functions ("API Gateway stage variables reference for REST APIs"): functions know the API's host, so
- * the API itself cannot refer to them.
+ * The stage's variables name the functions with their aliases ("API Gateway stage variables reference for REST APIs"): functions know
+ * the API's host, so the API itself cannot refer to them. A value may have colons ("CreateStage").
  */
 const functionOfStage = (name: ApiFunction): string =>
   `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:\${!stageVariables.${name}}`;

@@ -41,7 +41,7 @@ export class MessagingApi {
     // The URL needs its function, so this function cannot be told the URL's host. It learns the host: see docs/design.md, "No
     // loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
-    this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
+    this.shared = this.publishUrl === undefined ? shared : withOwnHosts(shared, this.publishUrl.hosts);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
       new SvcFunction(stack, id, {
         ...this.shared,
@@ -69,9 +69,9 @@ export class MessagingApi {
   }
 }
 
-/** Adds a host to those that functions refuse as destinations. */
-function withOwnHost(shared: SharedProps, host: string): SharedProps {
-  const OWN_HOSTS = [shared.environment.OWN_HOSTS, host].join(',');
+/** Adds hosts to those that functions refuse as destinations. */
+function withOwnHosts(shared: SharedProps, hosts: readonly string[]): SharedProps {
+  const OWN_HOSTS = [shared.environment.OWN_HOSTS, ...hosts].join(',');
   return { ...shared, environment: { ...shared.environment, OWN_HOSTS } };
 }
 

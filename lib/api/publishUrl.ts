@@ -1,33 +1,40 @@
 /** The publish URL: publishes without API Gateway before the function. */
 import { Fn } from 'aws-cdk-lib';
-import { FunctionUrlAuthType, InvokeMode } from 'aws-cdk-lib/aws-lambda';
+import { FunctionUrlAuthType, type IFunction, InvokeMode } from 'aws-cdk-lib/aws-lambda';
 import { accept } from '../acknowledge.ts';
 import type { SvcFunction } from '../functions/function.ts';
 
 export interface PublishUrl {
   /** The base URL, without a slash at its end. */
   readonly url: string;
-  /** The host that Lambda generates. */
-  readonly host: string;
+  /** The hosts that Lambda generates, of this URL and of the former one. */
+  readonly hosts: readonly string[];
 }
 
 /**
- * Makes the URL of the function publish. Like the API, it asks for no AWS credentials: the function checks tokens. Lambda demands
- * two rights for the public, to invoke the URL and to invoke the function through it; the CDK gives both.
+ * Makes the URL of the function publish. Like the API, it asks for no AWS credentials: the function checks tokens.
+ *
+ * A URL is an alias's for good, so that of releases before the alias stays beside it for clients that know it. It goes with the
+ * release after this one.
  */
 export function makePublishUrl(publish: SvcFunction): PublishUrl {
-  const { url } = publish.addFunctionUrl({
+  const [host, former] = [hostOfUrl(publish.live), hostOfUrl(publish)];
+  return { url: `https://${host}`, hosts: [host, former] };
+}
+
+/** Lambda demands two rights for the public, to invoke the URL and to invoke the function through it; the CDK gives both. */
+function hostOfUrl(invoked: IFunction): string {
+  const { url } = invoked.addFunctionUrl({
     authType: FunctionUrlAuthType.NONE,
     invokeMode: InvokeMode.BUFFERED,
   });
   for (const right of ['invoke-function-url', 'invoke-function']) {
     accept(
-      publish.node.findChild(right),
+      invoked.node.findChild(right),
       'NIST.800.53.R5-LambdaFunctionPublicAccessProhibited',
       'The setting `publishUrl` asks for a URL that is open to everybody. The function checks the token of each request.',
     );
   }
   // https://<id>.lambda-url.<region>.on.aws/
-  const host = Fn.select(2, Fn.split('/', url));
-  return { url: `https://${host}`, host };
+  return Fn.select(2, Fn.split('/', url));
 }

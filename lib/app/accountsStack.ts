@@ -2,7 +2,7 @@
  * The stack of the accounts that an app makes. Its function makes them, and the app's schedules and URL groups. The stack is there
  * only where an app makes one of these.
  */
-import { CustomResource, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import { CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { acceptSecret } from '../acknowledge.ts';
@@ -54,6 +54,10 @@ export class AccountsStack extends Stack {
     const secret = new Secret(place, 'Secret', {
       description: `The token and the signing keys of the account ${id}`,
     });
+    // CloudFormation refuses to take an export away while another stack imports it, and this stack is deployed before those of the
+    // app: so an account could never go with its grants. A weak reference (`Fn::GetStackOutput`) is no import. The export stays
+    // beside it for one release, because stacks that the release before deployed import it.
+    secret.applyCrossStackReferenceStrength(ReferenceStrength.BOTH);
     acceptSecret(
       secret,
       'The service derives what is in it. A rotation is a command of the operator, and a deployment follows it.',
@@ -67,6 +71,8 @@ export class AccountsStack extends Stack {
   provide(scope: Construct, id: string, input: Provided): CustomResource {
     return new CustomResource(scope, id, {
       resourceType: `Custom::Svc${input.kind.charAt(0).toUpperCase()}${input.kind.slice(1)}`,
+      // Not an alias: CloudFormation invokes it after it has updated it, and lets no resource change its service token
+      // ("Modifying service token is not allowed").
       serviceToken: this.#provision.functionArn,
       serviceTimeout: timeout.plus(Duration.minutes(1)),
       // One text, because CloudFormation makes texts of numbers and flags.

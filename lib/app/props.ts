@@ -1,5 +1,8 @@
 /** The props of `SvcQueue`: the settings of `lib/settings.ts`, which checks them, with the names and defaults of docs/settings.md. */
 
+/** A service whose endpoint a VPC gets. */
+type EndpointService = 'dynamodb' | 's3' | 'sqs' | 'scheduler' | 'secretsmanager' | 'lambda';
+
 /** All props may be left out. A wrong one fails synthesis with a sentence that says what is allowed. */
 export interface SvcQueueProps {
   /**
@@ -134,6 +137,12 @@ export interface SvcQueueProps {
    */
   readonly forEmulator?: boolean;
   /**
+   * Whether a deployment moves a tenth of the invocations to a new release first, for five minutes, and takes it back on an alarm.
+   *
+   * @default false
+   */
+  readonly canary?: boolean;
+  /**
    * The addresses that get a mail from each alarm.
    *
    * @default []
@@ -200,11 +209,11 @@ export interface SvcQueueProps {
    */
   readonly securityGroups?: readonly string[];
   /**
-   * Whether the VPCs get endpoints of the AWS services that deliveries call.
+   * Whether the VPCs get endpoints of the AWS services that deliveries call, or a list of those that they get.
    *
    * @default false
    */
-  readonly vpcEndpoints?: boolean;
+  readonly vpcEndpoints?: boolean | readonly EndpointService[];
   /**
    * The route tables of the subnets, as `region=id`, to which endpoints of DynamoDB and S3 are added.
    *
@@ -217,6 +226,12 @@ export interface SvcQueueProps {
    * @default []
    */
   readonly fixedAddresses?: readonly string[];
+  /**
+   * The ids of the zones of the NAT gateways with these addresses, as `region=id`, such as `eu-central-1=euc1-az2`: one for each.
+   *
+   * @default []: the first zones of the region by letter
+   */
+  readonly zones?: readonly string[];
   /**
    * The ports that deliveries may reach from within a VPC, where the service makes the security group.
    *

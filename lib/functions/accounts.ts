@@ -22,6 +22,8 @@ export class Accounts {
       queues,
       source: 'accountChanges',
       maxConcurrency: followConcurrency,
+      // Operators change accounts one by one.
+      isBoundedBySource: true,
       handler: 'followAccount',
       description: 'Brings a region in line with an account that was changed',
       may: [

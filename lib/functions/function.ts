@@ -1,7 +1,9 @@
 /** A Lambda function of the service, with its role, its log and the common settings. */
-import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { createHash } from 'node:crypto';
+import { type Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
+  Alias,
   ApplicationLogLevel,
   Architecture,
   CfnFunction,
@@ -89,7 +91,22 @@ function acceptFindings(fn: SvcFunction, { network, reservedConcurrency, setting
   if (!settings.tracing) accept(fn, 'Serverless-LambdaTracing', notTraced);
 }
 
+/** The name of the alias by which functions are invoked. */
+export const liveAlias = 'live';
+
 export class SvcFunction extends LambdaFunction {
+  #live: Alias | undefined;
+  #isHashing = false;
+
+  /**
+   * The alias by which the function is invoked. It points to a version with the code and the variables of one release, where the
+   * unpublished `$LATEST` gets them one after the other, and a deployment moves it at once, or step by step: see `canary.ts`.
+   */
+  get live(): Alias {
+    this.#live ??= new Alias(this, 'Live', { aliasName: liveAlias, version: this.currentVersion });
+    return this.#live;
+  }
+
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
     const { settings } = props;
     const logGroup = new LogGroup(scope, `${id}Log`, {
@@ -132,12 +149,16 @@ export class SvcFunction extends LambdaFunction {
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
+        TEMPLATE_HASH: Lazy.string({ produce: () => this.#templateHash() }),
       },
       // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an endless
       // loop and end it after 16 rounds. The chain does end: the message limits its retries.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       ...(props.extraCa && { layers: [props.extraCa] }),
+      // Former versions stay, so that what runs on one ends there, and an operator can point the alias back. A version that failed
+      // with its deployment goes: Lambda would refuse to publish the same again ("A version for this Lambda function exists").
+      currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
@@ -149,11 +170,34 @@ export class SvcFunction extends LambdaFunction {
     acceptFindings(this, props);
   }
 
-  /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */
-  #connect(network: FunctionNetwork): void {
+  /**
+   * Hashes what the template has for the function. The id of the published version follows from the same texts, and CloudFormation
+   * publishes a version for each new id. Lambda refuses that where code and variables are the same as before ("A version for this
+   * Lambda function exists"), such as when an id of an AWS account stands where a reference to it stood. With this variable another
+   * text is another configuration.
+   */
+  #templateHash(): string {
+    if (this.#isHashing) return '';
+    this.#isHashing = true;
+    try {
+      const { code, environment, layers, loggingConfig, role, vpcConfig } = this.#resource;
+      const given = { code, environment, layers, loggingConfig, role, vpcConfig };
+      const texts: unknown = Stack.of(this).resolve(given);
+      return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
+    } finally {
+      this.#isHashing = false;
+    }
+  }
+
+  get #resource(): CfnFunction {
     const { defaultChild } = this.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);
-    defaultChild.vpcConfig = network.vpcConfig;
+    return defaultChild;
+  }
+
+  /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */
+  #connect(network: FunctionNetwork): void {
+    this.#resource.vpcConfig = network.vpcConfig;
     this.node.addDependency(network.ways);
   }
 }

@@ -3,10 +3,11 @@
  * private hosts there can be destinations; with `fixedAddresses` it is a VPC made here, whose NAT gateways have the operator's
  * elastic addresses.
  */
-import { Stack } from 'aws-cdk-lib';
+import { Annotations, Stack } from 'aws-cdk-lib';
 import {
   CfnRoute,
   CfnSecurityGroupIngress,
+  CfnSubnet,
   CfnSubnetRouteTableAssociation,
   CfnVPCEndpoint,
   IpAddresses,
@@ -24,6 +25,7 @@ import { Construct, DependencyGroup, type IConstruct, type IDependable } from 'c
 import { accept, PatternStatement } from '../acknowledge.ts';
 import { valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
+import { type EndpointService, endpointsOf, gatewayServices } from './networkSettings.ts';
 
 /** The network of a function. */
 export interface FunctionNetwork {
@@ -81,10 +83,15 @@ class Network extends Construct {
     const given = values(settings.securityGroups);
     const subnetIds = values(settings.subnets);
     const securityGroupIds = given.length > 0 ? given : [this.#groupOfFunctions(vpc).securityGroupId];
-    if (settings.vpcEndpoints) {
-      this.#makeGatewayEndpoints(vpcId, values(settings.routeTables));
-      this.#makeInterfaceEndpoints(vpc, { subnetIds, securityGroupIds });
-    }
+    const services = endpointsOf(settings);
+    const interfaceServices = services.filter((service) => !gatewayServices.includes(service));
+    this.#makeGatewayEndpoints(
+      vpcId,
+      services.filter((service) => gatewayServices.includes(service)),
+      values(settings.routeTables),
+    );
+    if (interfaceServices.length > 0)
+      this.#makeInterfaceEndpoints(vpc, interfaceServices, { subnetIds, securityGroupIds });
     return { subnetIds, securityGroupIds };
   }
 
@@ -112,6 +119,7 @@ class Network extends Construct {
       'Nothing in it has the default group: the functions have one of their own. The CDK closes it with a function that would need ' +
         'rights to change groups.',
     );
+    this.#placeInZones(vpc);
     for (const subnet of vpc.publicSubnets) {
       accept(
         subnet.node.findChild('DefaultRoute'),
@@ -121,11 +129,36 @@ class Network extends Construct {
     }
     const routeTables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId);
     // Gateway endpoints cost nothing, and the NAT gateway does not bill their traffic.
-    this.#makeGatewayEndpoints(vpc.vpcId, routeTables);
+    this.#makeGatewayEndpoints(vpc.vpcId, gatewayServices, routeTables);
     return {
       subnetIds: vpc.privateSubnets.map(({ subnetId }) => subnetId),
       securityGroupIds: [this.#groupOfFunctions(vpc).securityGroupId],
     };
+  }
+
+  /**
+   * Puts the subnets into the zones that the settings name. By default they are in the first zones by their letters, which stand for
+   * other zones in every AWS account ("Availability Zone IDs for your AWS resources"), and some of those have no NAT gateways
+   * ("Troubleshoot NAT gateways": `NotAvailableInZone`). Subnets cannot move, so what stands keeps its zones without the setting.
+   */
+  #placeInZones({ publicSubnets, privateSubnets }: Vpc): void {
+    const stack = Stack.of(this);
+    const zones = valuesIn(this.#props.settings.zones, stack.region);
+    if (zones.length === 0) {
+      Annotations.of(this).addWarningV2(
+        'svc-queue:zones',
+        `fixedAddresses has no zones for ${stack.region}, so its NAT gateways are in the first zones by letter, which may have none. ` +
+          'Name their ids in the setting zones before the first deployment: docs/network.md, "Fixed address".',
+      );
+    }
+    for (const [at, zone] of zones.entries()) {
+      for (const subnet of [publicSubnets[at], privateSubnets[at]]) {
+        const made = subnet?.node.defaultChild;
+        if (!(made instanceof CfnSubnet)) throw new Error(`There is no subnet for the zone ${zone}.`);
+        made.availabilityZone = undefined;
+        made.availabilityZoneId = zone;
+      }
+    }
   }
 
   /**
@@ -144,8 +177,12 @@ class Network extends Construct {
     return group;
   }
 
-  #makeGatewayEndpoints(vpcId: string, routeTableIds: readonly string[]): void {
-    for (const service of ['dynamodb', 's3']) {
+  #makeGatewayEndpoints(
+    vpcId: string,
+    services: readonly EndpointService[],
+    routeTableIds: readonly string[],
+  ): void {
+    for (const service of services) {
       new CfnVPCEndpoint(this, `${service}Endpoint`, {
         ...this.#serviceOf(vpcId, service),
         vpcEndpointType: 'Gateway',
@@ -154,7 +191,11 @@ class Network extends Construct {
     }
   }
 
-  #makeInterfaceEndpoints(vpc: IVpc, { subnetIds, securityGroupIds }: VpcConfig): void {
+  #makeInterfaceEndpoints(
+    vpc: IVpc,
+    services: readonly EndpointService[],
+    { subnetIds, securityGroupIds }: VpcConfig,
+  ): void {
     const group = new SecurityGroup(this, 'Endpoints', {
       vpc,
       description: 'The endpoints of AWS: from the delivery functions, to nowhere',
@@ -166,31 +207,25 @@ class Network extends Construct {
       });
       group.addIngressRule(functions, Port.tcp(httpsPort), 'The delivery functions');
     }
-    const { lambdaDestinations } = this.#props.settings;
-    const invoked = lambdaDestinations.length > 0 ? ['lambda'] : [];
-    for (const service of ['sqs', 'scheduler', 'secretsmanager', ...invoked]) {
+    for (const service of services) {
       new CfnVPCEndpoint(this, `${service}Endpoint`, {
         ...this.#serviceOf(vpc.vpcId, service),
         vpcEndpointType: 'Interface',
         subnetIds,
         securityGroupIds: [group.securityGroupId],
-        // The functions call the services by their usual names.
+        // The functions call the services by their usual names. A VPC takes one such endpoint for a service: a second one fails with
+        // "private-dns-enabled cannot be set because there is already a conflicting DNS domain".
         privateDnsEnabled: true,
       });
     }
   }
 
-  /**
-   * Makes the service of an endpoint. Its policy limits all callers in the VPC to the functions' rights. AWS knows no right to send
-   * batches, which only emulators ask for, and they have no endpoints.
-   */
-  #serviceOf(vpcId: string, service: string) {
+  /** Makes the service of an endpoint. Its policy limits all callers in the VPC to the functions' rights. */
+  #serviceOf(vpcId: string, service: EndpointService) {
     const statements = this.#props.may
       .map((statement) => ({
         statement,
-        actions: statement.actions.filter(
-          (action) => action.startsWith(`${service}:`) && action !== 'sqs:SendMessageBatch',
-        ),
+        actions: statement.actions.filter((action) => action.startsWith(`${service}:`)),
       }))
       .filter(({ actions }) => actions.length > 0)
       .map(({ statement, actions }) => statement.copy({ actions, principals: [new AnyPrincipal()] }));

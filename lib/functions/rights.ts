@@ -99,9 +99,11 @@ export class Rights {
 
   /** Allows to send jobs to the delivery queues, one at a time and in batches. */
   sendJobsInBatches(): PolicyStatement {
-    const { short, long } = this.#resources.queues;
-    // AWS judges a batch as SendMessage. It does not know the second name, which emulators of AWS ask for.
-    return allow(['sqs:SendMessage', 'sqs:SendMessageBatch'], short.queueArn, long.queueArn);
+    const { queues, settings } = this.#resources;
+    // AWS judges a batch as SendMessage ("Actions, resources, and condition keys for Amazon SQS"), and only emulators know the
+    // second name.
+    const actions = ['sqs:SendMessage', ...(settings.forEmulator ? ['sqs:SendMessageBatch'] : [])];
+    return allow(actions, queues.short.queueArn, queues.long.queueArn);
   }
 
   /** Allows to send parked messages back to the queues that they came from. */
@@ -116,7 +118,10 @@ export class Rights {
   /** Allows to make schedules, which send with the role of the group. */
   makeSchedules(): PolicyStatement[] {
     const { role } = this.#resources.scheduleGroup;
-    return [this.#onSchedules('scheduler:CreateSchedule'), allow(['iam:PassRole'], role.roleArn)];
+    const pass = allow(['iam:PassRole'], role.roleArn);
+    // "Grant a user permissions to pass a role to an AWS service" (IAM User Guide).
+    pass.addCondition('StringEquals', { 'iam:PassedToService': 'scheduler.amazonaws.com' });
+    return [this.#onSchedules('scheduler:CreateSchedule'), pass];
   }
 
   /** Allows to end schedules before their time. */

@@ -26,6 +26,9 @@ export class Scheduling {
       queues,
       source: 'fire',
       maxConcurrency: fireConcurrency,
+      // Scheduler sends at most 1,000 fires a second unless AWS raised that ("Quotas for Amazon EventBridge Scheduler"), and one
+      // takes a tenth of a second: a hundred executions. After an outage Lambda adds at most 300 executions a minute.
+      isBoundedBySource: true,
       handler: 'fire',
       description: 'Publishes what a schedule says when it fires',
       may: [

@@ -27,10 +27,10 @@ export function makeTimed(
   const rule = new Rule(stack, `${id}Rule`, {
     description: ruleDescription,
     schedule: Schedule.rate(Duration.hours(everyHours)),
-    targets: [{ bind: () => ({ arn: timed.functionArn }) }],
+    targets: [{ bind: () => ({ arn: timed.live.functionArn }) }],
   });
   accept(rule, 'Serverless-EventBusDLQ', 'The next hour does what this one did not.');
-  timed.addPermission('Rule', {
+  timed.live.addPermission('Rule', {
     principal: new ServicePrincipal('events.amazonaws.com'),
     sourceArn: rule.ruleArn,
   });

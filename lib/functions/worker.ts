@@ -13,6 +13,12 @@ interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItsel
   readonly source: QueueName;
   /** The most executions at once; never more than the setting for deliveries. What has no room stays in the queue. */
   readonly maxConcurrency: number;
+  /**
+   * Set where what the queue gets bounds the executions well enough, so that only a small account needs the maximum: one whose
+   * setting for deliveries is lower. Lambda polls an idle queue with five pollers, "and can optimize to as few as 2", but not with a
+   * maximum ("Configuring scaling behavior for SQS event source mappings"): each queue's three are $0.16 a month and region.
+   */
+  readonly isBoundedBySource?: boolean;
 }
 
 /** The rights that the code of every worker has: to hold and to delete what it gets, and to park what it cannot read. */
@@ -23,7 +29,8 @@ export const rightsOfWorker = (queues: Queues, source: QueueName): readonly Poli
 
 /** Makes a worker, with the right to take messages off its queue. */
 export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFunction {
-  const { queues, source, maxConcurrency, ...own } = props;
+  const { queues, source, maxConcurrency, isBoundedBySource = false, ...own } = props;
+  const { deliveryConcurrency } = own.settings;
   const { queueArn } = queues[source];
   // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
   const worker = new SvcFunction(stack, id, {
@@ -35,7 +42,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   });
   worker.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:GetQueueAttributes'], queueArn));
   const mapping = new EventSourceMapping(stack, `${id}Source`, {
-    target: worker,
+    target: worker.live,
     eventSourceArn: queueArn,
     // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
     enabled: true,
@@ -43,7 +50,9 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     ...(timing[source].batchingWindow && { maxBatchingWindow: timing[source].batchingWindow }),
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
-    maxConcurrency: Math.min(maxConcurrency, own.settings.deliveryConcurrency),
+    ...((!isBoundedBySource || deliveryConcurrency < maxConcurrency) && {
+      maxConcurrency: Math.min(maxConcurrency, deliveryConcurrency),
+    }),
   });
   accept(
     mapping,

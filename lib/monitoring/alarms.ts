@@ -5,6 +5,7 @@ import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { metrics } from '../../lambdas/aws/metricTable.ts';
 import { metricsService } from '../../lambdas/aws/resources.ts';
 import { type AlarmName, alarmTable, type AwsAlarm } from './alarmTable.ts';
+import { stageName } from '../api/api.ts';
 import type { SvcFunction } from '../functions/function.ts';
 import type { Queues } from '../state/queues.ts';
 import type { Settings } from '../settings.ts';
@@ -114,8 +115,6 @@ function largestOf(
   });
 }
 
-const stageOf = ({ api }: Watched): string => api.deploymentStage.stageName;
-
 const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
   WorkInDeadQueue: ({ queues: { dead } }) =>
     sumOf('jobs in the queue dead', [
@@ -145,10 +144,11 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
     ),
   Api5xx: (watched) =>
     sumOf('answers with 5XX', [
-      apiMetric(watched.settings.name, stageOf(watched), '5XXError'),
+      // Not a reference to the stage: it waits for the aliases, and they may wait for this alarm.
+      apiMetric(watched.settings.name, stageName, '5XXError'),
       ...(watched.managementApi === undefined
         ? []
-        : [apiMetric(watched.managementApi, stageOf(watched), '5XXError')]),
+        : [apiMetric(watched.managementApi, stageName, '5XXError')]),
       ...(watched.settings.publishUrl ? [ofFunction(watched.publish, 'Url5xxCount', 'Sum')] : []),
     ]),
   FunctionErrors: (watched) => sumOf('errors', lambdaMetrics(watched, 'Errors', 'Sum')),

@@ -1,9 +1,8 @@
 /** An operator's view of a region: the dashboard, the alarms with their topic, and a saved query for each. */
-import { Aws, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Aws, CfnOutput, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Key } from 'aws-cdk-lib/aws-kms';
 import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -19,6 +18,8 @@ const alarmService = new ServicePrincipal('cloudwatch.amazonaws.com');
 export class Monitoring extends Construct {
   readonly topic: Topic;
   readonly alarms: readonly Alarm[];
+  /** Those of them that somebody has to act on soon. */
+  readonly essential: readonly Alarm[];
 
   constructor(scope: Construct, id: string, watched: Watched) {
     super(scope, id);
@@ -36,7 +37,7 @@ export class Monitoring extends Construct {
     const action = new SnsAction(this.topic);
     const isEssential = settings.monitoring === 'essential';
     const made = isEssential ? alarmList.filter(([, { essential }]) => essential === true) : alarmList;
-    this.alarms = made.flatMap(([name, { meaning, atLeast, periods }]) => {
+    const alarms = made.flatMap(([name, { meaning, atLeast, periods, essential = false }]) => {
       const metric = metricOf(name, watched);
       if (settings.forEmulator && metric instanceof MathExpression) return [];
       const one = new Alarm(this, name, {
@@ -53,8 +54,10 @@ export class Monitoring extends Construct {
       });
       one.addAlarmAction(action);
       one.addOkAction(action);
-      return [one];
+      return [{ one, essential }];
     });
+    this.alarms = alarms.map(({ one }) => one);
+    this.essential = alarms.flatMap(({ one, essential }) => (essential ? [one] : []));
     if (!settings.forEmulator) this.saveQueries(watched, made);
     if (!isEssential)
       makeDashboard(this, { name: dashboard(Stack.of(this).region), watched, alarms: this.alarms });
@@ -64,24 +67,16 @@ export class Monitoring extends Construct {
     });
   }
 
-  /**
-   * Makes the topic, to which CloudWatch may send and nobody else. It has a key of its own, because CloudWatch may not use the
-   * key that SNS has for every AWS account.
-   */
+  /** Makes the topic, to which CloudWatch may send and nobody else. */
   private makeTopic(topicName: string): Topic {
-    const key = new Key(this, 'TopicKey', {
-      description: `Encrypts the notifications of ${topicName}`,
-      enableKeyRotation: true,
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
-    key.addToResourcePolicy(
-      new PolicyStatement({
-        principals: [alarmService],
-        actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-        resources: ['*'],
-      }),
+    const topic = new Topic(this, 'Topic', { topicName, enforceSSL: true });
+    accept(
+      topic,
+      'NIST.800.53.R5-SNSEncryptedKMS',
+      'An alarm’s text has names of alarms and metrics, and no secret; SNS stores it on encrypted disks ("Data encryption", SNS ' +
+        'Developer Guide). CloudWatch cannot send with the key that SNS has for every AWS account ("Amazon SNS notifications when ' +
+        'an alarm changes state"), and a key of its own costs $1 a month in each region, $3 with rotation.',
     );
-    const topic = new Topic(this, 'Topic', { topicName, masterKey: key, enforceSSL: true });
     topic.addToResourcePolicy(
       new PolicyStatement({
         principals: [alarmService],

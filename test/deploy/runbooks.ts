@@ -1,5 +1,5 @@
 /**
- * Follows docs/deploy.md, docs/operate.md and docs/recovery.md on an AWS emulator, from an empty account to one that is empty again:
+ * Follows docs/deploy.md, docs/operate.md, docs/recovery.md and docs/removal.md on an AWS emulator, from an empty account to one that is empty again:
  * all their shell blocks run as they stand there, in one shell, and what they say of `cdk.json` is written into it.
  */
 import { spawn } from 'node:child_process';
@@ -121,7 +121,7 @@ function openShell(folder: string, env: Readonly<Record<string, string | undefin
 }
 
 /**
- * The blocks in the order in which a reader comes to them: `recovery.md` ends with the removal of everything. What is to be done
+ * The blocks in the order in which a reader comes to them: `removal.md` ends with the removal of everything. What is to be done
  * when the first deployment fails is left out, because this one does not.
  */
 function blocksInOrder(): readonly Block[] {
@@ -137,6 +137,7 @@ function blocksInOrder(): readonly Block[] {
     ...blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn),
     ...blocksOf('docs/operate.md'),
     ...blocksOf('docs/recovery.md'),
+    ...blocksOf('docs/removal.md'),
   ];
 }
 
@@ -196,6 +197,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
     ['ManagementUrl', managing.url],
     ['Url', messaging.url],
     ['the release before', 'latest'],
+    ['version', '1'],
     ['region', home],
   ]);
   const filledIn = (text: string): string =>
@@ -208,6 +210,13 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
   /** Does what AWS would have done by then, or the reader: a row of texts in blocks, each with its commands. */
   const before: readonly (readonly [RegExp, string])[] = [
     [/restore-secret/, 'aws secretsmanager delete-secret --secret-id Svc/master'],
+    [
+      /import-existing-resources/,
+      `for region in us-east-1 ${home}; do
+         aws cloudformation update-termination-protection --region $region --stack-name Svc-$region-State --no-enable-termination-protection
+       done
+       npx svc-queue destroy`,
+    ],
     [
       /svc-queue redrive/,
       `aws sqs send-message --queue-url "$(resource Service SQS::Queue QueuesUndeliveredFires)" \\

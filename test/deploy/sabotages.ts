@@ -11,6 +11,8 @@ import {
   GetFunctionConfigurationCommand,
   LambdaClient,
   ListEventSourceMappingsCommand,
+  PublishVersionCommand,
+  UpdateAliasCommand,
   UpdateEventSourceMappingCommand,
   UpdateFunctionConfigurationCommand,
   waitUntilFunctionUpdatedV2,
@@ -18,6 +20,7 @@ import {
 import { PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { liveAlias } from '../../lib/functions/function.ts';
 import type { StackResource } from '../../operate/stackResources.ts';
 import { refuse } from './aws.ts';
 import { credentials } from './emulator.ts';
@@ -56,7 +59,7 @@ function idOf({ resources }: Target, type: string, name: string): string {
 
 const functionOf = (target: Target, name: string): string => idOf(target, 'AWS::Lambda::Function', name);
 
-/** Changes variables of a function. */
+/** Changes variables of a function, in a version of their own to which the alias then points. */
 const changedVariables =
   (name: string, change: Readonly<Record<string, string>>): Sabotage['strike'] =>
   async (target) => {
@@ -66,6 +69,8 @@ const changedVariables =
     const set = async (Variables: Readonly<Record<string, string>>): Promise<void> => {
       await client.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables } }));
       await waitUntilFunctionUpdatedV2({ client, maxWaitTime: 60 }, { FunctionName });
+      const { Version } = await client.send(new PublishVersionCommand({ FunctionName }));
+      await client.send(new UpdateAliasCommand({ FunctionName, Name: liveAlias, FunctionVersion: Version }));
     };
     const variables = Environment?.Variables ?? {};
     await set({ ...variables, ...change });
@@ -79,7 +84,7 @@ const disabledMapping =
     const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
     const FunctionName = functionOf(target, name);
     const { EventSourceMappings = [] } = await client.send(
-      new ListEventSourceMappingsCommand({ FunctionName }),
+      new ListEventSourceMappingsCommand({ FunctionName: `${FunctionName}:${liveAlias}` }),
     );
     const set = (Enabled: boolean): Promise<unknown> =>
       Promise.all(
@@ -192,7 +197,7 @@ export const sabotages: readonly Sabotage[] = [
     strike: async (target) => {
       const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
       const FunctionName = functionOf(target, 'Publish');
-      await client.send(new DeleteFunctionUrlConfigCommand({ FunctionName }));
+      await client.send(new DeleteFunctionUrlConfigCommand({ FunctionName, Qualifier: liveAlias }));
       return undefined;
     },
   },

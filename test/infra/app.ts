@@ -37,6 +37,7 @@ export const everythingOn: Readonly<Record<string, string>> = {
   publishUrl: 'true',
   publishConcurrency: '200',
   tracing: 'true',
+  canary: 'true',
   alarmEmails: 'ops@example.com',
   domains: 'eu-central-1=queue.example.com,management=admin.example.com',
   certificates: 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b2c3d',
@@ -55,6 +56,7 @@ export const fixedAddresses: Readonly<Record<string, string>> = {
   vpcEndpoints: 'false',
   routeTables: '',
   fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
+  zones: 'eu-central-1=euc1-az2,eu-central-1=euc1-az3',
 };
 
 interface MadeApp {
@@ -169,6 +171,27 @@ export const joined = z.union([
       ]),
     })
     .transform((join) => join['Fn::Join'][1].join('')),
+]);
+
+/** An alias of a function, as the CDK has its ARN, or its name from its ARN: the logical id of the alias. */
+export const aliasReference = z.union([
+  z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
+  z
+    .object({
+      'Fn::Join': z.tuple([
+        z.literal(''),
+        z.tuple([
+          z.object({
+            'Fn::Select': z.tuple([
+              z.literal(6),
+              z.object({ 'Fn::Split': z.tuple([z.literal(':'), z.object({ Ref: z.string() })]) }),
+            ]),
+          }),
+          z.literal(':live'),
+        ]),
+      ]),
+    })
+    .transform((join) => join['Fn::Join'][1][0]['Fn::Select'][1]['Fn::Split'][1].Ref),
 ]);
 
 /** The logical id that a `Ref` or an `Fn::GetAtt` points to. */

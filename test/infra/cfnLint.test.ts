@@ -22,12 +22,6 @@ const exceptions: readonly { readonly rule: string; readonly says: RegExp; reado
     reason:
       'The CDK has a function depend on its role and on the policy of its role. Only the second is needed.',
   },
-  {
-    rule: 'W3037',
-    says: /^'sendmessagebatch' is not one of /,
-    reason:
-      'AWS judges a batch as SendMessage, and knows no right of this name. Emulators of AWS ask for it.',
-  },
 ];
 
 const python = findPython();
@@ -61,6 +55,7 @@ function templatesToLint(): Readonly<Record<string, Template>> {
     stage: 'dev',
     regions: 'us-east-1',
     fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d,us-east-1=eipalloc-0b1b2c3d',
+    zones: 'us-east-1=use1-az1,us-east-1=use1-az2',
     monitoring: 'true',
     scheduleGroup: 'default',
     gatewayLogRole: 'false',

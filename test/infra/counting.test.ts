@@ -5,7 +5,8 @@ import { functionsOf, nameOf } from './roles.ts';
 
 const { service } = synthesizeOne();
 
-const arnOf = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.literal('Arn')]) });
+/** The reference to an alias is its ARN. */
+const arnOf = z.object({ Ref: z.string() });
 
 const ruleShape = z.object({
   ScheduleExpression: z.string(),
@@ -21,9 +22,9 @@ it.each([
   (name, timeout) => {
     const timed = functionsOf(service).find(({ Environment }) => nameOf(Environment.Variables) === name);
     expect(timed?.Timeout).toBe(timeout);
-    const invokes = (arn: string): boolean => arn.startsWith(name);
+    const invokes = (arn: string): boolean => arn.startsWith(`${name}Live`);
     const rules = properties(service, 'AWS::Events::Rule', ruleShape).filter(({ Targets }) =>
-      Targets.some(({ Arn }) => invokes(Arn['Fn::GetAtt'][0])),
+      Targets.some(({ Arn }) => invokes(Arn.Ref)),
     );
     expect(rules.map(({ ScheduleExpression }) => ScheduleExpression)).toEqual(['rate(1 hour)']);
     const permissions = properties(

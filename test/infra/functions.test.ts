@@ -137,6 +137,7 @@ describe('the functions', () => {
         'SHORT_QUEUE_ARN',
         'SHORT_QUEUE_URL',
         'SLOW_QUEUE_URL',
+        'TEMPLATE_HASH',
         'UNDELIVERED_FIRES_QUEUE_URL',
         'USAGE_TABLE',
         'WORKFLOWS_TABLE',

@@ -13,11 +13,11 @@ const stateless = [
   'AWS::Events::Rule',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
-  // It encrypts notifications on their way.
-  'AWS::KMS::Key',
+  'AWS::Lambda::Alias',
   'AWS::Lambda::EventSourceMapping',
   'AWS::Lambda::Function',
   'AWS::Lambda::Permission',
+  'AWS::Lambda::Version',
   'AWS::Logs::QueryDefinition',
   'AWS::S3::BucketPolicy',
   'AWS::SNS::TopicPolicy',

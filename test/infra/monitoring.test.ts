@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
-import type { Template } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { awsServices, metrics } from '../../lambdas/aws/metricTable.ts';
@@ -486,15 +486,15 @@ describe('the metrics', () => {
 });
 
 describe('the topic', () => {
-  it('takes notifications of alarms of this AWS account, encrypted', () => {
+  it('takes notifications of alarms of this AWS account, and has no key, which would be billed each month', () => {
     const policies = JSON.stringify([...resources(service, 'AWS::SNS::TopicPolicy').values()]);
     expect(policies).toContain('"Principal":{"Service":"cloudwatch.amazonaws.com"}');
     expect(policies).toContain('"aws:SourceAccount":{"Ref":"AWS::AccountId"}');
-    service.hasResourceProperties('AWS::SNS::Topic', { TopicName: 'Svc-alarms' });
-    const [key] = resources(service, 'AWS::KMS::Key');
-    const [topic] = properties(service, 'AWS::SNS::Topic', z.object({ KmsMasterKeyId: reference }));
-    expect(topic?.KmsMasterKeyId).toBe(key?.[0]);
-    expect(JSON.stringify(key?.[1].Properties)).toContain('cloudwatch.amazonaws.com');
+    service.hasResourceProperties('AWS::SNS::Topic', {
+      TopicName: 'Svc-alarms',
+      KmsMasterKeyId: Match.absent(),
+    });
+    service.resourceCountIs('AWS::KMS::Key', 0);
   });
 
   it('sends to nobody by default, and to the addresses of the settings', () => {

@@ -140,8 +140,8 @@ describe('with a VPC of the operator', () => {
     const throughEndpoints = endpoints.flatMap(({ PolicyDocument }) =>
       PolicyDocument.Statement.flatMap(({ Action, Resource }) => rightsIn(Action, Resource)),
     );
-    // Lambda takes messages off the queues, and hands roles over, outside of the VPC. AWS knows no right to send batches.
-    const elsewhere = /^sqs:(ReceiveMessage|GetQueueAttributes|SendMessageBatch) |^iam:/;
+    // Lambda takes messages off the queues, and hands roles over, outside of the VPC.
+    const elsewhere = /^sqs:(ReceiveMessage|GetQueueAttributes) |^iam:/;
     const ofFunctions = delivery.flatMap((name) => rightsOf(synthesizeOne().service, name, named));
     expect(new Set(throughEndpoints)).toEqual(new Set(ofFunctions.filter((right) => !elsewhere.test(right))));
     closed.hasResourceProperties('AWS::EC2::SecurityGroupIngress', { FromPort: 443, ToPort: 443 });
@@ -181,6 +181,29 @@ describe('with a VPC of the operator', () => {
     expect(awaited).toEqual(delivery.map(() => there));
   });
 
+  it.each([
+    ['scheduler,secretsmanager', ['scheduler', 'secretsmanager']],
+    ['sqs', ['sqs']],
+    ['', []],
+  ])('of the endpoints only those that it lacks are made: %s', (vpcEndpoints, services) => {
+    const { service: some } = synthesizeOne({ ...vpc, vpcEndpoints });
+    const endpoints = properties(some, 'AWS::EC2::VPCEndpoint', policyShape);
+    expect(endpoints.map(({ ServiceName }) => ServiceName.split('.').at(-1)).sort()).toEqual(services);
+    some.resourceCountIs('AWS::EC2::SecurityGroup', services.length > 0 ? 2 : 1);
+  });
+
+  it('gateway endpoints alone need no interface, and so no group for interfaces', () => {
+    const { service: some } = synthesizeOne({
+      ...vpc,
+      vpcEndpoints: 's3',
+      routeTables: 'eu-central-1=rtb-0a1b2c3d',
+    });
+    expect(properties(some, 'AWS::EC2::VPCEndpoint', policyShape)).toMatchObject([
+      { ServiceName: 'com.amazonaws.eu-central-1.s3', VpcEndpointType: 'Gateway' },
+    ]);
+    some.resourceCountIs('AWS::EC2::SecurityGroup', 1);
+  });
+
   it('another region stays outside', () => {
     const { regions } = synthesize(vpc);
     expect(regions.map(({ service: one }) => Object.keys(connected(one)).length)).toEqual([4, 0]);
@@ -203,6 +226,24 @@ describe('with fixed addresses', () => {
     const zones = properties(service, 'AWS::EC2::Subnet', z.object({ AvailabilityZone: z.unknown() }));
     expect(zones).toHaveLength(4);
     expect(new Set(zones.map((zone) => JSON.stringify(zone))).size).toBe(2);
+  });
+
+  it('the zones are those of the setting, by their ids: for each a subnet of the gateway and one of the functions', () => {
+    const { service: placed } = synthesizeOne({
+      fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
+      zones: 'eu-central-1=euc1-az3,eu-central-1=euc1-az1',
+    });
+    const subnets = [...resources(placed, 'AWS::EC2::Subnet')].map(([id, { Properties }]) => [
+      id.replace(/^NetworkVpc(.*)Subnet(\d)Subnet\w+$/, '$1 $2'),
+      Properties['AvailabilityZoneId'],
+      Properties['AvailabilityZone'],
+    ]);
+    expect(subnets.sort()).toEqual([
+      ['Functions 1', 'euc1-az3', undefined],
+      ['Functions 2', 'euc1-az1', undefined],
+      ['Nat 1', 'euc1-az3', undefined],
+      ['Nat 2', 'euc1-az1', undefined],
+    ]);
   });
 
   it('functions move in after its routes and endpoints are there: they would reach nothing before', () => {

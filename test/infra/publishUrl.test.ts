@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { properties, resources, synthesize, synthesizeOne } from './app.ts';
+import { properties, type Resource, resources, synthesize, synthesizeOne } from './app.ts';
 import { functionShape, nameOf } from './roles.ts';
 
 const off = synthesizeOne();
@@ -14,8 +14,15 @@ const functionsIn = (template: Template) =>
   });
 const publish = functionsIn(on.service).find(({ name }) => name === 'Publish');
 const arnOfPublish = { 'Fn::GetAtt': [publish?.id, 'Arn'] };
-const urlId = 'PublishFunctionUrlA80392BC';
-const host = { 'Fn::Select': [2, { 'Fn::Split': ['/', { 'Fn::GetAtt': [urlId, 'FunctionUrl'] }] }] };
+const [alias] =
+  [...resources(on.service, 'AWS::Lambda::Alias')].find(([id]) => id.startsWith('PublishLive')) ?? [];
+const arnOfAlias = { Ref: alias };
+const urlId = 'PublishLiveFunctionUrlD641DB43';
+/** The URL of releases before the alias. */
+const formerUrlId = 'PublishFunctionUrlA80392BC';
+const hostOf = (id: string) => ({
+  'Fn::Select': [2, { 'Fn::Split': ['/', { 'Fn::GetAtt': [id, 'FunctionUrl'] }] }],
+});
 
 describe('without the setting publishUrl', () => {
   it('nothing is different from a deployment that does not know it', () => {
@@ -30,14 +37,13 @@ describe('with the setting publishUrl', () => {
     const { regions, management } = synthesize({ publishUrl: 'true' });
     management.resourceCountIs('AWS::Lambda::Url', 0);
     for (const { service } of regions) {
-      expect([...resources(service, 'AWS::Lambda::Url')]).toEqual([
-        [
-          // A URL with another logical id is another URL, which no client knows.
-          urlId,
-          expect.objectContaining({
-            Properties: { AuthType: 'NONE', InvokeMode: 'BUFFERED', TargetFunctionArn: arnOfPublish },
-          }),
-        ],
+      const shared = { AuthType: 'NONE', InvokeMode: 'BUFFERED', TargetFunctionArn: arnOfPublish };
+      expect(
+        [...resources(service, 'AWS::Lambda::Url')].map(([id, { Properties }]) => [id, Properties]),
+      ).toEqual([
+        // A URL with another logical id is another URL, which no client knows.
+        [urlId, { ...shared, Qualifier: 'live' }],
+        [formerUrlId, shared],
       ]);
     }
   });
@@ -46,29 +52,32 @@ describe('with the setting publishUrl', () => {
     const toAll = properties(on.service, 'AWS::Lambda::Permission', z.record(z.string(), z.unknown())).filter(
       ({ Principal }) => Principal === '*',
     );
-    expect(toAll).toHaveLength(2);
-    expect(toAll).toContainEqual({
-      Action: 'lambda:InvokeFunctionUrl',
-      FunctionName: arnOfPublish,
-      FunctionUrlAuthType: 'NONE',
-      Principal: '*',
-    });
-    expect(toAll).toContainEqual({
-      Action: 'lambda:InvokeFunction',
-      FunctionName: arnOfPublish,
-      InvokedViaFunctionUrl: true,
-      Principal: '*',
-    });
+    expect(toAll).toHaveLength(4);
+    for (const FunctionName of [arnOfAlias, arnOfPublish]) {
+      expect(toAll).toContainEqual({
+        Action: 'lambda:InvokeFunctionUrl',
+        FunctionName,
+        FunctionUrlAuthType: 'NONE',
+        Principal: '*',
+      });
+      expect(toAll).toContainEqual({
+        Action: 'lambda:InvokeFunction',
+        FunctionName,
+        InvokedViaFunctionUrl: true,
+        Principal: '*',
+      });
+    }
   });
 
   it('its base URL is an output, without a slash at its end', () => {
-    on.service.hasOutput('PublishUrl', { Value: { 'Fn::Join': ['', ['https://', host]] } });
+    on.service.hasOutput('PublishUrl', { Value: { 'Fn::Join': ['', ['https://', hostOf(urlId)]] } });
   });
 
-  it('every function of the region refuses its host from the start, save publish, which learns it', () => {
+  it('every function of the region refuses its hosts from the start, save publish, which learns them', () => {
     for (const { name, variables } of functionsIn(on.service)) {
-      const knows = JSON.stringify(variables['OWN_HOSTS']).includes(JSON.stringify(host));
-      expect([name, knows]).toEqual([name, name !== 'Publish']);
+      const own = JSON.stringify(variables['OWN_HOSTS']);
+      const knows = [urlId, formerUrlId].filter((id) => own.includes(JSON.stringify(hostOf(id))));
+      expect([name, knows]).toEqual([name, name === 'Publish' ? [] : [urlId, formerUrlId]]);
     }
   });
 
@@ -82,8 +91,15 @@ describe('with the setting publishUrl', () => {
   it('nothing else is added, and nothing that keeps something is replaced', () => {
     const before = resources(off.service);
     const after = resources(on.service);
-    for (const id of before.keys()) expect([...after.keys()]).toContain(id);
-    const added = [...after].filter(([id]) => !before.has(id)).map(([, { Type }]) => Type);
-    expect(added.sort()).toEqual(['AWS::Lambda::Permission', 'AWS::Lambda::Permission', 'AWS::Lambda::Url']);
+    // The id of a version has a hash of the function's variables, which are others.
+    const isVersion = ({ Type }: Resource): boolean => Type === 'AWS::Lambda::Version';
+    for (const [id, resource] of before) if (!isVersion(resource)) expect([...after.keys()]).toContain(id);
+    const added = [...after]
+      .filter(([id, resource]) => !before.has(id) && !isVersion(resource))
+      .map(([, { Type }]) => Type);
+    expect(added.sort()).toEqual([
+      ...Array.from({ length: 4 }, () => 'AWS::Lambda::Permission'),
+      ...Array.from({ length: 2 }, () => 'AWS::Lambda::Url'),
+    ]);
   });
 });

@@ -37,8 +37,7 @@ function neededBy(name: string, handler: string): string[] {
   const source = sources.get(name);
   const needed = reachOf(handler, isPassedOver(handler)).flatMap((right) => {
     const own = right.replace(sourceQueue, source ?? sourceQueue);
-    // AWS demands the right to send for a batch; emulators demand a right with the operation's name.
-    if (own.startsWith('sqs:SendMessageBatch ')) return [own, own.replace('Batch', '')];
+    // AWS judges a batch as the operation on one message.
     if (own.startsWith('sqs:')) return [own.replace('Batch', '')];
     // A schedule sends as a role, which is handed to it.
     if (own.startsWith('scheduler:CreateSchedule')) return [own, 'iam:PassRole scheduler role'];

@@ -52,6 +52,23 @@ describe('the roles', () => {
     }
   });
 
+  it('let functions hand the role of schedules to Scheduler, and to nothing else', () => {
+    const passing = statementsOf(service).filter(({ Action }) => Action.includes('iam:PassRole'));
+    expect(passing.length).toBeGreaterThan(5);
+    for (const { Action, Condition } of passing) {
+      expect({ Action, Condition }).toEqual({
+        Action: ['iam:PassRole'],
+        Condition: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } },
+      });
+    }
+  });
+
+  it('have the right to send batches by its name only for emulators: AWS knows no such action', () => {
+    const actions = (template: Template) => statementsOf(template).flatMap(({ Action }) => Action);
+    expect(actions(service)).not.toContain('sqs:SendMessageBatch');
+    expect(actions(synthesizeOne({ forEmulator: 'true' }).service)).toContain('sqs:SendMessageBatch');
+  });
+
   it('let all that refuses destinations read the hosts of the APIs, an API write its own, and named tokens be written, but no account', () => {
     const { regions, management: managing } = synthesize();
     const all = ['eu-central-1', 'us-east-1'].flatMap((region) =>

@@ -45,6 +45,8 @@ describe('the settings of a deployment', () => {
       subnets: [],
       securityGroups: [],
       vpcEndpoints: false,
+      zones: [],
+      canary: false,
       routeTables: [],
       fixedAddresses: [],
       deliveryPorts: [443, 80],
@@ -183,6 +185,49 @@ describe('the settings of a deployment', () => {
       { vpcs: 'us-east-1=vpc-0a1b2c3d', subnets: 'us-east-1=subnet-0a1b2c3d', vpcEndpoints: 'true' },
       /routeTables: .*route tables/,
     ],
+    ['a canary that no alarm watches', { canary: 'true', monitoring: 'false' }, /canary: needs alarms/],
+    [
+      'a canary where there is no CodeDeploy',
+      { canary: 'true', forEmulator: 'true' },
+      /canary: needs CodeDeploy/,
+    ],
+    [
+      'an endpoint of no service',
+      { vpcEndpoints: 'sqs,sns' },
+      /vpcEndpoints: must be true, false, or a list of: dynamodb, s3,/,
+    ],
+    [
+      'an endpoint of Lambda where messages go to no function',
+      { vpcEndpoints: 'sqs,lambda' },
+      /vpcEndpoints: names lambda, but lambdaDestinations/,
+    ],
+    [
+      'a zone by its letter',
+      { fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d', zones: 'us-east-1=us-east-1a' },
+      /zones\[0\]: .*such as eu-central-1=euc1-az2/,
+    ],
+    [
+      'fewer zones than addresses',
+      {
+        fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d,us-east-1=eipalloc-0b1b2c3d',
+        zones: 'us-east-1=use1-az1',
+      },
+      /zones: must name one zone for each of the 2 fixedAddresses of us-east-1, and names 1/,
+    ],
+    [
+      'a zone twice',
+      {
+        fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d,us-east-1=eipalloc-0b1b2c3d',
+        zones: 'us-east-1=use1-az1,us-east-1=use1-az1',
+      },
+      /zones: must not name a zone of us-east-1 twice/,
+    ],
+    [
+      'a zone without Lambda',
+      { fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d', zones: 'us-east-1=use1-az3' },
+      /zones: must not name use1-az3: Lambda/,
+    ],
+    ['zones of another region', { zones: 'eu-west-1=euw1-az1' }, /zones: names eu-west-1/],
     [
       'two VPCs in a region',
       { vpcs: 'us-east-1=vpc-0a1b2c3d,us-east-1=vpc-0b1b2c3d', subnets: 'us-east-1=subnet-0a1b2c3d' },

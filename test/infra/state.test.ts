@@ -199,6 +199,30 @@ describe('the secret of the management API', () => {
   });
 });
 
+/**
+ * How CloudFormation generated the secrets of deployments. Never change these texts: CloudFormation generates another value when the
+ * property differs in any way, and writes it over what the secret has. Another master secret ends the tokens and signing keys of all
+ * accounts at once. A secret that has to be generated otherwise gets another resource, and an overlap: `svc-queue master-secret`.
+ */
+const generated = {
+  'Svc/master': '{"ExcludePunctuation":true,"PasswordLength":64}',
+  'Svc/management':
+    '{"ExcludePunctuation":true,"GenerateStringKey":"password","PasswordLength":48,"SecretStringTemplate":"{\\"username\\":\\"admin\\"}"}',
+};
+
+it('The secrets are generated as ever, to the character: otherwise a deployment would replace their values', () => {
+  const secrets = properties(
+    kept,
+    'AWS::SecretsManager::Secret',
+    z.object({ Name: z.string(), GenerateSecretString: z.record(z.string(), z.unknown()) }),
+  );
+  const found = secrets.map(({ Name, GenerateSecretString }) => [
+    Name,
+    JSON.stringify(Object.fromEntries(Object.entries(GenerateSecretString).sort())),
+  ]);
+  expect(Object.fromEntries(found)).toEqual(generated);
+});
+
 describe('all that is kept', () => {
   const lasting = ['AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret'];
 

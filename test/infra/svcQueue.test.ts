@@ -154,7 +154,7 @@ describe('an account', () => {
       'SVC_ROTATION',
     ]);
     expect(JSON.stringify(given['QSTASH_TOKEN'])).toMatch(
-      /"\{\{resolve:secretsmanager:",\{"Fn::ImportValue":"Svc-Accounts:[^"]*"\},":SecretString:QSTASH_TOKEN::\}\}"/,
+      /"\{\{resolve:secretsmanager:",\{"Fn::GetStackOutput":\{"StackName":"Svc-Accounts","Region":"eu-central-1","OutputName":"[^"]*"\}\},":SecretString:QSTASH_TOKEN::\}\}"/,
     );
     expect(JSON.stringify(Template.fromStack(accounts()).findOutputs('*'))).not.toContain('resolve');
   });

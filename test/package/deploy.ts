@@ -94,6 +94,10 @@ function changeApp(app: string, changes: readonly (readonly [string, string])[])
   writeFileSync(file, text);
 }
 
+/** The template of a stack, as the CDK made it last. */
+const templateOf = (app: string, stack: string): string =>
+  JSON.stringify(JSON.parse(readFileSync(join(app, 'cdk.out', `${stack}.template.json`), 'utf8')));
+
 export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promise<void> =>
   withEmulator(async ({ port, awsUrl, scratch, say }) => {
     let [messaging, management]: (Api | undefined)[] = [];
@@ -187,6 +191,26 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       };
       expectThat((await shop())?.max_retries === 4, 'the limit is changed');
       say('the app is changed');
+
+      // A second account, which one more function may publish for, goes again.
+      const second = "const market = queue.account('market');\nmarket.grantPublish(serve('api2').fn);\n";
+      cpSync(join(app, 'api.js'), join(app, 'api2.js'));
+      changeApp(app, [['queue.metric(', `${second}queue.metric(`]]);
+      await deployApp();
+      const market = async () => {
+        const all = accountsShape.parse(JSON.parse(await svcQueue(['accounts', '--json'], manage)));
+        return all.find(({ customer_id }) => customer_id === 'market');
+      };
+      expectThat((await market())?.active === true, 'a second account is made');
+      expectThat(
+        !templateOf(app, 'Shop').includes('Fn::ImportValue":"SvcDev-Accounts'),
+        'nothing imports its secret',
+      );
+      changeApp(app, [[second, '']]);
+      await deployApp();
+      expectThat((await market())?.active === false, 'the second account is suspended');
+      expectThat((await shop())?.active === true, 'the first one stays');
+      say('one of two accounts went with its grant');
 
       changeApp(app, [["queue.account('shop'", "queue.account('market'"]]);
       await deployApp();

@@ -95,6 +95,8 @@ export async function runStage(
     child.stdin.destroy();
     return child.exitCode ?? -1;
   });
+  /** Its output may be read only after its exit is known. */
+  const closed = once(child, 'close');
   const ready = new Promise<void>((resolve) => {
     const read = (text: string): void => {
       output += text;
@@ -104,7 +106,7 @@ export async function runStage(
     child.stderr.setEncoding('utf8').on('data', read);
   });
   await Promise.race([ready, exited]);
-  return { child, exited, output: () => output };
+  return { child, exited, closed, output: () => output };
 }
 
 /** Starts a local stage and waits until it is ready. */
@@ -119,9 +121,12 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     ...options.env,
     ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }),
   };
-  const { child, exited, output } = await runStage(flags, isReady, env, options.command);
+  const { child, exited, closed, output } = await runStage(flags, isReady, env, options.command);
   const { pid } = child;
-  if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
+  if (pid === undefined || child.exitCode !== null) {
+    await closed;
+    throw new Error(`The stage did not start:\n${output()}`);
+  }
   const text = output().includes('SVC_URL=') ? output() : readFileSync(join(dataDir, 'env'), 'utf8');
   const lines = [...text.matchAll(/^(SVC_\w+)=(.*)$/gm)];
   const variables = printed.parse(Object.fromEntries(lines.map(([, name, value]) => [name, value])));

@@ -64,7 +64,7 @@ it('The README leads to every document', () => {
 });
 
 it('The runbooks have each command in a block, because blocks are run by tests', () => {
-  const runbooks = ['docs/deploy.md', 'docs/operate.md', 'docs/recovery.md'].map(read);
+  const runbooks = ['docs/deploy.md', 'docs/operate.md', 'docs/recovery.md', 'docs/removal.md'].map(read);
   const blocks = runbooks.flatMap((text) => text.match(/^ *```sh$[^]*?^ *```$/gm) ?? []).join('\n');
   const inText = runbooks.flatMap(
     (text) => withoutCode(text).match(/(?<=`)(?:aws|npx|npm run|curl) [^`]+/g) ?? [],

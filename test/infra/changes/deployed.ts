@@ -119,10 +119,11 @@ function stackOf(stack: Stack): DeployedStack {
   };
 }
 
+export const deployedIn = (stacks: readonly Stack[]): Deployed =>
+  Object.fromEntries(stacks.map((stack) => [stack.stackName, stackOf(stack)]));
+
 export const deployedOf = ({ stateStacks, serviceStacks, managementStacks }: Stacks): Deployed =>
-  Object.fromEntries(
-    [...stateStacks, ...serviceStacks, ...managementStacks].map((stack) => [stack.stackName, stackOf(stack)]),
-  );
+  deployedIn([...stateStacks, ...serviceStacks, ...managementStacks]);
 
 /** The order of `cdk deploy --all`: what exports goes before what imports. */
 export const deploymentOrder = (of: Deployed): string[] =>

@@ -1,11 +1,15 @@
 /**
- * This release over the one before, and back. `release.json` is what the release before deploys, as far as it matters here: a clone
- * without history, as CI has it, cannot make it again. Who cuts a release renews it: see CONTRIBUTING.md.
+ * This release over the one before, and back. `release.json` is what the release before deploys, as far as it matters here, and
+ * `variables.txt` has the variables that its functions get: a clone without history, as CI has it, cannot make them again. Who cuts a
+ * release renews both: see CONTRIBUTING.md.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { synthesize } from '../app.ts';
+import { root, synthesize, synthesizeOne } from '../app.ts';
+import { functionsOf } from '../roles.ts';
 import {
   type Deployed,
   deployedOf,
@@ -19,7 +23,30 @@ import {
 const file = join(import.meta.dirname, 'release.json');
 const now = deployedOf(synthesize({ regions: 'eu-central-1' }).stacks);
 if (process.env['SVC_RELEASE'] === 'write') writeFileSync(file, JSON.stringify(now, undefined, 2));
+const variablesFile = join(import.meta.dirname, 'variables.txt');
+if (process.env['SVC_RELEASE'] === 'write') writeFileSync(variablesFile, `${variablesOfAll().join('\n')}\n`);
 const before = deployedShape.parse(JSON.parse(readFileSync(file, 'utf8')));
+
+/** The variables that all functions of a region get, besides those of Powertools. */
+function variablesOfAll(): string[] {
+  const [first = [], ...others] = functionsOf(synthesizeOne().service).map(({ Environment }) =>
+    Object.keys(Environment.Variables),
+  );
+  return first
+    .filter((name) => !name.startsWith('POWERTOOLS_') && others.every((names) => names.includes(name)))
+    .sort();
+}
+
+/** The variables without which the code of the functions does not start. */
+function requiredVariables(): string[] {
+  const program = `import('${pathToFileURL(join(root, 'lambdas/aws/settings.ts')).href}').catch(({ message }) => console.log(message))`;
+  const message = execFileSync(process.execPath, ['--import', 'tsx', '--eval', program], {
+    cwd: root,
+    env: { PATH: process.env['PATH'] },
+    encoding: 'utf8',
+  });
+  return [...message.matchAll(/→ at (\w+)$/gm)].map(([, name = '']) => name).sort();
+}
 
 /** What is lost when this release is taken back, as sentences of {@link losses}: what is new in it, and has to go. */
 const newHere: readonly string[] = [
@@ -57,6 +84,21 @@ describe('this release', () => {
       refused: [],
       lost: newHere,
     });
+  });
+});
+
+describe('the code of this release', () => {
+  it('starts with the variables of the release before: Lambda changes code first, and variables a moment later', () => {
+    const known = readFileSync(variablesFile, 'utf8').trim().split('\n');
+    const required = requiredVariables();
+    expect(required).toContain('MASTER_SECRET_ID');
+    // Lambda sets the region. A new variable is optional in the release that brings it.
+    expect(required.filter((name) => name !== 'AWS_REGION' && !known.includes(name))).toEqual([]);
+  });
+
+  it('requires nothing that this release does not set', () => {
+    const set = variablesOfAll();
+    expect(requiredVariables().filter((name) => name !== 'AWS_REGION' && !set.includes(name))).toEqual([]);
   });
 });
 

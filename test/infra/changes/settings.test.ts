@@ -36,6 +36,7 @@ const changed: Context = {
   accountConcurrency: '10',
   gatewayLogRole: 'false',
   forEmulator: 'true',
+  canary: 'false',
 };
 /** The same once more, where a third value makes other resources. */
 const changedAgain: Context = {

@@ -200,7 +200,7 @@ it('What this deployment has itself is not in its way', async () => {
 describe('the templates', () => {
   /** Names that several resources may have, or that belong to a resource with a name of its own. */
   const notUnique =
-    /^AWS::(ApiGateway::(Authorizer|RestApi|Stage)|CloudWatch::Alarm MetricName|EC2::VPCEndpoint|IAM::Policy|Logs::QueryDefinition|Route53::RecordSet)/;
+    /^AWS::(ApiGateway::(Authorizer|RestApi|Stage)|CloudWatch::Alarm MetricName|CodeDeploy::DeploymentGroup DeploymentConfigName|EC2::VPCEndpoint|IAM::Policy|Lambda::Alias|Logs::QueryDefinition|Route53::RecordSet)/;
 
   it('name resources of known types only', () => {
     const unknown = deploymentOf(everythingOn).stacks.flatMap(({ resources }) =>

@@ -152,8 +152,9 @@ describe('no item comes near the limit', () => {
       const { attempts = [] } = (await fixture.loadMessage({ accountId: account.id, messageId })) ?? {};
       expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 500 } }]);
       expect(attempts[0]?.response.body).toHaveLength(limitTable.max_events_size.most);
-      expect(attempts[0]?.response.headers.length).toBeGreaterThan(
-        answered === 'one long header' ? 1 : 1_000,
+      // From Node.js 22 on, its client keeps a thousand headers of an answer.
+      expect(attempts[0]?.response.headers.length).toBeGreaterThanOrEqual(
+        answered === 'one long header' ? 2 : 1_000,
       );
       expect(await fixture.deadLettersOf(messageId)).toBe(1);
       // A message, its attempt and its dead letter; and those of its two callbacks.

@@ -1,0 +1,38 @@
+/**
+ * Moves the aliases of a region's functions to a new release step by step, with the setting `canary`: CodeDeploy sends one invocation
+ * in ten to it for five minutes, and then all. An alarm in that time moves the alias back and fails the deployment of the stack.
+ */
+import type { Stack } from 'aws-cdk-lib';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { accept } from '../acknowledge.ts';
+import type { SvcFunction } from './function.ts';
+
+/** @param alarms at most ten: "Quotas for CodeDeploy" */
+export function shiftStepByStep(
+  stack: Stack,
+  functions: readonly SvcFunction[],
+  alarms: readonly Alarm[],
+): void {
+  const application = new LambdaApplication(stack, 'Canary');
+  const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
+  const role = new Role(stack, 'CanaryRole', {
+    assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
+    managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
+  });
+  accept(
+    role,
+    `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
+    'AWS documents this policy for CodeDeploy ("Create a service role for CodeDeploy"), and changes it with the service.',
+  );
+  for (const { node, live } of functions) {
+    new LambdaDeploymentGroup(stack, `${node.id}Canary`, {
+      application,
+      role,
+      alias: live,
+      deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+      alarms: [...alarms],
+    });
+  }
+}

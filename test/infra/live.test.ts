@@ -1,0 +1,190 @@
+/** The aliases by which functions are invoked, and what moves them. */
+import { join } from 'node:path';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { alarmList } from '../../lib/monitoring/alarmTable.ts';
+import {
+  aliasReference,
+  makeApp,
+  properties,
+  reference,
+  resources,
+  root,
+  synthesizeAccounts,
+  synthesizeOne,
+} from './app.ts';
+import { functionsOf } from './roles.ts';
+
+const { service, management } = synthesizeOne({ publishUrl: 'true' });
+
+const aliasShape = z.object({
+  Name: z.literal('live'),
+  FunctionName: reference,
+  FunctionVersion: z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.literal('Version')]) }),
+});
+const aliasesOf = (template: Template) =>
+  [...resources(template, 'AWS::Lambda::Alias')].map(([id, { Properties }]) => ({
+    id,
+    ...aliasShape.parse(Properties),
+  }));
+
+/** What invokes functions, by the property that names one. */
+const invokers: Readonly<Record<string, string>> = {
+  'AWS::Lambda::EventSourceMapping': 'FunctionName',
+  'AWS::Lambda::Permission': 'FunctionName',
+};
+
+describe.each<[string, Template]>([
+  ['a region', service],
+  ['the management API', management],
+])('the functions of %s', (_, template) => {
+  it('have an alias each, of a version of the same function', () => {
+    const aliases = aliasesOf(template);
+    expect(aliases).toHaveLength(functionsOf(template).length);
+    const versions = resources(template, 'AWS::Lambda::Version');
+    for (const { FunctionName, FunctionVersion } of aliases) {
+      const version = versions.get(FunctionVersion['Fn::GetAtt'][0]);
+      expect(z.object({ FunctionName: reference }).parse(version?.Properties)).toEqual({ FunctionName });
+    }
+  });
+
+  it('are invoked by their aliases, and by nothing else', () => {
+    const aliases = new Set(aliasesOf(template).map(({ id }) => id));
+    // Of the publish URL of releases before the alias.
+    const former = /^Publishinvokefunction/;
+    for (const [type, property] of Object.entries(invokers)) {
+      for (const [id, { Properties }] of resources(template, type)) {
+        if (former.test(id)) continue;
+        const { [property]: invoked } = z.record(z.string(), z.unknown()).parse(Properties);
+        expect([id, aliases.has(aliasReference.parse(invoked))]).toEqual([id, true]);
+      }
+    }
+  });
+
+  it('keep the versions of former releases, on which something may still run', () => {
+    for (const { DeletionPolicy, UpdateReplacePolicy } of resources(
+      template,
+      'AWS::Lambda::Version',
+    ).values())
+      // One that is made by a deployment that fails goes: Lambda publishes the same code once only.
+      expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(['RetainExceptOnCreate', 'Retain']);
+  });
+
+  it('may be invoked by the API before its stage names them', () => {
+    const [stage] = [...resources(template, 'AWS::ApiGateway::Stage').values()];
+    const permissions = [...resources(template, 'AWS::Lambda::Permission')].filter(
+      ([, { Properties }]) => Properties['Principal'] === 'apigateway.amazonaws.com',
+    );
+    expect(permissions.length).toBeGreaterThan(1);
+    expect(stage?.DependsOn).toEqual(expect.arrayContaining(permissions.map(([id]) => id)));
+  });
+});
+
+it('another version is another configuration, also where only texts of the template differ: Lambda publishes none twice', () => {
+  const publishOf = (account?: string) => {
+    const [stack] = makeApp({ regions: 'eu-central-1' }, account).stacks.serviceStacks;
+    if (stack === undefined) throw new Error('There is no stack.');
+    const template = Template.fromStack(stack);
+    const version = aliasesOf(template).find(({ id }) => id.startsWith('PublishLive'))?.FunctionVersion;
+    const publish = functionsOf(template).find(({ name }) => name === 'Publish');
+    return { version, hash: publish?.Environment.Variables['TEMPLATE_HASH'] };
+  };
+  const [anywhere, here] = [publishOf(), publishOf('111122223333')];
+  expect(here.version).not.toEqual(anywhere.version);
+  expect(here.hash).not.toEqual(anywhere.hash);
+  expect(publishOf()).toEqual(anywhere);
+});
+
+it('the function that CloudFormation invokes has none: the service token of a resource cannot change', () => {
+  const accounts = synthesizeAccounts();
+  accounts.resourceCountIs('AWS::Lambda::Alias', 0);
+  const [provision] = resources(accounts, 'AWS::Lambda::Function').keys();
+  accounts.hasResourceProperties('Custom::SvcAccount', {
+    ServiceToken: { 'Fn::GetAtt': [provision, 'Arn'] },
+  });
+});
+
+it('other certificates make another version: a layer is no part of what CloudFormation compares', () => {
+  const versionOf = (extraCaCertificates: string): unknown => {
+    const { service: one } = synthesizeOne({ extraCaCertificates });
+    return aliasesOf(one).find(({ id }) => id.startsWith('DeliverShort'))?.FunctionVersion;
+  };
+  const [authority, other] = ['authority.pem', 'server.pem'].map((name) =>
+    versionOf(join(root, 'test/support/certificates', name)),
+  );
+  expect(authority).toBeDefined();
+  expect(other).not.toEqual(authority);
+});
+
+describe('with the setting canary', () => {
+  const { service: canary, management: managing } = synthesizeOne({ canary: 'true', publishUrl: 'true' });
+  const essential = alarmList.flatMap(([name, { essential: is }]) => (is === true ? [name] : []));
+
+  it('a tenth of the invocations of each function of a region goes to a new version for five minutes', () => {
+    const groups = resources(canary, 'AWS::CodeDeploy::DeploymentGroup');
+    expect(groups.size).toBe(functionsOf(canary).length);
+    canary.allResourcesProperties('AWS::CodeDeploy::DeploymentGroup', {
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+      AutoRollbackConfiguration: {
+        Enabled: true,
+        Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'],
+      },
+    });
+    const policies = [...resources(canary, 'AWS::Lambda::Alias').keys()].map(
+      (id) => updatePolicy.parse(canary.toJSON()).Resources[id],
+    );
+    expect(
+      new Set(policies.map((one) => one?.UpdatePolicy?.CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref)),
+    ).toEqual(new Set(groups.keys()));
+  });
+
+  it.each([
+    ['true', canary],
+    ['essential', synthesizeOne({ canary: 'true', monitoring: 'essential' }).service],
+  ])('the essential alarms, and no others, watch it, with monitoring=%s', (__, template) => {
+    const alarms = resources(template, 'AWS::CloudWatch::Alarm');
+    const watching = properties(
+      template,
+      'AWS::CodeDeploy::DeploymentGroup',
+      z.object({
+        AlarmConfiguration: z.object({
+          Enabled: z.literal(true),
+          Alarms: z.array(z.object({ Name: z.object({ Ref: z.string() }) })),
+        }),
+      }),
+    );
+    expect(watching.length).toBeGreaterThan(10);
+    for (const { AlarmConfiguration } of watching) {
+      const names = AlarmConfiguration.Alarms.map(
+        ({ Name }) => alarms.get(Name.Ref)?.Properties['AlarmName'],
+      );
+      expect(names.sort()).toEqual(essential.map((name) => `Svc-${name}`).sort());
+    }
+  });
+
+  it('the management API is changed at once: few requests come there, and other alarms watch it', () => {
+    managing.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
+  });
+
+  it('without it there is nothing of CodeDeploy', () => {
+    service.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
+    service.allResources('AWS::Lambda::Alias', { UpdatePolicy: Match.absent() });
+  });
+});
+
+const updatePolicy = z.object({
+  Resources: z.record(
+    z.string(),
+    z.looseObject({
+      UpdatePolicy: z
+        .object({
+          CodeDeployLambdaAliasUpdate: z.object({
+            ApplicationName: z.object({ Ref: z.string() }),
+            DeploymentGroupName: z.object({ Ref: z.string() }),
+          }),
+        })
+        .optional(),
+    }),
+  ),
+});
