@@ -4,7 +4,7 @@ import { idleBill, idleDollars } from '../idle.ts';
 import { apiDollars, dollarsPerMillion, prices, type PricedRegion } from '../prices.ts';
 import type { Bill } from '../count.ts';
 import { batchAt } from './batches.ts';
-import { partsOf } from './workload.ts';
+import { batchOf, partsOf } from './workload.ts';
 
 /** The month that `npm run bench cost -- --messages …` asks for. */
 export interface Month {
@@ -26,8 +26,8 @@ export interface MonthLine {
   readonly dollars: number;
 }
 
-export const batchOfMonth = ({ batch, messages }: Month): number =>
-  batch ?? batchAt(messages / secondsOfMonth);
+export const batchOfMonth = ({ batch, messages, answerMs }: Month): number =>
+  batchOf({ batch: batch ?? batchAt(messages / secondsOfMonth), answerMs });
 
 /** The bill of messages in a month, without what an idle deployment costs. */
 export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine[] {

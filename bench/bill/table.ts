@@ -74,12 +74,12 @@ export function leversOf({ api, url }: Counted): readonly Lever[] {
     saved: total(from) - total({ ...from, ...more }),
   });
   return [
-    lever('publish URL', { counted: url }),
-    lever('batchingWindow, with batches of ten', { batch: 10 }),
-    lever('capacity, at 70 % use', { capacityUse: 0.7 }),
-    lever('deliveryMemory=256', { memoryMb: 256 }),
-    lever('deliveryMemory=256, answers after 1 s', { memoryMb: 256 }, { ...alone, answerMs: 1_000 }),
-    lever('logLevel=WARN', { quietLog: true }),
-    lever('logLevel=WARN, publish URL', { quietLog: true }, { ...alone, counted: url }),
+    lever('`publishUrl`', { counted: url }),
+    lever('`batchingWindow`, batches of ten', { batch: 10 }),
+    lever('`writeCapacity`, `readCapacity`, 70 % used', { capacityUse: 0.7 }),
+    lever('`deliveryMemory=256`', { memoryMb: 256 }),
+    lever('`deliveryMemory=256`, answers after 1 s', { memoryMb: 256 }, { ...alone, answerMs: 1_000 }),
+    lever('`logLevel=WARN`', { quietLog: true }),
+    lever('`logLevel=WARN` with `publishUrl`', { quietLog: true }, { ...alone, counted: url }),
   ];
 }

@@ -1,5 +1,11 @@
 /** The bill of a million messages, part by part: the calls that were counted, and all that AWS bills beside them. */
-import { bodyLifetimesDays, queues, shortTimeoutMs } from '../../lambdas/aws/resources.ts';
+import {
+  bodyLifetimesDays,
+  functionMemoryMb,
+  messagesInMemory,
+  queues,
+  shortTimeoutMs,
+} from '../../lambdas/aws/resources.ts';
 import type { Bill, BillLine } from '../count.ts';
 import { indexMark } from '../dynamodbUses.ts';
 import { assumed, messageLogGb, runningDollars } from '../estimate.ts';
@@ -38,8 +44,13 @@ const secondsOfHour = 3_600;
 /** A message that may wait so long for its answer takes this queue, which has batches of its own size. */
 const queueOf = (answerMs: number) => (answerMs > shortTimeoutMs ? queues.long : queues.short);
 
-/** The messages that an invocation of deliver gets: never more than their queue allows. */
-const batchOf = ({ batch, answerMs }: Workload): number => Math.min(batch, queueOf(answerMs).batchSize);
+/** The messages that an invocation of deliver gets: never more than their queue and its memory allow. */
+export const batchOf = ({
+  batch,
+  answerMs,
+  memoryMb = functionMemoryMb,
+}: Pick<Workload, 'batch' | 'answerMs' | 'memoryMb'>): number =>
+  Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
 
 /**
  * The units of a line for each message, by the size of the batch. They were counted at one and at ten; a part of them is there

@@ -141,17 +141,26 @@ export const longTimeoutMs = 840_000;
 /** The timeout of a function behind an API. API Gateway gives up after 29 s, so the function ends before. */
 export const apiFunctionTimeoutSeconds = 28;
 
-/** MB of a function's memory. CPU comes with it: less makes a cold start and each request slower, more costs more while a delivery waits. */
+/** MB of a function's memory by default. CPU comes with it: less makes a cold start and each request slower, more costs more while a delivery waits. */
 export const functionMemoryMb = 512;
 
-/**
- * Bytes that a process holds at once for deliveries of long lists and for large results, a quarter of its memory. Node.js and the
- * code take 100 MB; ten ordinary messages of 4 MiB with answers as large take up to 240 MB.
- */
-export const largeWorkBytes = (functionMemoryMb / 4) * 1_024 * 1_024;
+/** Bytes that a process holds at once for deliveries of long lists and for large results, a quarter of its memory. */
+export const largeWorkBytes = (memoryMb: number): number => (memoryMb / 4) * 1_024 * 1_024;
 
-/** Bytes that a process keeps of the lists of runs, in what is left: the list of the largest group of parallel steps takes half of them. */
+/** Bytes that a process keeps of the lists of runs: the list of the largest group of parallel steps takes half of them. */
 export const knownRunsBytes = 24 * 1_024 * 1_024;
+
+/** MB that Node.js and the code take, and that an ordinary message of 4 MiB takes with an answer as large. */
+const codeMb = 100;
+const messageMb = 24;
+
+/** The most messages of 4 MiB that a function has room for at once, beside its large work and its lists of runs. */
+export const messagesInMemory = (memoryMb: number): number =>
+  Math.floor((memoryMb - codeMb - (largeWorkBytes(memoryMb) + knownRunsBytes) / 2 ** 20) / messageMb);
+
+/** The least memory of a delivery function, MB: it has room for two messages. The most is Lambda's. */
+export const leastDeliveryMemoryMb = 256;
+export const mostFunctionMemoryMb = 10_240;
 
 interface QueueShape {
   /** The handler of the function that the queue invokes. */
@@ -220,6 +229,16 @@ export const queues = {
   },
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
+
+/**
+ * The longest batching window of the short queue, in seconds: a message that waits in it is received already, so window and function
+ * have to fit into the time for which it is hidden. Lambda's own limit is 300 ("Lambda parameters for Amazon SQS event source
+ * mappings", `GetEventSourceMapping`).
+ */
+export const mostBatchingWindow = Math.min(
+  300,
+  queues.short.visibilitySeconds - queues.short.functionTimeoutSeconds,
+);
 
 /**
  * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least; it

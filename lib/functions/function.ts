@@ -43,6 +43,8 @@ export interface SvcFunctionProps extends SharedProps {
   readonly handler: string;
   readonly description: string;
   readonly timeout: Duration;
+  /** MB of memory, where it is not the usual. */
+  readonly memoryMb?: number;
   /** All rights of the function besides writing its own log. */
   readonly may: readonly PolicyStatement[];
   /** Set for a function that sends to the queue that invokes it. */
@@ -114,7 +116,7 @@ export class SvcFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: functionMemoryMb,
+      memorySize: props.memoryMb ?? functionMemoryMb,
       timeout: props.timeout,
       ...(props.reservedConcurrency !== undefined && {
         reservedConcurrentExecutions: props.reservedConcurrency,

@@ -1,6 +1,7 @@
 /** A worker: a function that a queue invokes. */
-import type { Stack } from 'aws-cdk-lib';
+import { Duration, type Stack } from 'aws-cdk-lib';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { functionMemoryMb, messagesInMemory } from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
 import { type QueueName, type Queues, timing } from '../state/queues.ts';
@@ -12,11 +13,13 @@ interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItsel
   readonly source: QueueName;
   /** The most executions at once; never more than the setting for deliveries. What has no room stays in the queue. */
   readonly maxConcurrency: number;
+  /** Seconds for which Lambda gathers messages before it invokes the worker. */
+  readonly batchingWindow?: number;
 }
 
 /** Makes a worker, with the right to take messages off its queue. */
 export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFunction {
-  const { queues, source, maxConcurrency, ...own } = props;
+  const { queues, source, maxConcurrency, batchingWindow = 0, ...own } = props;
   const { queueArn } = queues[source];
   // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
   const worker = new SvcFunction(stack, id, {
@@ -32,7 +35,8 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     eventSourceArn: queueArn,
     // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
     enabled: true,
-    batchSize: timing[source].batchSize,
+    batchSize: Math.min(timing[source].batchSize, messagesInMemory(own.memoryMb ?? functionMemoryMb)),
+    ...(batchingWindow > 0 && { maxBatchingWindow: Duration.seconds(batchingWindow) }),
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
     maxConcurrency: Math.min(maxConcurrency, own.settings.deliveryConcurrency),
