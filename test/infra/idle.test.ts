@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { idleBills, idleDollars, type IdleLine } from '../../bench/idle.ts';
+import { limitForHangsMs } from '../support/limits.ts';
 import { root } from './app.ts';
 
 /** The dollars of lines, as the documents have them. */
@@ -30,7 +31,7 @@ describe('what an idle deployment costs', () => {
     ]);
   });
 
-  it('is printed with the bill of a month, by the command', { timeout: commandTimeoutMs }, async () => {
+  it('is printed with the bill of a month, by the command', { timeout: limitForHangsMs }, async () => {
     const { VITEST: _, ...env } = process.env;
     const args = ['--import', 'tsx', 'bench/run.ts', 'cost', '--messages', '2000000'];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env });
