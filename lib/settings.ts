@@ -31,6 +31,7 @@ import {
   leastDeliveryMemoryMb,
   mostBatchingWindow,
   mostConcurrency,
+  mostCountingParts,
   mostFunctionMemoryMb,
   tables,
 } from '../lambdas/aws/resources.ts';
@@ -118,6 +119,8 @@ const shape = z.strictObject({
    */
   writeCapacity: capacity.optional(),
   readCapacity: capacity.optional(),
+  /** Executions that count outcomes side by side, each other shards of all accounts. */
+  countingParts: whole(1, mostCountingParts).default(1),
   /**
    * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any if fewer than
    * 100 would be left for the other functions of the AWS account. So by default nothing is reserved, and the service can be

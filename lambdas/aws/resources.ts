@@ -249,6 +249,9 @@ export const timers = {
 } as const;
 export type TimedFunction = keyof typeof timers;
 
+/** The most parts that count outcomes side by side: a shard is counted by one, and large accounts have 32 shards. */
+export const mostCountingParts = 32;
+
 /**
  * The default maximum of executions at once of the function behind each of the two delivery queues. An AWS account has 1,000
  * executions at once in a region for all its functions. Destinations that do not answer can hold 600 of them, and the API keeps

@@ -135,6 +135,12 @@ export interface SvcQueueProps {
    */
   readonly readCapacity?: string | undefined;
   /**
+   * Executions that count outcomes side by side, each other shards of all accounts.
+   *
+   * @default 1
+   */
+  readonly countingParts?: number;
+  /**
    * Executions that are reserved for publishing, which then gets no more than these.
    *
    * @default none

@@ -1,11 +1,14 @@
 /** The function that counts outcomes at regular times, so that they are counted before they expire in the log. */
 import { Duration, type Stack } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { type IRuleTarget, Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { timers } from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { type SharedProps, SvcFunction } from './function.ts';
 import type { Rights } from './rights.ts';
+
+/** "Each rule can have up to five (5) targets associated with it at one time": `PutTargets` of EventBridge. */
+const targetsOfRule = 5;
 
 interface CountingProps {
   readonly shared: SharedProps;
@@ -25,15 +28,26 @@ export class Counting {
       timeout: Duration.seconds(functionTimeoutSeconds),
       may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
     });
-    const rule = new Rule(stack, 'CountOutcomesRule', {
-      description: 'Lets outcomes be counted',
-      schedule: Schedule.rate(Duration.hours(everyHours)),
-      targets: [{ bind: () => ({ arn: this.countOutcomes.functionArn }) }],
-    });
-    accept(rule, 'Serverless-EventBusDLQ', 'The next hour counts what this one did not.');
-    this.countOutcomes.addPermission('Rule', {
-      principal: new ServicePrincipal('events.amazonaws.com'),
-      sourceArn: rule.ruleArn,
-    });
+    const parts = shared.settings.countingParts;
+    const targets: IRuleTarget[] = Array.from({ length: parts }, (_, part) => ({
+      bind: () => ({
+        arn: this.countOutcomes.functionArn,
+        ...(parts > 1 && { input: RuleTargetInput.fromObject({ part, parts }) }),
+      }),
+    }));
+    for (let first = 0; first < parts; first += targetsOfRule) {
+      // The only rule of a deployment with one part keeps its name.
+      const number = first === 0 ? '' : String(first / targetsOfRule + 1);
+      const rule = new Rule(stack, `CountOutcomesRule${number}`, {
+        description: 'Lets outcomes be counted',
+        schedule: Schedule.rate(Duration.hours(everyHours)),
+        targets: targets.slice(first, first + targetsOfRule),
+      });
+      accept(rule, 'Serverless-EventBusDLQ', 'The next hour counts what this one did not.');
+      this.countOutcomes.addPermission(`Rule${number}`, {
+        principal: new ServicePrincipal('events.amazonaws.com'),
+        sourceArn: rule.ruleArn,
+      });
+    }
   }
 }

@@ -13,6 +13,33 @@ const ruleShape = z.object({
   Targets: z.array(z.object({ Arn: arnOf })),
 });
 
+it.each([
+  ['2', [2]],
+  ['7', [5, 2]],
+])(
+  'Outcomes are counted by %s executions side by side where the setting says so, each with a part of its own',
+  (countingParts, targetsOfRules) => {
+    const parts = Number(countingParts);
+    const rules = properties(
+      synthesizeOne({ countingParts }).service,
+      'AWS::Events::Rule',
+      z.object({
+        Targets: z.array(z.object({ Input: z.string().transform((text): unknown => JSON.parse(text)) })),
+      }),
+    );
+    expect(rules.map(({ Targets }) => Targets.length)).toEqual(targetsOfRules);
+    expect(rules.flatMap(({ Targets }) => Targets.map(({ Input }) => Input))).toEqual(
+      Array.from({ length: parts }, (_, part) => ({ part, parts })),
+    );
+    const permissions = properties(
+      synthesizeOne({ countingParts }).service,
+      'AWS::Lambda::Permission',
+      z.object({ Principal: z.string() }),
+    ).filter(({ Principal }) => Principal === 'events.amazonaws.com');
+    expect(permissions).toHaveLength(rules.length);
+  },
+);
+
 it('Outcomes are counted once an hour, by a function that only this rule may invoke', () => {
   const [rule, ...others] = properties(service, 'AWS::Events::Rule', ruleShape);
   expect(others).toEqual([]);

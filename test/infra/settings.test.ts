@@ -39,6 +39,7 @@ describe('the settings of a deployment', () => {
       deliveryConcurrency: 300,
       deliveryMemory: 512,
       batchingWindow: 0,
+      countingParts: 1,
       publishUrl: false,
       firewall: false,
       firewallRate: 100_000,
@@ -149,6 +150,7 @@ describe('the settings of a deployment', () => {
       { writeCapacity: '5-100' },
       /readCapacity: is absent, but writeCapacity is set: a table has both provisioned, or none/,
     ],
+    ['more parts than a large account has shards', { countingParts: '33' }, /countingParts: .*<=32/],
     ['to reserve nothing for publishing', { publishConcurrency: '0' }, /publishConcurrency/],
     [
       'an address that no mail reaches',

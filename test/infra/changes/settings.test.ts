@@ -29,6 +29,7 @@ const changed: Context = {
   deliveryConcurrency: '2',
   deliveryMemory: '256',
   batchingWindow: '1',
+  countingParts: '7',
   writeCapacity: '10-4000',
   readCapacity: '10-2000',
   firewall: 'true',
