@@ -222,3 +222,30 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
     expect(cost).toContain(`$${metricsDollars('us-east-1').toFixed(2)} a month`);
   });
 });
+
+describe('docs/scale.md', () => {
+  it('has the bill of an hour with 10,000 messages a second', () => {
+    const hours = 730;
+    const month = {
+      messages: 10_000 * hours * 3_600,
+      answerMs: 100,
+      region: 'us-east-1',
+      kb: 1,
+      batch: undefined,
+    } as const;
+    const lines = messagesOfMonth({ ...month, by: 'api' }, counted.api);
+    const of = (name: string) => sumOf(lines.filter(({ what }) => what.startsWith(name))) / hours;
+    const url = sumOf(messagesOfMonth({ ...month, by: 'url' }, counted.url)) / hours;
+    const slower = sumOf(messagesOfMonth({ ...month, answerMs: 1_100, by: 'api' }, counted.api)) / hours;
+    const scale = document('docs/scale.md').replaceAll(/\s+/g, ' ');
+    const whole = (dollars: number): string => `$${dollars.toFixed(0)}`;
+    expect(scale).toContain(`The bill is ${whole(sumOf(lines) / hours)} an hour in us-east-1`);
+    expect(scale).toContain(
+      `and ${whole(url)} through the publish URL. Lambda's time is ${whole(of('Lambda, time'))} of it`,
+    );
+    expect(scale).toContain(`and the logs are ${whole(of('CloudWatch, logs') * 24)} a day`);
+    expect(scale).toContain(
+      `Each second that destinations take adds ${whole(slower - sumOf(lines) / hours)} an hour, in full batches.`,
+    );
+  });
+});
