@@ -25,25 +25,6 @@ export const number = <T extends z.ZodType>(type: T) =>
 
 export const whole = (least: number, most: number) => number(z.int().min(least).max(most));
 
-/** The most units of capacity of a table without a quota request: "Quotas in Amazon DynamoDB", per-table quotas. */
-const mostCapacity = 40_000;
-
-/** Units of capacity, as `least-most`. */
-export const capacity = z
-  .string()
-  .regex(/^[1-9]\d{0,4}-[1-9]\d{0,4}$/, 'must be the least and the most units a second, such as 100-4000')
-  .refine((text) => capacityOf(text).least <= capacityOf(text).most, 'must not have a least above its most')
-  .refine(
-    (text) => capacityOf(text).most <= mostCapacity,
-    `must be at most ${mostCapacity} units, which is DynamoDB's quota for a table`,
-  );
-
-/** Takes such units apart. */
-export function capacityOf(text: string): { readonly least: number; readonly most: number } {
-  const [least = 0, most = 0] = text.split('-').map(Number);
-  return { least, most };
-}
-
 export const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
 
 /** A list of texts in one form. */

@@ -8,31 +8,16 @@ import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as z from 'zod';
 import { isStage, presets, stages } from './presets.ts';
 import { certificateFile } from './functions/certificateFile.ts';
+import { levers } from './functions/levers.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
-import {
-  asFlag,
-  capacity,
-  flag,
-  hexId,
-  items,
-  list,
-  listOf,
-  number,
-  region,
-  regional,
-  whole,
-} from './settingTypes.ts';
+import { refuseHalf } from './state/capacity.ts';
+import { asFlag, flag, hexId, items, list, listOf, number, region, regional, whole } from './settingTypes.ts';
 import {
   defaultHeaderPrefixes,
   defaultPricePerMessage,
   deliveryConcurrency,
-  functionMemoryMb,
   leastConcurrency,
-  leastDeliveryMemoryMb,
-  mostBatchingWindow,
   mostConcurrency,
-  mostCountingParts,
-  mostFunctionMemoryMb,
   tables,
 } from '../lambdas/aws/resources.ts';
 
@@ -110,17 +95,7 @@ const shape = z.strictObject({
   throttleBurst: whole(1, 1_000_000).default(5_000),
   /** The most executions at once of each of the two delivery functions. */
   deliveryConcurrency: whole(leastConcurrency, mostConcurrency).default(deliveryConcurrency),
-  /** MB of memory of the two delivery functions. With less than 512 they get fewer messages at once. */
-  deliveryMemory: whole(leastDeliveryMemoryMb, mostFunctionMemoryMb).default(functionMemoryMb),
-  /** Seconds for which Lambda gathers messages of the short queue before it invokes a delivery function. */
-  batchingWindow: whole(0, mostBatchingWindow).default(0),
-  /**
-   * Units a second of the table of messages, and of its index, the least and the most: such as 100-4000. On demand when absent.
-   */
-  writeCapacity: capacity.optional(),
-  readCapacity: capacity.optional(),
-  /** Executions that count outcomes side by side, each other shards of all accounts. */
-  countingParts: whole(1, mostCountingParts).default(1),
+  ...levers,
   /**
    * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any if fewer than
    * 100 would be left for the other functions of the AWS account. So by default nothing is reserved, and the service can be
@@ -237,13 +212,7 @@ const together = shape.superRefine((settings, context) => {
       'lambdaDestinations',
       `has more than ${longestPatterns} characters, which the environment of a function has no room for`,
     );
-  for (const [name, other] of [
-    ['writeCapacity', 'readCapacity'],
-    ['readCapacity', 'writeCapacity'],
-  ] as const) {
-    if (settings[name] === undefined && settings[other] !== undefined)
-      refuse(name, `is absent, but ${other} is set: a table has both provisioned, or none`);
-  }
+  refuseHalf(settings, refuse);
   if (settings.alarmEmails.length > 0 && settings.monitoring === false)
     refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
   for (const place of new Set(placesIn(settings.domains))) {

@@ -14,7 +14,7 @@ import type { TableName, TableShape } from '../../lambdas/aws/resources.ts';
 import { namesOf, tableArn } from '../names.ts';
 import { valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
-import { capacityOf } from '../settingTypes.ts';
+import { capacityOf } from './capacity.ts';
 
 /** The tables that are known beyond their stack by a fixed name. The others belong to one region's stack of state. */
 export type SharedTable = 'accounts' | 'usage';

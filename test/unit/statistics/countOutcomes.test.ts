@@ -370,7 +370,7 @@ describe('outcomes that several executions count, each other shards', () => {
   });
 
   it('are left alone by an execution whose part has no shard', async () => {
-    const [id = ''] = [randomUUID()];
+    const id = randomUUID();
     const account = newAccount({ id, plan: 'free', region: fixture.settings.region, createdAt: 0 });
     await fixture.saveAccount(account, undefined);
     setTime(noon);
