@@ -23,10 +23,14 @@ export interface IdleBill {
 const secondsOfMonth = 730 * 3_600;
 
 /**
- * The requests with which Lambda polls a queue that is empty: each of five pollers waits 20 s for a message. They are five where a
- * maximum concurrency is set, as it is for all our queues: "Configuring scaling behavior for SQS event source mappings".
+ * The requests with which one poller of Lambda asks a queue that is empty, and waits 20 s for a message. A mapping has five pollers;
+ * without a maximum concurrency Lambda leaves two of them when traffic is low: "Configuring scaling behavior for SQS event source
+ * mappings".
  */
-const pollsOfMonth = (5 * secondsOfMonth) / 20;
+const pollsOfMonth = secondsOfMonth / 20;
+const mapping = z.object({ ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional() });
+const pollersOf = ({ ScalingConfig }: z.output<typeof mapping>): number =>
+  ScalingConfig === undefined ? 2 : 5;
 
 const alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional() });
 /** An alarm is billed by the metric. */
@@ -51,7 +55,13 @@ const counters: readonly (readonly [
   ],
   ['dashboard', 'dashboard', (all) => countOf(all, 'AWS::CloudWatch::Dashboard')],
   ['key of the alarms’ topic', 'kmsKey', (all) => countOf(all, 'AWS::KMS::Key')],
-  ['polls of queues', 'sqsRequest', (all) => pollsOfMonth * countOf(all, 'AWS::Lambda::EventSourceMapping')],
+  [
+    'polls of queues',
+    'sqsRequest',
+    (all) =>
+      pollsOfMonth *
+      sum(all.flatMap((one) => properties(one, 'AWS::Lambda::EventSourceMapping', mapping)).map(pollersOf)),
+  ],
   ['firewall', 'webAcl', (all) => countOf(all, 'AWS::WAFv2::WebACL')],
   [
     'rules of the firewall',

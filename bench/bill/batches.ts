@@ -8,7 +8,7 @@ import { queues } from '../../lambdas/aws/resources.ts';
 const pollers = 5;
 /**
  * Receives of one poller in a second, each of which takes what is there: a call of SQS takes some 10 ms, and an invocation has to
- * be begun. AWS documents no figure; `verify` measures the batches of a burst.
+ * be begun. AWS documents no figure for it.
  */
 const receivesPerSecond = 20;
 
