@@ -54,12 +54,12 @@ const asDeployed = {
 };
 
 /**
- * The options that Lambda's runtime starts Node with, for functions of {@link functionMemoryMb}: a tenth of the memory for young objects, in two
+ * The options that Lambda's runtime starts Node with, for functions of so much memory: a tenth of the memory for young objects, in two
  * halves. With Node's own 16 MB its garbage collector would run more often than there.
  */
-const asOnLambda = [
-  `--max-semi-space-size=${Math.floor(functionMemoryMb / 20)}`,
-  `--max-old-space-size=${functionMemoryMb - Math.floor(functionMemoryMb / 10)}`,
+const asOnLambda = (memoryMb: number = functionMemoryMb): readonly string[] => [
+  `--max-semi-space-size=${Math.floor(memoryMb / 20)}`,
+  `--max-old-space-size=${memoryMb - Math.floor(memoryMb / 10)}`,
 ];
 
 type Variables = Readonly<Record<string, string>>;
@@ -90,7 +90,7 @@ export async function runChild<Result extends z.ZodMiniType>(
   task: object,
   shape: Result,
 ): Promise<z.infer<Result>> {
-  const child = spawnChild(program, [], {}, asOnLambda);
+  const child = spawnChild(program, [], {}, asOnLambda());
   child.stdout.resume();
   let message: unknown;
   child.once('message', (received) => (message = received));
@@ -115,15 +115,19 @@ export interface Invoker {
    * @returns the bytes of its standard output, which is a function's log
    */
   end(): Promise<number>;
+  /** The most memory that the process had until its last event ended; MB. */
+  peakMb(): number;
 }
 
 /**
  * @param bundle the URL of a bundle's `index.mjs`
  * @param variables beside those of this process, and those of Lambda
+ * @param memoryMb the memory of the function
  */
-export function startInvoker(bundle: string, variables: Variables = {}): Invoker {
-  const child = spawnChild(compileChild('invoke'), [bundle], variables, asOnLambda);
+export function startInvoker(bundle: string, variables: Variables = {}, memoryMb?: number): Invoker {
+  const child = spawnChild(compileChild('invoke'), [bundle], variables, asOnLambda(memoryMb));
   let outputBytes = 0;
+  let peakMb = 0;
   child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
   // Not the event 'close', which does not come where the parent disconnects first.
   const closed = Promise.all([once(child, 'exit'), once(child.stdout, 'close')]).then(() => undefined);
@@ -133,8 +137,11 @@ export function startInvoker(bundle: string, variables: Variables = {}): Invoker
       child.send({ events });
       const answer = await Promise.race([answered, closed]);
       if (answer === undefined) throw new Error(`The measuring process ended with ${child.exitCode}.`);
-      return invokeResult.parse(answer).cpuMs;
+      const result = invokeResult.parse(answer);
+      ({ peakMb } = result);
+      return result.cpuMs;
     },
+    peakMb: () => peakMb,
     end: async () => {
       if (child.connected) child.disconnect();
       await closed;

@@ -3,7 +3,8 @@ import { batchCount, batchSizes, countUrlUses, countUses, totalOf, type Bill } f
 import { measureBundles, type BundleCost } from './bundles.ts';
 import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
 import { firstMessages, measureCpu, measureUrlLogBytes, onTheWay, type CpuTime } from './cpu.ts';
-import { assumed, estimate, type Estimate } from './estimate.ts';
+import { wrongAssumptions } from './estimate.ts';
+import { printTable } from './bill/print.ts';
 import { jsonBodyName } from './events.ts';
 import { idleBills, printIdle } from './idle.ts';
 import type { Part } from './options.ts';
@@ -58,22 +59,6 @@ function printMessageBill({ title, bill, goal }: JudgedBill): void {
           ],
         ];
   printBill(`${title}: units for one, dollars for a million`, bill, more);
-}
-
-function printEstimates(estimates: readonly Estimate[], urlLine: Estimate): void {
-  const rowOf = ({ what, dollars: costs }: Estimate) => [
-    what,
-    ...batchSizes.map((size) => dollars(costs[size])),
-  ];
-  const rows = estimates.map(rowOf);
-  const totals = batchSizes.map((size) =>
-    estimates.reduce((sum, { dollars: costs }) => sum + costs[size], 0),
-  );
-  rows.push(['total', ...totals.map(dollars)], rowOf(urlLine));
-  print(
-    `Estimated beside it: ${assumed.memoryMb} MB, ${assumed.awsCallMs} ms for an AWS call, ${assumed.destinationMs} ms for the destination`,
-    formatTable(['for', '$ batch 1', '$ batch 10'], rows),
-  );
 }
 
 function printCpu(times: readonly CpuTime[]): void {
@@ -195,13 +180,11 @@ async function measureMessages(fixture: Fixture): Promise<readonly string[]> {
   const bills = await countMessages(fixture);
   bills.forEach(printMessageBill);
   const cpu = await measureCpu(fixture);
-  const { throughApi, urlLine } = estimate(cpu, await measureUrlLogBytes(fixture));
-  printEstimates(throughApi, urlLine);
   printCpu(cpu);
   printMemory(cpu);
   const bundles = await measureBundles();
   printBundles(bundles);
-  return missedGoals(bills, bundles);
+  return [...missedGoals(bills, bundles), ...wrongAssumptions(cpu, await measureUrlLogBytes(fixture))];
 }
 
 async function measureLanes(fixture: Fixture): Promise<readonly string[]> {
@@ -217,10 +200,13 @@ async function measureLanes(fixture: Fixture): Promise<readonly string[]> {
  */
 export async function measureCosts(parts: readonly Part[]): Promise<readonly string[]> {
   const isWanted = (part: Part): boolean => parts.includes(part);
-  console.log(`us-east-1, list prices as of ${pricedOn}; Node ${process.versions.node} on ${process.arch}`);
+  console.log(
+    `List prices as of ${pricedOn}, of us-east-1 where no region is named; Node ${process.versions.node} on ${process.arch}`,
+  );
   const missed: string[] = [];
   const fixture = await startFixture();
   try {
+    if (isWanted('cost')) await printTable(fixture);
     if (isWanted('messages')) missed.push(...(await measureMessages(fixture)));
     if (isWanted('lanes')) missed.push(...(await measureLanes(fixture)));
     if (isWanted('workflows')) printWorkflows(await countWorkflows(fixture));

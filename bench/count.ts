@@ -17,6 +17,8 @@ export interface BillLine {
   readonly unit: Unit;
   /** Units for each message, by the size of the batches that they are delivered in. */
   readonly amounts: Readonly<Record<BatchSize, number>>;
+  /** Gigabytes times months that the rows of a message take. */
+  readonly gbMonths?: number;
 }
 
 export interface Bill {
@@ -93,6 +95,10 @@ async function warmUp(fixture: Fixture, way: Way): Promise<void> {
 /** Whether a use is a message's own: usage is added up in steps of so many messages, and all else now and then is the process's. */
 const isOfMessages = (use: Use): boolean => isCounted(use) || use.what === 'UpdateItem usage';
 
+/** Makes the bill of messages with a body of JSON, by the way on which they come. */
+export const countBody = (fixture: Fixture, body: Buffer, by: 'api' | 'url'): Promise<Bill> =>
+  billOf(fixture, `${body.length / 1_024} KB of JSON`, body, by === 'api' ? throughApi : throughUrl);
+
 async function billOf(fixture: Fixture, body: string, bytes: Buffer, way: Way): Promise<Bill> {
   const counted = countedRequests * way.messagesPerRequest;
   const groupOf = (size: BatchSize): number => Math.max(size, way.messagesPerRequest);
@@ -146,10 +152,11 @@ async function messagesWay(
 
 /** Adds up the uses of each kind, in the order of the first of the kind, and divides them by the number of messages. */
 function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>, counted: number): readonly BillLine[] {
-  const amount = (of: Use, size: BatchSize): number =>
+  const total = (of: Use, size: BatchSize, read: (use: Use) => number): number =>
     (lists.get(size) ?? [])
       .filter(({ by, what, unit }) => by === of.by && what === of.what && unit === of.unit)
-      .reduce((sum, use) => sum + use.amount, 0) / counted;
+      .reduce((sum, use) => sum + read(use), 0) / counted;
+  const amount = (of: Use, size: BatchSize): number => total(of, size, (use) => use.amount);
   const keyOf = ({ by, what, unit }: Use): string => `${by} ${what} ${unit}`;
   const kinds = new Map([...lists.values()].flat().map((use) => [keyOf(use), use]));
   return [...kinds.values()].map((use) => ({
@@ -157,5 +164,6 @@ function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>, counted: number)
     what: use.what,
     unit: use.unit,
     amounts: { 1: amount(use, 1), 10: amount(use, 10) },
+    gbMonths: total(use, 10, ({ gbMonths = 0 }) => gbMonths),
   }));
 }

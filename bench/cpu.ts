@@ -21,7 +21,7 @@ export interface CpuTime {
 }
 
 /** Deliver gets messages in batches of ten, as it does under load. */
-const batchSize = 10;
+export const batchSize = 10;
 
 /**
  * Messages until the code is warm. V8 compiles a function well when it has run often, so the first hundreds take more than

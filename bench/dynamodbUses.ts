@@ -3,14 +3,19 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../lambdas/aws/resources.ts';
 import type { Unit } from './prices.ts';
-import { readUnits, writeUnits, type Item } from './units.ts';
+import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
 /** A use without the function that made the call. */
 export interface Step {
   readonly what: string;
   readonly unit: Unit;
   readonly amount: number;
+  /** Gigabytes times months that a written row takes until DynamoDB removes it. */
+  readonly gbMonths?: number;
 }
+
+/** Before the name of an index that a write of a row writes to as well. */
+export const indexMark = 'its row in the index ';
 
 /** Behind the name of a write whose condition did not hold. */
 export const refusedMark = ', refused';
@@ -167,17 +172,44 @@ export class DynamodbUses {
     this.#rows.set(key, row);
     const units = Math.max(writeUnits(row), before === undefined ? 0 : writeUnits(before));
     const shape: TableShape = tables[table];
+    const months = monthsOf(shape, row);
     return [
-      { what: `${operation} ${placeOf(table, row)}`, unit: 'dynamoWrite', amount: units },
-      ...shape.indexes.flatMap((index) =>
-        indexWrites(projection(shape, index), index, before, row).map((amount): Step => ({
-          what: `its row in the index ${index.name}`,
+      {
+        what: `${operation} ${placeOf(table, row)}`,
+        unit: 'dynamoWrite',
+        amount: units,
+        gbMonths: grownGb(before, row) * months,
+      },
+      ...shape.indexes.flatMap((index) => {
+        const project = projection(shape, index);
+        return indexWrites(project, index, before, row).map((amount): Step => ({
+          what: `${indexMark}${index.name}`,
           unit: 'dynamoWrite',
           amount,
-        })),
-      ),
+          gbMonths: grownGb(project(before), project(row)) * months,
+        }));
+      }),
     ];
   }
+}
+
+/** Bytes that DynamoDB keeps beside each row, in a table and in an index: "DynamoDB item sizes and formats". */
+const overheadBytes = 100;
+const monthSeconds = 730 * 3_600;
+/** Seconds from the time to live of a row to its removal, which DynamoDB does "typically within two days". */
+const removalSeconds = 2 * 24 * 3_600;
+
+/** Gigabytes that a table or an index has more after a write. */
+function grownGb(before: Item | undefined, after: Item | undefined): number {
+  const bytes = (row: Item | undefined): number => (row === undefined ? 0 : itemBytes(row) + overheadBytes);
+  return (bytes(after) - bytes(before)) / 2 ** 30;
+}
+
+/** Months until a row is removed; 0 for a row that stays, which is none of a message's. */
+function monthsOf({ ttl }: TableShape, row: Item): number {
+  const expiresAt = ttl === undefined ? undefined : row[ttl]?.N;
+  if (expiresAt === undefined) return 0;
+  return (Number(expiresAt) - Date.now() / 1_000 + removalSeconds) / monthSeconds;
 }
 
 function writtenRows(operation: string, input: object, output: object): readonly WrittenRow[] {

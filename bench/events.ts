@@ -2,12 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Message } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
+import { randomFrom } from './simulate/scenario.ts';
 
 /** The size of every measured message. */
 export const bodyBytes = 1024;
 
 /** A body as webhooks have it. */
-export const jsonBody = orderEvent();
+export const jsonBody = Buffer.from(orderEvent(bodyBytes, 0));
 export const jsonBodyName = '1 KB of JSON';
 
 /** The bodies, by their names in the tables. Random bytes cost most, because they cannot be compressed. */
@@ -16,10 +17,19 @@ export const bodies: ReadonlyMap<string, Buffer> = new Map([
   ['1 KB of random bytes', randomBytes(bodyBytes)],
 ]);
 
-/** An event of a shop, padded to its size in its last text. */
-function orderEvent(): Buffer {
-  const event = (note: string): string =>
-    JSON.stringify({
+/** A body of so many kilobytes: a list of such events, each with its own ids and amounts. */
+export function jsonBodyOf(kilobytes: number): Buffer {
+  if (kilobytes === 1) return jsonBody;
+  // Commas and brackets take a byte each.
+  const events = Array.from({ length: kilobytes }, (_, at) => orderEvent(bodyBytes - (at === 0 ? 2 : 1), at));
+  return Buffer.from(`[${events.join(',')}]`);
+}
+
+/** An event of a shop, padded to its size in its last text. The digits of all but the first differ from those of the others. */
+function orderEvent(bytes: number, at: number): string {
+  const random = randomFrom(at);
+  const event = (note: string): string => {
+    const text = JSON.stringify({
       id: 'evt_01JCM3Z8W2V5T9K4R7Q6X1B0ND',
       type: 'order.paid',
       created_at: '2026-11-14T09:21:37.482Z',
@@ -46,15 +56,18 @@ function orderEvent(): Buffer {
         note,
       },
     });
+    // A number may not begin with a zero.
+    return at === 0 ? text : text.replaceAll(/\d/g, () => String(1 + Math.floor(random() * 9)));
+  };
   const note =
     'Please ring twice, the bell of the second door does not work; leave the parcel with the neighbours on the ' +
     'ground floor if nobody opens, and send a text message before you come. If the black lamp should not be in ' +
     'stock any more, the white one is just as good, but please do not send the brass one: it does not fit the desk. ' +
     'Thank you very much.';
-  const noteBytes = bodyBytes - Buffer.byteLength(event(''));
+  const noteBytes = bytes - Buffer.byteLength(event(''));
   if (noteBytes < 0 || noteBytes > note.length)
     throw new Error(`The note would have to have ${noteBytes} bytes.`);
-  return Buffer.from(event(note.slice(0, noteBytes)));
+  return event(note.slice(0, noteBytes));
 }
 
 /** A request to the messaging API. */

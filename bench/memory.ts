@@ -2,8 +2,7 @@
  * Computes what the running time of publish and deliver costs, and how long it is, at several sizes of memory. CPU comes with
  * memory, up to a whole one at 1,769 MB; waiting takes as long with any.
  */
-import { assumed, memoryOfOneCpuMb } from './estimate.ts';
-import { dollarsPerMillion } from './prices.ts';
+import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from './estimate.ts';
 
 export const memorySizesMb = [256, 512, 1_024, memoryOfOneCpuMb] as const;
 
@@ -24,14 +23,22 @@ export interface MemoryCost {
 }
 
 const batchSize = 10;
-const callsInARow = 2;
 
 export const memoryCosts = (cpu: MessageCpu): readonly MemoryCost[] =>
   memorySizesMb.map((memoryMb) => {
-    const slower = memoryOfOneCpuMb / memoryMb;
-    const callsMs = callsInARow * assumed.awsCallMs;
-    const publishMs = cpu.publish * slower + callsMs;
-    const deliverMs = batchSize * cpu.deliver * slower + callsMs + assumed.destinationMs;
-    const gbSeconds = ((memoryMb / 1_024) * (publishMs + deliverMs / batchSize)) / 1_000;
-    return { memoryMb, publishMs, deliverMs, dollars: dollarsPerMillion('lambdaGbSecond', gbSeconds) };
+    const { destinationMs } = assumed;
+    const publish = { of: 'publish', messages: 1, memoryMb, cpuMs: cpu.publish } as const;
+    const deliver = {
+      of: 'deliver',
+      messages: batchSize,
+      memoryMb,
+      destinationMs,
+      cpuMs: cpu.deliver,
+    } as const;
+    return {
+      memoryMb,
+      publishMs: durationMs(publish),
+      deliverMs: durationMs(deliver),
+      dollars: runningDollars(publish) + runningDollars(deliver) / batchSize,
+    };
   });

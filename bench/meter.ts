@@ -245,8 +245,17 @@ export const pumpMark = ', a pump';
 /** Behind the name of a call that sends a job again, because it could not be done now. */
 export const returnMark = ', again';
 
+/** Calls that are one request whatever they name: "Every Amazon SQS action counts as a request" (Amazon SQS pricing). */
+const plainCalls: readonly string[] = [
+  'DeleteMessage',
+  'DeleteMessageBatch',
+  'ChangeMessageVisibility',
+  'ChangeMessageVisibilityBatch',
+];
+
 /** A call that sends several messages is billed by the bytes of all of them. */
 function sqsUses(operation: string, input: object): readonly Step[] {
+  if (plainCalls.includes(operation)) return [{ what: operation, unit: 'sqsRequest', amount: 1 }];
   if (!isSend(operation)) throw new Error(`There is no rule here for SQS's ${operation}.`);
   const messages = sends[operation].parse(input);
   const bytes = messages.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0);

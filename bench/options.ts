@@ -1,20 +1,38 @@
 /** The arguments of `npm run bench`. */
-import { Argument, Option } from '@commander-js/extra-typings';
-import { command, Ending, oneMore, parse, textLike } from '../bin/commandLine.ts';
+import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../bin/commandLine.ts';
+import { longTimeoutMs } from '../lambdas/aws/resources.ts';
 import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
+import type { Month } from './bill/month.ts';
+import { pricedRegions } from './prices.ts';
 
-/** Messages without lanes, lanes, runs of workflows, the console, or a deployment that nobody uses. */
-export const parts = ['messages', 'lanes', 'workflows', 'console', 'idle'] as const;
+/** The whole bill, messages without lanes, lanes, runs of workflows, the console, or a deployment that nobody uses. */
+export const parts = ['cost', 'messages', 'lanes', 'workflows', 'console', 'idle'] as const;
 export type Part = (typeof parts)[number];
 
 export type Task =
   | { readonly kind: 'costs'; readonly parts: readonly Part[] }
+  | { readonly kind: 'month'; readonly month: Month }
   | { readonly kind: 'againstRivals'; readonly rivals: readonly RivalName[] }
   | { readonly kind: 'againstCommit'; readonly commit: string }
   | { readonly kind: 'growth' | 'machine' };
 
 const about = `Prints each figure with its goal. Exit status: 0 all counted goals are met; 1 one of them is missed, or an error; 2 wrong
 arguments. Goals of time are printed and left to the reader, since times depend on the machine.`;
+
+/** The longest wait of a message for its answer, and the largest message, in the units of the flags. */
+const longestAnswerSeconds = longTimeoutMs / 1_000;
+const largestKb = 4_096;
+
+/** Reads the time of an answer, such as `250ms` or `2s`; milliseconds. */
+function answerTime(text: string): number {
+  const [, amount = '', unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];
+  const ms = Number(amount) * ({ ms: 1, s: 1_000, m: 60_000 }[unit] ?? 0);
+  if (ms >= 1 && ms <= longTimeoutMs) return ms;
+  throw new InvalidArgumentError(
+    `Allowed is a time from 1ms to ${longestAnswerSeconds}s with its unit, such as 250ms, 2s or 1m.`,
+  );
+}
 
 /** @throws Ending */
 export function parseOptions(args: readonly string[]): Task {
@@ -46,17 +64,78 @@ export function parseOptions(args: readonly string[]): Task {
           '--machine',
           'how soon a stage on one machine is ready again with 100,000 messages that wait, and what it keeps from day to day',
         ).conflicts('growth'),
+      )
+      .addOption(
+        new Option('--messages <number>', 'cost: prints the bill of a month with so many messages').argParser(
+          wholeNumber(1, 999_999_999),
+        ),
+      )
+      .addOption(
+        new Option(
+          '--answer <time>',
+          'cost: the time of an answer, such as 250ms or 2s; 100ms when absent',
+        ).argParser(answerTime),
+      )
+      .addOption(
+        new Option('--region <region>', `cost: whose prices; ${pricedRegions[0]} when absent`).choices(
+          pricedRegions,
+        ),
+      )
+      .addOption(
+        new Option('--kb <number>', 'cost: kilobytes of a message; 1 when absent').argParser(
+          wholeNumber(1, largestKb),
+        ),
+      )
+      .addOption(
+        new Option(
+          '--by <way>',
+          'cost: the way of publishing, the API or the publish URL; api when absent',
+        ).choices(['api', 'url']),
+      )
+      .addOption(
+        new Option(
+          '--batch <number>',
+          'cost: messages that one invocation delivers; derived from the rate when absent',
+        ).argParser(wholeNumber(1, 10)),
       ),
     args,
   );
   const [part] = given.processedArgs;
-  const { against, growth, machine } = given.opts();
+  const { against, growth, machine, ...ofMonth } = given.opts();
+  const [firstOfMonth] = Object.keys(ofMonth);
+  if (firstOfMonth !== undefined && part !== 'cost')
+    throw new Ending(
+      `--${firstOfMonth} is a flag of the part cost: npm run bench cost -- --messages 5000000`,
+      2,
+    );
   if (part !== undefined && (against !== undefined || growth === true || machine === true))
     throw new Ending('A part, --against, --growth and --machine are measured one at a time.', 2);
+  if (firstOfMonth !== undefined) return { kind: 'month', month: monthOf(ofMonth) };
   if (machine === true) return { kind: 'machine' };
   if (growth === true) return { kind: 'growth' };
   if (against === undefined) return { kind: 'costs', parts: part === undefined ? parts : [part] };
   return taskAgainst([...new Set(against.flatMap((names) => names.split(',')))]);
+}
+
+/** @throws Ending */
+function monthOf({
+  messages,
+  answer = 100,
+  region = pricedRegions[0],
+  kb = 1,
+  by = 'api',
+  batch,
+}: {
+  readonly messages?: number | undefined;
+  readonly answer?: number | undefined;
+  readonly region?: Month['region'] | undefined;
+  readonly kb?: number | undefined;
+  readonly by?: Month['by'] | undefined;
+  readonly batch?: number | undefined;
+}): Month {
+  if (messages === undefined)
+    throw new Ending('A month needs its number of messages: npm run bench cost -- --messages 5000000', 2);
+  return { messages, answerMs: answer, region, kb, by, batch };
 }
 
 /** @throws Ending */

@@ -1,59 +1,191 @@
 /**
- * Public list prices of AWS in us-east-1, in dollars per million units: the first tier, without free allowances and
- * discounts. What is billed by the month, such as a secret, has the price of a month. No other file has a price.
+ * Public list prices of AWS, in dollars per million units: the first tier, without free allowances and discounts. What is
+ * billed by the month, such as a secret or a gigabyte that is kept, has the price of a month. No other file has a price.
  */
+
+/** The regions whose prices are known here. */
+export const pricedRegions = ['us-east-1', 'eu-central-1'] as const;
+export type PricedRegion = (typeof pricedRegions)[number];
 
 export interface Price {
   readonly unit: string;
-  readonly dollarsPerMillion: number;
+  readonly dollarsPerMillion: Readonly<Record<PricedRegion, number>>;
   /** The list that the price is on. */
   readonly source: string;
 }
 
 /**
- * The day on which the prices were last checked, against published copies of the lists and guides to them, of 2024 to June
- * 2026. They agree, but many still show DynamoDB as it was before November 2024, at twice the price.
+ * The day on which the prices were last checked. The lists themselves are drawn by scripts on AWS's pages, so published copies
+ * of the machine-readable ones were read: AWS's Price List Bulk API,
+ * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, as of August and September
+ * 2026, for both regions. Not found in such a copy: capacity units of DynamoDB by the hour in eu-central-1, taken from a note
+ * of AWS's page that also has the right price of storage; web ACLs and keys, which AWS's pages give as the same everywhere.
+ * Many other pages still show DynamoDB's requests as they were before November 2024, at twice the price.
  */
-export const pricedOn = '2026-11-20';
+export const pricedOn = '2026-11-26';
+
+const everywhere = (dollars: number) => ({ 'us-east-1': dollars, 'eu-central-1': dollars });
+const byRegion = (usEast1: number, euCentral1: number) => ({
+  'us-east-1': usEast1,
+  'eu-central-1': euCentral1,
+});
 
 export const prices = {
   apiRequest: {
     unit: 'API request',
-    dollarsPerMillion: 3.5,
-    source: 'Amazon API Gateway pricing, REST APIs',
+    dollarsPerMillion: byRegion(3.5, 3.7),
+    source: 'Amazon API Gateway pricing, REST APIs; `EUC1-ApiGatewayRequest`',
   },
-  lambdaRequest: { unit: 'Lambda request', dollarsPerMillion: 0.2, source: 'AWS Lambda pricing' },
+  lambdaRequest: {
+    unit: 'Lambda request',
+    dollarsPerMillion: everywhere(0.2),
+    source: 'AWS Lambda pricing, arm64',
+  },
   /** A request is one for each 64 KB that it carries. */
-  sqsRequest: { unit: 'SQS request', dollarsPerMillion: 0.4, source: 'Amazon SQS pricing, standard queues' },
+  sqsRequest: {
+    unit: 'SQS request',
+    dollarsPerMillion: everywhere(0.4),
+    source: 'Amazon SQS pricing, standard queues',
+  },
   /** On top of the request. Only requests that send have a group. */
-  sqsGroup: { unit: 'SQS group', dollarsPerMillion: 0.1, source: 'Amazon SQS pricing, fair queues' },
+  sqsGroup: {
+    unit: 'SQS group',
+    dollarsPerMillion: everywhere(0.1),
+    source: 'Amazon SQS pricing, fair queues',
+  },
   /** Each message that Scheduler sends. */
   scheduled: {
     unit: 'Scheduler send',
-    dollarsPerMillion: 1,
+    dollarsPerMillion: byRegion(1, 1.15),
     source: 'Amazon EventBridge pricing, Scheduler',
   },
-  dynamoWrite: { unit: 'write unit', dollarsPerMillion: 0.625, source: 'Amazon DynamoDB pricing, on-demand' },
-  dynamoRead: { unit: 'read unit', dollarsPerMillion: 0.125, source: 'Amazon DynamoDB pricing, on-demand' },
-  s3Put: { unit: 'S3 PUT', dollarsPerMillion: 5, source: 'Amazon S3 pricing, S3 Standard' },
-  s3Get: { unit: 'S3 GET', dollarsPerMillion: 0.4, source: 'Amazon S3 pricing, S3 Standard' },
-  secretRead: { unit: 'secret read', dollarsPerMillion: 5, source: 'AWS Secrets Manager pricing' },
+  dynamoWrite: {
+    unit: 'write unit',
+    dollarsPerMillion: byRegion(0.625, 0.7625),
+    source: 'Amazon DynamoDB pricing, on-demand',
+  },
+  dynamoRead: {
+    unit: 'read unit',
+    dollarsPerMillion: byRegion(0.125, 0.1525),
+    source: 'Amazon DynamoDB pricing, on-demand',
+  },
+  /** A unit of provisioned capacity for an hour, which carries up to 3,600 write units. */
+  dynamoWriteHour: {
+    unit: 'write capacity hour',
+    dollarsPerMillion: byRegion(650, 793),
+    source: 'Amazon DynamoDB pricing, provisioned capacity',
+  },
+  dynamoReadHour: {
+    unit: 'read capacity hour',
+    dollarsPerMillion: byRegion(130, 158.6),
+    source: 'Amazon DynamoDB pricing, provisioned capacity',
+  },
+  dynamoStorage: {
+    unit: 'GB-month',
+    dollarsPerMillion: byRegion(250_000, 306_000),
+    source: 'Amazon DynamoDB pricing, Standard table class',
+  },
+  dynamoRecovery: {
+    unit: 'GB-month',
+    dollarsPerMillion: byRegion(200_000, 244_800),
+    source: 'Amazon DynamoDB pricing, point-in-time recovery',
+  },
+  s3Put: {
+    unit: 'S3 PUT',
+    dollarsPerMillion: byRegion(5, 5.4),
+    source: 'Amazon S3 pricing, S3 Standard',
+  },
+  s3Get: {
+    unit: 'S3 GET',
+    dollarsPerMillion: byRegion(0.4, 0.43),
+    source: 'Amazon S3 pricing, S3 Standard',
+  },
+  s3Storage: {
+    unit: 'GB-month',
+    dollarsPerMillion: byRegion(23_000, 24_500),
+    source: 'Amazon S3 pricing, S3 Standard',
+  },
+  secretRead: {
+    unit: 'secret read',
+    dollarsPerMillion: everywhere(5),
+    source: 'AWS Secrets Manager pricing',
+  },
   /** A gigabyte of memory of a function, for a second that it runs. */
-  lambdaGbSecond: { unit: 'GB-second', dollarsPerMillion: 13.3334, source: 'AWS Lambda pricing, arm64' },
+  lambdaGbSecond: {
+    unit: 'GB-second',
+    dollarsPerMillion: everywhere(13.3334),
+    source: 'AWS Lambda pricing, arm64',
+  },
   alarmMetric: {
     unit: 'alarm metric',
-    dollarsPerMillion: 100_000,
+    dollarsPerMillion: everywhere(100_000),
     source: 'Amazon CloudWatch pricing, alarms',
   },
-  dashboard: { unit: 'dashboard', dollarsPerMillion: 3_000_000, source: 'Amazon CloudWatch pricing' },
-  secret: { unit: 'secret', dollarsPerMillion: 400_000, source: 'AWS Secrets Manager pricing' },
-  webAcl: { unit: 'web ACL', dollarsPerMillion: 5_000_000, source: 'AWS WAF pricing' },
-  webAclRule: { unit: 'rule', dollarsPerMillion: 1_000_000, source: 'AWS WAF pricing' },
-  logGb: { unit: 'GB', dollarsPerMillion: 500_000, source: 'Amazon CloudWatch pricing, logs collected' },
+  /** A metric that functions write, for the hours in which they do. */
+  metric: {
+    unit: 'metric',
+    dollarsPerMillion: everywhere(300_000),
+    source: 'Amazon CloudWatch pricing, custom metrics',
+  },
+  dashboard: {
+    unit: 'dashboard',
+    dollarsPerMillion: everywhere(3_000_000),
+    source: 'Amazon CloudWatch pricing',
+  },
+  secret: {
+    unit: 'secret',
+    dollarsPerMillion: everywhere(400_000),
+    source: 'AWS Secrets Manager pricing',
+  },
+  webAcl: { unit: 'web ACL', dollarsPerMillion: everywhere(5_000_000), source: 'AWS WAF pricing' },
+  webAclRule: { unit: 'rule', dollarsPerMillion: everywhere(1_000_000), source: 'AWS WAF pricing' },
+  logGb: {
+    unit: 'GB',
+    dollarsPerMillion: byRegion(500_000, 630_000),
+    source: 'Amazon CloudWatch pricing, logs collected, Standard',
+  },
+  logStorage: {
+    unit: 'GB-month',
+    dollarsPerMillion: byRegion(30_000, 32_400),
+    source: 'Amazon CloudWatch pricing, logs stored',
+  },
+  trafficGb: {
+    unit: 'GB',
+    dollarsPerMillion: everywhere(90_000),
+    source: 'Amazon EC2 pricing, data transfer out to the internet',
+  },
 } as const satisfies Record<string, Price>;
 
 export type Unit = keyof typeof prices;
 
 /** The price of a million times so many units, in dollars. */
-export const dollarsPerMillion = (unit: Unit, amount: number): number =>
-  prices[unit].dollarsPerMillion * amount;
+export const dollarsPerMillion = (unit: Unit, amount: number, region: PricedRegion = 'us-east-1'): number =>
+  prices[unit].dollarsPerMillion[region] * amount;
+
+/**
+ * The tiers of REST API requests in a month in us-east-1, from "Cost optimization" in AWS's whitepaper "Best Practices for
+ * Designing Amazon API Gateway Private APIs and Private Integration". Those of eu-central-1 are not known here, where the first
+ * tier's price is taken for all.
+ */
+const apiTiers = [
+  { requests: 333e6, dollarsPerMillion: 3.5 },
+  { requests: 667e6, dollarsPerMillion: 2.8 },
+  { requests: 19e9, dollarsPerMillion: 2.38 },
+  { requests: Infinity, dollarsPerMillion: 1.51 },
+] as const;
+
+/** The dollars of so many requests to a REST API in a month. */
+export function apiDollars(requests: number, region: PricedRegion): number {
+  if (region !== 'us-east-1') return dollarsPerMillion('apiRequest', requests / 1e6, region);
+  let left = requests;
+  let dollars = 0;
+  for (const tier of apiTiers) {
+    const inTier = Math.min(left, tier.requests);
+    dollars += (inTier / 1e6) * tier.dollarsPerMillion;
+    left -= inTier;
+  }
+  return dollars;
+}
+
+/** What QStash takes for a message, pay as you go: `https://upstash.com/pricing/qstash`, $1 for 100,000, retries counted. */
+export const qstashDollarsPerMillion = 10;

@@ -3,6 +3,7 @@ import { argumentsOf } from '../bin/commandLine.ts';
 import { compareWithCommit } from './against/commit/compare.ts';
 import { compareWithRivals } from './against/compare.ts';
 import { BenchError } from './benchError.ts';
+import { printMonth } from './bill/print.ts';
 import { measureCosts } from './costs.ts';
 import { printGrowth } from './growth/print.ts';
 import { printMachine } from './machine/print.ts';
@@ -13,6 +14,9 @@ async function measure(task: Task): Promise<readonly string[]> {
   switch (task.kind) {
     case 'costs':
       return measureCosts(task.parts);
+    case 'month':
+      await printMonth(task.month);
+      return [];
     case 'againstCommit':
       await compareWithCommit(task.commit);
       return [];

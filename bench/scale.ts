@@ -1,27 +1,48 @@
 /** Simulates heavy traffic, prints the hottest key of each table and index, and fails where its partition takes less. */
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, Option } from '@commander-js/extra-typings';
 import { argumentsOf, command, parse, wholeNumber } from '../bin/commandLine.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
+import { messagesPerSecond, oneInTwenty } from './simulate/executions.ts';
 import { isTooHot } from './simulate/keyLoads.ts';
 import { loadsTable } from './simulate/printLoads.ts';
-import { oneAccount, tenThousand, type Scenario } from './simulate/scenario.ts';
+import {
+  mostOfAccount,
+  mostOfDeployment,
+  scenariosFor,
+  tenThousand,
+  type Scenario,
+} from './simulate/scenario.ts';
 import { simulate } from './simulate/simulate.ts';
 
-const messagesPerSecond = argumentsOf((args) => {
+const given = argumentsOf((args) => {
   const argument = new Argument('[messages]', 'messages in a second')
-    .argParser(wholeNumber(100, 50_000))
+    .argParser(wholeNumber(100, 1_000_000))
     .default(tenThousand.messagesPerSecond);
+  const option = new Option(
+    '--account <messages>',
+    'messages in a second of the largest account; more than a deployment gets from one are spread over several',
+  )
+    .argParser(wholeNumber(100, mostOfDeployment))
+    .default(mostOfAccount);
   const about = 'Simulates heavy traffic, and prints the hottest key of each table and index.';
-  return parse(command('bench:scale', about).addArgument(argument), args).processedArgs[0];
+  const read = parse(command('bench:scale', about).addArgument(argument).addOption(option), args);
+  return { messages: read.processedArgs[0], ...read.opts() };
 });
 
+const { deployments, crowd, alone } = scenariosFor(given.messages, given.account);
+const percent = crowd.largestShare * 100;
+const accountsOf = (count: number): string => (count === 1 ? 'one account' : `${count} accounts`);
 const scenarios: readonly { readonly title: string; readonly scenario: Scenario }[] = [
   {
-    title: `${tenThousand.accounts} accounts, one with ${tenThousand.largestShare * 100} % of the messages`,
-    scenario: { ...tenThousand, messagesPerSecond },
+    title: `${crowd.accounts} accounts, with ${percent} % of the messages from ${accountsOf(crowd.largest)}`,
+    scenario: crowd,
   },
-  { title: 'One account with all messages', scenario: { ...oneAccount, messagesPerSecond } },
+  { title: `All messages from ${accountsOf(alone.largest)}`, scenario: alone },
 ];
+if (deployments > 1)
+  console.log(
+    `${given.messages.toLocaleString('en')} messages a second need ${deployments} deployments; this is one of them.`,
+  );
 
 // Nothing is started for the tables that are simulated, but the modules of the service read the environment.
 const inProcess = await startInProcess();
@@ -37,6 +58,18 @@ try {
   }
 } finally {
   await inProcess.stop();
+}
+const without = messagesPerSecond({ ...oneInTwenty, slowShare: 0 }, true);
+const together = messagesPerSecond(oneInTwenty, false);
+const apart = messagesPerSecond(oneInTwenty, true);
+const whole = (count: number): string => Math.round(count).toLocaleString('en');
+console.log(
+  `\nOne message in twenty takes 30 s: the executions of one queue carry ${whole(apart)} messages a second, ${whole(together)} if ` +
+    `slow and quick ones shared executions, and ${whole(without)} without slow ones.`,
+);
+if (apart < without / 2) {
+  console.log('Slow messages take more than half of the throughput.');
+  process.exitCode = 1;
 }
 if (hot > 0) {
   console.log(`\n${hot} keys get more than one partition takes.`);

@@ -9,7 +9,9 @@ import * as z from 'zod';
 import { endpointServices, faultsInNetwork } from './functions/networkSettings.ts';
 import { isStage, presets, stages } from './presets.ts';
 import { certificateFile } from './functions/certificateFile.ts';
+import { levers } from './functions/levers.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
+import { refuseHalf } from './state/capacity.ts';
 import { asFlag, flag, hexId, items, list, listOf, number, region, regional, whole } from './settingTypes.ts';
 import {
   defaultHeaderPrefixes,
@@ -94,6 +96,7 @@ const shape = z.strictObject({
   throttleBurst: whole(1, 1_000_000).default(5_000),
   /** The most executions at once of each of the three delivery functions. */
   deliveryConcurrency: whole(leastConcurrency, mostConcurrency).default(deliveryConcurrency),
+  ...levers,
   /**
    * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any if fewer than
    * 100 would be left for the other functions of the AWS account. So by default nothing is reserved, and the service can be
@@ -225,6 +228,7 @@ const together = shape.superRefine((settings, context) => {
       'lambdaDestinations',
       `has more than ${longestPatterns} characters, which the environment of a function has no room for`,
     );
+  refuseHalf(settings, refuse);
   if (settings.alarmEmails.length > 0 && settings.monitoring === false)
     refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
   if (settings.canary && settings.monitoring === false)

@@ -16,7 +16,7 @@ import { accept, acceptSecret } from './acknowledge.ts';
 import { fixedOf, namesOf } from './names.ts';
 import { setFlags } from './flags.ts';
 import type { Settings } from './settings.ts';
-import { makeTable, type OwnTables } from './state/tables.ts';
+import { makeTable, type OwnTables, type TableCapacity } from './state/tables.ts';
 
 interface StateStackProps extends StackProps {
   readonly settings: Settings;
@@ -35,7 +35,7 @@ export class StateStack extends Stack {
     setFlags(this);
     const kept = keptAs(settings);
     this.tables = {
-      messages: makeTable(this, 'Messages', tables.messages, kept),
+      messages: makeTable(this, 'Messages', tables.messages, { ...kept, capacity: capacityIn(settings) }),
       dlq: makeTable(this, 'Dlq', tables.dlq, kept),
       groups: makeTable(this, 'Groups', tables.groups, kept),
       lanes: makeTable(this, 'Lanes', tables.lanes, kept),
@@ -190,6 +190,13 @@ const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
   retain,
   restorable: pointInTimeRecovery,
 });
+
+/**
+ * Only messages: their writes are most of what DynamoDB costs, and steady where there is traffic. The other tables have little to
+ * save; the one with replicas would also need the same auto scaling of writes in all regions.
+ */
+const capacityIn = ({ readCapacity: read, writeCapacity: write }: Settings): TableCapacity | undefined =>
+  read === undefined || write === undefined ? undefined : { read, write };
 
 /** Kept buckets and secrets still go when the operation that makes them fails: they are empty, and a secret has a fixed name. */
 const removalPolicyOf = (retain: boolean): RemovalPolicy =>

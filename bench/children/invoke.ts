@@ -1,7 +1,7 @@
 /** A process that does nothing but call the handler of its argument's bundle, one event after another, as Lambda does. */
 import * as z from 'zod/mini';
 import { checkAnswer } from '../answer.ts';
-import { cpuMsSince, fail, invokeTask, type invokeResult } from './protocol.ts';
+import { cpuMsSince, fail, invokeTask, peakMb, type invokeResult } from './protocol.ts';
 
 const module = z.object({ handler: z.custom<(event: unknown, context: object) => Promise<unknown>>() });
 
@@ -17,7 +17,7 @@ async function invokeAll(events: readonly unknown[]): Promise<z.infer<typeof inv
   }
   const cpuMs = cpuMsSince(cpu);
   answers.forEach(checkAnswer);
-  return { cpuMs };
+  return { cpuMs, peakMb: peakMb() };
 }
 
 process.on('message', (message) => {

@@ -5,10 +5,12 @@ export interface Scenario {
   readonly seconds: number;
   readonly accounts: number;
   /**
-   * The part of all messages that one account publishes. The others share the rest: the second of them has half of what the
-   * first has, the third a third, and so on.
+   * The part of all messages that the largest accounts publish, each the same. The others share the rest: the second of them has
+   * half of what the first has, the third a third, and so on.
    */
   readonly largestShare: number;
+  /** How many accounts are the largest. */
+  readonly largest: number;
   /** The part of the largest account's messages that goes to one URL group, which has this many endpoints. */
   readonly groupShare: number;
   readonly endpoints: number;
@@ -30,6 +32,7 @@ export const tenThousand: Scenario = {
   seconds: 5,
   accounts: 200,
   largestShare: 0.8,
+  largest: 1,
   groupShare: 0.1,
   endpoints: 10,
   keyShare: 0.01,
@@ -42,14 +45,45 @@ export const tenThousand: Scenario = {
 /** All traffic comes from one account. */
 export const oneAccount: Scenario = { ...tenThousand, accounts: 1, largestShare: 1 };
 
+/** Messages a second that one deployment carries: the lane of an account has a lease of each of its processes. */
+export const mostOfDeployment = 20_000;
+/** Messages a second that one account carries, with the 32 partition keys that it has. */
+export const mostOfAccount = 10_000;
+
+/** The traffic of one deployment of several that share so many messages a second, with as many accounts as they need. */
+export function scenariosFor(messages: number, ofAccount = mostOfAccount) {
+  const deployments = Math.ceil(messages / mostOfDeployment);
+  const messagesPerSecond = Math.ceil(messages / deployments);
+  const processes = Math.ceil(
+    (tenThousand.deliverProcesses * messagesPerSecond) / tenThousand.messagesPerSecond,
+  );
+  const each: Scenario = {
+    ...tenThousand,
+    messagesPerSecond,
+    publishProcesses: processes,
+    deliverProcesses: processes,
+  };
+  const crowd: Scenario = {
+    ...each,
+    largest: Math.ceil((messagesPerSecond * tenThousand.largestShare) / ofAccount),
+  };
+  const few = Math.ceil(messagesPerSecond / ofAccount);
+  const alone: Scenario = { ...each, accounts: few, largest: few, largestShare: 1 };
+  return { deployments, crowd, alone };
+}
+
 /** The parts of the traffic by account, the largest first: they add up to 1. */
 export function sharesOf({
   accounts,
   largestShare,
-}: Pick<Scenario, 'accounts' | 'largestShare'>): readonly number[] {
-  const weights = Array.from({ length: accounts - 1 }, (_, index) => 1 / (index + 1));
+  largest,
+}: Pick<Scenario, 'accounts' | 'largestShare' | 'largest'>): readonly number[] {
+  const weights = Array.from({ length: accounts - largest }, (_, index) => 1 / (index + 1));
   const sum = weights.reduce((total, one) => total + one, 0);
-  return [largestShare, ...weights.map((weight) => ((1 - largestShare) * weight) / sum)];
+  return [
+    ...Array.from({ length: largest }, () => largestShare / largest),
+    ...weights.map((weight) => ((1 - largestShare) * weight) / sum),
+  ];
 }
 
 /** Numbers from 0 up to but not including 1, the same for the same seed ("mulberry32"). */

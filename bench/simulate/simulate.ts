@@ -34,35 +34,36 @@ export async function simulate(scenario: Scenario): Promise<readonly KeyLoad[]> 
   const start = Date.UTC(2026, 10, 22);
   const fleet = new UsageFleet(service, scenario.publishProcesses, random);
   const pick = pickerOf(accounts, random);
-  const each = { service, scenario, tables, fleet, random, groupName };
+  const each = { service, scenario, tables, fleet, random, groupName, largest: largest.account };
   const gapMs = secondMs / scenario.messagesPerSecond;
   const all = scenario.messagesPerSecond * scenario.seconds;
   for (let made = 0; made < all;) {
     const at = Math.floor(made * gapMs);
     tables.second = Math.floor(at / secondMs);
-    const account = pick();
-    const isLargest = account === largest.account;
-    made += await publishAndDeliver(each, account, isLargest, start + at, start);
+    made += await publishAndDeliver(each, pick(), start + at, start);
   }
   await simulateLanes(service, scenario, tables, largest);
   tables.end();
   return loads.hottest(scenario.seconds);
 }
 
+/** An account, with its part of the traffic. */
+interface Sharer {
+  readonly share: number;
+  readonly account: Account;
+}
+
 /** Picks accounts at random, by their shares of the traffic. */
-function pickerOf(
-  accounts: readonly { readonly share: number; readonly account: Account }[],
-  random: () => number,
-): () => Account {
+function pickerOf(accounts: readonly Sharer[], random: () => number): () => Sharer {
   return () => {
     let left = random();
-    for (const { share, account } of accounts) {
-      if (left < share) return account;
-      left -= share;
+    for (const one of accounts) {
+      if (left < one.share) return one;
+      left -= one.share;
     }
     const [first] = accounts;
     if (first === undefined) throw new Error('There is no account.');
-    return first.account;
+    return first;
   };
 }
 
@@ -73,6 +74,7 @@ interface Fixture {
   readonly fleet: UsageFleet;
   readonly random: () => number;
   readonly groupName: string;
+  readonly largest: Account;
 }
 
 /**
@@ -81,21 +83,20 @@ interface Fixture {
  * @returns the messages that it made
  */
 async function publishAndDeliver(
-  { service, scenario, tables, fleet, random, groupName }: Fixture,
-  account: Account,
-  isLargest: boolean,
+  { service, scenario, tables, fleet, random, groupName, largest }: Fixture,
+  { account, share }: Sharer,
   time: number,
   start: number,
 ): Promise<number> {
   // Requests to a group are fewer than its messages, by the number of its endpoints.
   const toGroup = scenario.groupShare / scenario.endpoints;
-  const isToGroup = isLargest && random() < toGroup / (toGroup + 1 - scenario.groupShare);
+  const isToGroup = account === largest && random() < toGroup / (toGroup + 1 - scenario.groupShare);
   const messages = isToGroup ? scenario.endpoints : 1;
 
   const process = fleet.pick();
   await process.readAccount(account.id, time);
   if (isToGroup) await service.loadUrlGroup(account.id, groupName);
-  await process.count(account, messages, time);
+  await process.count(account, messages, time, share * scenario.messagesPerSecond);
   for (let made = 0; made < messages; made += 1) {
     const message = service.newMessage(account, time, isToGroup ? groupName : undefined);
     await service.putMessage(message);

@@ -48,10 +48,15 @@ class PublishProcess {
     await this.#find(id);
   }
 
-  /** Counts the messages of a request, and reports them where a step is full. */
-  async count(account: Account, messages: number, time: number): Promise<void> {
+  /**
+   * Counts the messages of a request, and reports them where a step is full. The simulated time begins with a day, so each row is
+   * new: the second of the day with the most reports.
+   *
+   * @param perSecond the account's messages in a second on the day before
+   */
+  async count(account: Account, messages: number, time: number, perSecond: number): Promise<void> {
     const known = this.#counts.get(account.id);
-    const count = known ?? new this.#service.ProcessCount(this.#random());
+    const count = known ?? new this.#service.ProcessCount(this.#random(), perSecond);
     this.#counts.set(account.id, count);
     if (known === undefined) count.hear(this.#service.noUsage, time);
     count.count({ requests: messages, messages, calls: 1, bytes: 1_024 });

@@ -141,28 +141,35 @@ export const longTimeoutMs = 840_000;
 /** The timeout of a function behind an API. API Gateway gives up after 29 s, so the function ends before. */
 export const apiFunctionTimeoutSeconds = 28;
 
-/** MB of a function's memory. CPU comes with it: less makes a cold start and each request slower, more costs more while a delivery waits. */
+/** MB of a function's memory by default. CPU comes with it: less makes a cold start and each request slower, more costs more while a delivery waits. */
 export const functionMemoryMb = 512;
 
-/**
- * Bytes that a process holds at once for deliveries of long lists and for large results, a quarter of its memory. Node.js and the
- * code take 100 MB; ten ordinary messages of 4 MiB with answers as large take up to 240 MB.
- */
-export const largeWorkBytes = (functionMemoryMb / 4) * 1_024 * 1_024;
+/** Bytes that a process holds at once for deliveries of long lists and for large results, a quarter of its memory. */
+export const largeWorkBytes = (memoryMb: number): number => (memoryMb / 4) * 1_024 * 1_024;
 
-/** Bytes that a process keeps of the lists of runs, in what is left: the list of the largest group of parallel steps takes half of them. */
+/** Bytes that a process keeps of the lists of runs: the list of the largest group of parallel steps takes half of them. */
 export const knownRunsBytes = 24 * 1_024 * 1_024;
+
+/** MB that Node.js and the code take, and that an ordinary message of 4 MiB takes with an answer as large. */
+const codeMb = 100;
+const messageMb = 24;
+
+/** The most messages of 4 MiB that a function has room for at once, beside its large work and its lists of runs. */
+export const messagesInMemory = (memoryMb: number): number =>
+  Math.floor((memoryMb - codeMb - (largeWorkBytes(memoryMb) + knownRunsBytes) / 2 ** 20) / messageMb);
+
+/** The least memory of a delivery function, MB: it has room for two messages. The most leaves the one for slow hosts Lambda's 10,240. */
+export const leastDeliveryMemoryMb = 256;
+export const mostDeliveryMemoryMb = 2_925;
 
 export interface QueueShape {
   /** The handler of the function that the queue invokes. */
   readonly handler: string | undefined;
   readonly functionTimeoutSeconds: number;
-  /** The most messages that one invocation gets. Lambda takes more than ten only with a batching window. */
+  /** The most messages that one invocation gets. */
   readonly batchSize: number;
-  /** How long Lambda collects messages for an invocation; 0 for not at all. */
-  readonly batchingWindowSeconds?: number;
-  /** The memory of the function where it is not {@link functionMemoryMb}. */
-  readonly memoryMb?: number;
+  /** How many times as much memory as the others the function has: a batch that is larger needs more. */
+  readonly memoryFactor?: number;
   /** The queue for messages that were received {@link maxReceives} times. */
   readonly redrivesTo: string | undefined;
 }
@@ -184,8 +191,7 @@ export const queues = {
     handler: 'deliver',
     functionTimeoutSeconds: 900,
     batchSize: 50,
-    batchingWindowSeconds: 1,
-    memoryMb: 1_024,
+    memoryFactor: 3.5,
     redrivesTo: 'dead',
   },
   /** Jobs whose workers died: each is done alone, and an attempt fails if it kills its workers again. */
@@ -215,17 +221,37 @@ const marginSeconds = 45;
 /** The time for which a message of a queue without a function stays hidden from others who look at it. */
 const lookedAtSeconds = 900;
 
+/** Seconds for which Lambda collects messages for an invocation, by queue; a setting may say more for the short one. */
+export const batchingWindows: Readonly<Record<QueueName, number>> = {
+  short: 0,
+  long: 0,
+  // Lambda takes batches of more than ten only with a window of a second or more.
+  slow: 1,
+  dead: 0,
+  fire: 0,
+  accountChanges: 0,
+  undeliveredFires: 0,
+  parked: 0,
+};
+
 /**
  * The time for which a received message stays hidden, unless its worker changes it: see `worker/hold.ts`. It is six times the
- * timeout of the function, so that Lambda can try again while it has no room for an invocation ("Creating and configuring an Amazon
- * SQS event source mapping" in Lambda's guide), and a little more: the last of {@link maxReceives} receives comes after an hour.
+ * timeout of the function and the batching window, so that Lambda can try again while it has no room for an invocation ("Creating
+ * and configuring an Amazon SQS event source mapping" in Lambda's guide), and a little more: the last of {@link maxReceives} receives
+ * comes after an hour.
  */
-export function visibilitySecondsOf(name: QueueName): number {
-  const { functionTimeoutSeconds, batchingWindowSeconds = 0 }: QueueShape = queues[name];
+export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWindows[name]): number {
+  const { functionTimeoutSeconds }: QueueShape = queues[name];
   return functionTimeoutSeconds === 0
     ? lookedAtSeconds
-    : 6 * functionTimeoutSeconds + batchingWindowSeconds + marginSeconds;
+    : 6 * functionTimeoutSeconds + windowSeconds + marginSeconds;
 }
+
+/** An invocation that ends sooner makes no call to hold its messages: see `worker/hold.ts`. Most destinations answer well within it. */
+export const holdAfterMs = 500;
+
+/** The longest batching window of Lambda, in seconds ("Lambda parameters for Amazon SQS event source mappings"). */
+export const mostBatchingWindow = 300;
 
 /**
  * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least; it
@@ -236,6 +262,9 @@ export const timers = {
   redrive: { everyHours: 1, functionTimeoutSeconds: 300 },
 } as const;
 export type TimedFunction = keyof typeof timers;
+
+/** The most parts that count outcomes side by side: a shard is counted by one, and large accounts have 32 shards. */
+export const mostCountingParts = 32;
 
 /**
  * The default maximum of executions at once of the function behind each of the three delivery queues. An AWS account has 1,000

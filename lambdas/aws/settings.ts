@@ -4,7 +4,7 @@
  * it may use.
  */
 import * as z from 'zod/mini';
-import { defaultPricePerMessage } from './resources.ts';
+import { defaultPricePerMessage, functionMemoryMb } from './resources.ts';
 
 const commaList = z.pipe(
   z.string(),
@@ -93,6 +93,10 @@ const environment = z.object({
   API_URL: z.optional(z.url()),
   /** The idle connections to destinations that a process keeps: an eighth of what it may have open on Lambda. */
   KEPT_CONNECTIONS: z._default(z.coerce.number().check(z.int(), z.gte(1)), 128),
+  /**
+   * MB of the function's memory. Lambda sets it: "Working with Lambda environment variables", defined runtime environment variables.
+   */
+  AWS_LAMBDA_FUNCTION_MEMORY_SIZE: z._default(z.coerce.number().check(z.int(), z.gte(128)), functionMemoryMb),
   /** The APIs that have the console's address, separated by spaces: its page can call these only. */
   CONSOLE_APIS: z._default(name, 'messaging'),
 });
@@ -149,5 +153,6 @@ export const settings = {
   isTraced: env.TRACING === 'true',
   apiUrl: env.API_URL,
   keptConnections: env.KEPT_CONNECTIONS,
+  memoryMb: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
   consoleApis: env.CONSOLE_APIS,
 } as const;

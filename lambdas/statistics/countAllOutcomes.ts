@@ -6,7 +6,7 @@ import { settings } from '../aws/settings.ts';
 import { accountsOf } from '../account/accounts.ts';
 import type { Sharded } from '../table/shards.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
-import { countOutcomes } from './countOutcomes.ts';
+import { countOutcomes, placesIn, wholeCount, type CountingPart } from './countOutcomes.ts';
 
 /** Accounts that are counted at once. Each reads its 8 or 32 shards side by side, and the client has a hundred sockets. */
 const accountsAtOnce = 3;
@@ -18,17 +18,19 @@ const turnMs = 10 * secondMs;
  * records leave the log. Doing it twice, or from two processes at once, counts nothing twice.
  *
  * @param until Unix milliseconds; what is not counted by then is left to the next time
+ * @param part the shards of each account that are counted
  */
-export async function countAllOutcomes(until: number): Promise<void> {
+export async function countAllOutcomes(until: number, part: CountingPart = wholeCount): Promise<void> {
   let left: Sharded[] = [];
   for await (const account of accountsOf(settings.region, settings.region, undefined)) {
-    if (!isDeleted(account)) left.push({ id: account.id, shards: account.shards });
+    const { id, shards } = account;
+    if (!isDeleted(account) && placesIn(account, part).length > 0) left.push({ id, shards });
   }
   while (left.length > 0 && now() < until) {
     const behind: Sharded[] = [];
     await eachOf(left, accountsAtOnce, async (account) => {
       // An account that fails must not hold up the others.
-      const counted = now() < until ? await logAndContinue(countOutcomes(account, turnMs)) : undefined;
+      const counted = now() < until ? await logAndContinue(countOutcomes(account, turnMs, part)) : undefined;
       if (now() >= until || counted?.countedUntil !== undefined) behind.push(account);
     });
     left = behind;

@@ -18,13 +18,18 @@ export class UsageCounter {
   readonly day: string;
   /** The account's limits, as they were last read. */
   allowance: Allowance;
-  readonly #count = new ProcessCount(Math.random());
+  readonly #count: ProcessCount;
   #loading: Promise<void> | undefined;
   #reporting: Promise<void> | undefined;
 
-  constructor(day: string, allowance: Allowance) {
+  /** @param before the counter of the same account for the day before, if this process had one */
+  constructor(day: string, allowance: Allowance, before?: UsageCounter) {
     this.day = day;
     this.allowance = allowance;
+    this.#count = new ProcessCount(
+      Math.random(),
+      before === undefined ? 0 : before.#count.perSecondAt(now()),
+    );
   }
 
   /** Messages that requests, schedules and retries made today. */
@@ -124,7 +129,7 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
   const day = dayOf(time);
   const allowance = allowanceOf(account);
   const known = counters.get(account.id);
-  const counter = known?.day === day ? known : new UsageCounter(day, allowance);
+  const counter = known?.day === day ? known : new UsageCounter(day, allowance, known);
   counter.allowance = allowance;
   counters.delete(account.id);
   counters.set(account.id, counter);

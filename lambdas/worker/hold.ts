@@ -5,21 +5,15 @@
  *   from its receive. So a message whose invocation begins late stays hidden, and one whose worker dies comes back soon.
  * - What is done is deleted, and does not wait for the slowest of its batch: should the worker die, it does not come again.
  */
-import { ChangeMessageVisibilityBatchCommand, DeleteMessageBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { log } from '../aws/log.ts';
-import { queues } from '../aws/resources.ts';
-import { sqs } from '../aws/sqs.ts';
+import { holdAfterMs } from '../aws/resources.ts';
 import type { Source } from '../job/receipt.ts';
 import { secondMs } from '../shared/clock.ts';
 import { chunksOf } from '../shared/lists.ts';
 
-/** An invocation that ends sooner makes no call. Most destinations answer well within it. */
-const quickMs = 500;
 /** The time between two looks at what is done. */
 const deleteEveryMs = 2 * secondMs;
-/** The time between the end of an invocation and the return of what it has not done. */
-const marginSeconds = 10;
 /** SQS takes 10 messages at once. */
 const messagesPerCall = 10;
 
@@ -33,14 +27,15 @@ export interface Hold {
 }
 
 /** Begins to hold the messages of an invocation, which has just started. */
-export function hold(records: readonly SQSRecord[], { name, url }: Source): Hold {
+export function hold(records: readonly SQSRecord[], source: Source): Hold {
   const underWay = new Set(records);
   let toDelete: SQSRecord[] = [];
   let calls: Promise<void> = Promise.resolve();
 
-  const inCalls = async (held: readonly SQSRecord[], call: typeof hide): Promise<void> => {
+  const inCalls = async (held: readonly SQSRecord[], call: 'hide' | 'remove'): Promise<void> => {
     try {
-      for (const some of chunksOf(held, messagesPerCall)) await call(url, some, name);
+      const calls = await import('./holdCalls.ts');
+      for (const some of chunksOf(held, messagesPerCall)) await calls[call](source, some);
     } catch (error) {
       log.warn('Messages of a long invocation could not be held', {
         error: error instanceof Error ? error : String(error),
@@ -51,16 +46,16 @@ export function hold(records: readonly SQSRecord[], { name, url }: Source): Hold
     calls = calls.then(work);
   };
   const hideAll = (): void => {
-    then(() => inCalls([...underWay], hide));
+    then(() => inCalls([...underWay], 'hide'));
   };
-  const first = isSuspect(records, name) ? undefined : setTimeout(hideAll, quickMs);
+  const first = isSuspect(records, source.name) ? undefined : setTimeout(hideAll, holdAfterMs);
   if (first === undefined) hideAll();
   const ready = calls;
   const others = setInterval(() => {
     if (toDelete.length === 0 || underWay.size === 0) return;
     const deleted = toDelete;
     toDelete = [];
-    then(() => inCalls(deleted, remove));
+    then(() => inCalls(deleted, 'remove'));
   }, deleteEveryMs);
 
   return {
@@ -80,31 +75,3 @@ export function hold(records: readonly SQSRecord[], { name, url }: Source): Hold
 /** Whether a job may have killed a worker: it is to come back soon even from one that dies at once. */
 const isSuspect = (records: readonly SQSRecord[], name: Source['name']): boolean =>
   name === 'dead' || records.some(({ attributes }) => Number(attributes.ApproximateReceiveCount) > 1);
-
-async function hide(url: string, records: readonly SQSRecord[], name: Source['name']): Promise<void> {
-  const { Failed = [] } = await sqs.send(
-    new ChangeMessageVisibilityBatchCommand({
-      QueueUrl: url,
-      Entries: records.map(({ receiptHandle }, index) => ({
-        Id: String(index),
-        ReceiptHandle: receiptHandle,
-        VisibilityTimeout: queues[name].functionTimeoutSeconds + marginSeconds,
-      })),
-    }),
-  );
-  // Most likely the queue has shown it again already, and another worker has it: attempts are idempotent.
-  if (Failed.length > 0) log.warn('Messages could not be hidden for longer', { failed: Failed });
-}
-
-async function remove(url: string, records: readonly SQSRecord[]): Promise<void> {
-  // What is not deleted here, Lambda deletes at the end of the invocation.
-  await sqs.send(
-    new DeleteMessageBatchCommand({
-      QueueUrl: url,
-      Entries: records.map(({ receiptHandle }, index) => ({
-        Id: String(index),
-        ReceiptHandle: receiptHandle,
-      })),
-    }),
-  );
-}

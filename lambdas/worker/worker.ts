@@ -9,7 +9,7 @@ import {
   type Redelivered,
 } from '../job/redelivery.ts';
 import { isFault } from '../job/fault.ts';
-import { park, type Parked } from '../job/parked.ts';
+import type { Parked } from '../job/parked.ts';
 import { sendText, sourceOf, type Source } from '../job/receipt.ts';
 import { log } from '../aws/log.ts';
 import { count, withMetrics } from '../aws/metrics.ts';
@@ -162,7 +162,7 @@ async function parkUnreadable({ record, source, error }: Unread): Promise<boolea
     ...errorFields(error),
   });
   try {
-    await park(parkedOf({ record, source }, 'unreadable'));
+    await park({ record, source }, 'unreadable');
     count('GivenUp');
     return true;
   } catch (failure) {
@@ -174,14 +174,18 @@ async function parkUnreadable({ record, source, error }: Unread): Promise<boolea
   }
 }
 
-const parkedOf = ({ record, source }: Receipt, why: Parked['why']): Parked => ({
-  queue: source.name,
-  why,
-  release: settings.release,
-  parkedAt: now(),
-  group: record.attributes.MessageGroupId,
-  text: record.body,
-});
+/** Parks a message. What does that is loaded when the first has to be. */
+async function park({ record, source }: Receipt, why: Parked['why']): Promise<void> {
+  const parked = await import('../job/parked.ts');
+  await parked.park({
+    queue: source.name,
+    why,
+    release: settings.release,
+    parkedAt: now(),
+    group: record.attributes.MessageGroupId,
+    text: record.body,
+  });
+}
 
 /** @returns false when the message is left to SQS */
 async function run(receipt: ReadReceipt, work: () => Promise<void>): Promise<boolean> {
@@ -287,6 +291,6 @@ async function parkDeadly(receipt: Receipt, deaths: number): Promise<void> {
     ...recordFields(receipt.record),
     deaths,
   });
-  await park(parkedOf(receipt, 'deaths'));
+  await park(receipt, 'deaths');
   count('GivenUp');
 }

@@ -113,6 +113,37 @@ export interface SvcQueueProps {
    */
   readonly deliveryConcurrency?: number;
   /**
+   * MB of memory of the two delivery functions, 256 at least. With less than 512 one execution delivers fewer messages at once.
+   *
+   * @default 512
+   */
+  readonly deliveryMemory?: number;
+  /**
+   * Seconds for which Lambda gathers messages that may wait up to 30 s for their answer, before it invokes the delivery function.
+   *
+   * @default 0
+   */
+  readonly batchingWindow?: number;
+  /**
+   * Write units a second that the table of messages and its index each have, the least and the most, such as `100-4000`. Set it
+   * together with `readCapacity`.
+   *
+   * @default on demand
+   */
+  readonly writeCapacity?: string | undefined;
+  /**
+   * Read units a second that the table of messages and its index each have, the least and the most, such as `50-2000`.
+   *
+   * @default on demand
+   */
+  readonly readCapacity?: string | undefined;
+  /**
+   * Executions that count outcomes side by side, each other shards of all accounts.
+   *
+   * @default 1
+   */
+  readonly countingParts?: number;
+  /**
    * Executions that are reserved for publishing, which then gets no more than these.
    *
    * @default none

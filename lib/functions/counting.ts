@@ -19,6 +19,7 @@ export class Counting {
       runs: 'countOutcomes',
       description: 'Counts what became of all accounts’ messages',
       ruleDescription: 'Lets outcomes be counted',
+      parts: shared.settings.countingParts,
       may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
     });
   }

@@ -1,9 +1,9 @@
 /** The workers that attempt deliveries. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { aloneConcurrency } from '../../lambdas/aws/resources.ts';
+import { aloneConcurrency, functionMemoryMb } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
-import type { Queues } from '../state/queues.ts';
+import { type Queues, timing } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
 import { makeWorker, rightsOfWorker } from './worker.ts';
 
@@ -25,13 +25,14 @@ export class Delivery {
   readonly alone: SvcFunction;
 
   constructor(stack: Stack, { shared, rights, queues }: DeliveryProps) {
-    const { deliveryConcurrency } = shared.settings;
+    const { deliveryConcurrency, deliveryMemory } = shared.settings;
     const may = [...rightsOfDelivery(rights), rights.send('slow')];
     this.short = makeWorker(stack, 'DeliverShort', {
       ...shared,
       queues,
       source: 'short',
       maxConcurrency: deliveryConcurrency,
+      memoryMb: deliveryMemory,
       handler: 'deliver',
       description: 'Attempts deliveries that may take up to 30 s',
       may,
@@ -41,6 +42,7 @@ export class Delivery {
       queues,
       source: 'long',
       maxConcurrency: deliveryConcurrency,
+      memoryMb: deliveryMemory,
       handler: 'deliver',
       description: 'Attempts deliveries that may take up to 14 minutes',
       may,
@@ -50,6 +52,7 @@ export class Delivery {
       queues,
       source: 'slow',
       maxConcurrency: deliveryConcurrency,
+      memoryMb: deliveryMemory * timing.slow.memoryFactor,
       handler: 'deliver',
       description: 'Attempts deliveries to slow hosts, many at once',
       may,
@@ -59,6 +62,8 @@ export class Delivery {
       queues,
       source: 'dead',
       maxConcurrency: aloneConcurrency,
+      // A job may have died of too little memory, so here it never has less than usual.
+      memoryMb: Math.max(deliveryMemory, functionMemoryMb),
       handler: 'deliverAlone',
       description: 'Attempts alone what no worker came back from, and fails what kills its worker',
       may: rightsOfAlone(rights),

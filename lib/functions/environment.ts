@@ -11,14 +11,20 @@ import type { Settings } from '../settings.ts';
 import type { Tables } from '../state/tables.ts';
 
 /**
- * The variables that all functions of a region share. Lambda sets the region; hosts are learned where API Gateway names them,
+ * The variables that all functions of a region share. Lambda sets the region and the memory; hosts are learned where API Gateway names them,
  * which is the default; the console's function also gets its APIs, publish the API's URL if it has a URL of its own, and each
  * function whether it is traced.
  */
 export type FunctionEnvironment = Readonly<
   Omit<
     Environment,
-    'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL' | 'TRACING' | 'KEPT_CONNECTIONS'
+    | 'AWS_REGION'
+    | 'AWS_LAMBDA_FUNCTION_MEMORY_SIZE'
+    | 'LEARN_HOSTS'
+    | 'CONSOLE_APIS'
+    | 'API_URL'
+    | 'TRACING'
+    | 'KEPT_CONNECTIONS'
   >
 >;
 

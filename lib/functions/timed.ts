@@ -1,22 +1,27 @@
 /** A function that runs by the clock. */
 import { Duration, type Stack } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { type IRuleTarget, Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { timers, type TimedFunction } from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
 
+/** "Each rule can have up to five (5) targets associated with it at one time": `PutTargets` of EventBridge. */
+const targetsOfRule = 5;
+
 interface TimedProps extends Omit<SvcFunctionProps, 'handler' | 'timeout'> {
   /** The handler. */
   readonly runs: TimedFunction;
   readonly ruleDescription: string;
+  /** Executions that share the work side by side, each with a part of its own. */
+  readonly parts?: number;
 }
 
-/** Makes a function with the rule of EventBridge that invokes it. */
+/** Makes a function with the rules of EventBridge that invoke it. */
 export function makeTimed(
   stack: Stack,
   id: string,
-  { runs, ruleDescription, ...props }: TimedProps,
+  { runs, ruleDescription, parts = 1, ...props }: TimedProps,
 ): SvcFunction {
   const { everyHours, functionTimeoutSeconds } = timers[runs];
   const timed = new SvcFunction(stack, id, {
@@ -24,15 +29,25 @@ export function makeTimed(
     handler: runs,
     timeout: Duration.seconds(functionTimeoutSeconds),
   });
-  const rule = new Rule(stack, `${id}Rule`, {
-    description: ruleDescription,
-    schedule: Schedule.rate(Duration.hours(everyHours)),
-    targets: [{ bind: () => ({ arn: timed.live.functionArn }) }],
-  });
-  accept(rule, 'Serverless-EventBusDLQ', 'The next hour does what this one did not.');
-  timed.live.addPermission('Rule', {
-    principal: new ServicePrincipal('events.amazonaws.com'),
-    sourceArn: rule.ruleArn,
-  });
+  const targets: IRuleTarget[] = Array.from({ length: parts }, (_, part) => ({
+    bind: () => ({
+      arn: timed.live.functionArn,
+      ...(parts > 1 && { input: RuleTargetInput.fromObject({ part, parts }) }),
+    }),
+  }));
+  for (let first = 0; first < parts; first += targetsOfRule) {
+    // The only rule of a function with one part keeps its name.
+    const number = first === 0 ? '' : String(first / targetsOfRule + 1);
+    const rule = new Rule(stack, `${id}Rule${number}`, {
+      description: ruleDescription,
+      schedule: Schedule.rate(Duration.hours(everyHours)),
+      targets: targets.slice(first, first + targetsOfRule),
+    });
+    accept(rule, 'Serverless-EventBusDLQ', 'The next hour does what this one did not.');
+    timed.live.addPermission(`Rule${number}`, {
+      principal: new ServicePrincipal('events.amazonaws.com'),
+      sourceArn: rule.ruleArn,
+    });
+  }
   return timed;
 }

@@ -1,7 +1,8 @@
 /** A worker: a function that a queue invokes. */
-import type { Stack } from 'aws-cdk-lib';
+import { Duration, type Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { functionMemoryMb, messagesInMemory } from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
 import { type QueueName, type Queues, timing } from '../state/queues.ts';
@@ -30,6 +31,7 @@ export const rightsOfWorker = (queues: Queues, source: QueueName): readonly Poli
 /** Makes a worker, with the right to take messages off its queue. */
 export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFunction {
   const { queues, source, maxConcurrency, isBoundedBySource = false, ...own } = props;
+  const { memoryMb = functionMemoryMb } = own;
   const { deliveryConcurrency } = own.settings;
   const { queueArn } = queues[source];
   // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
@@ -37,7 +39,6 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     ...own,
     may: [...own.may, ...rightsOfWorker(queues, source)],
     timeout: timing[source].timeout,
-    memoryMb: timing[source].memoryMb,
     mayInvokeItself: true,
   });
   worker.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:GetQueueAttributes'], queueArn));
@@ -46,8 +47,8 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     eventSourceArn: queueArn,
     // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
     enabled: true,
-    batchSize: timing[source].batchSize,
-    ...(timing[source].batchingWindow && { maxBatchingWindow: timing[source].batchingWindow }),
+    batchSize: Math.min(timing[source].batchSize, messagesInMemory(memoryMb)),
+    ...(queues.windows[source] > 0 && { maxBatchingWindow: Duration.seconds(queues.windows[source]) }),
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
     ...((!isBoundedBySource || deliveryConcurrency < maxConcurrency) && {

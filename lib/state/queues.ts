@@ -6,6 +6,7 @@ import {
   maxReceives,
   queues,
   retentionSeconds,
+  batchingWindows,
   visibilitySecondsOf,
   type QueueName,
   type QueueShape,
@@ -16,22 +17,14 @@ import type { Settings } from '../settings.ts';
 
 interface Timing {
   readonly timeout: Duration;
-  readonly visibility: Duration;
   readonly batchSize: number;
-  readonly batchingWindow: Duration | undefined;
-  /** MB of the function; the usual memory when undefined. */
-  readonly memoryMb: number | undefined;
+  /** How many times as much memory as others the function has. */
+  readonly memoryFactor: number;
 }
 
 function timingOf(name: QueueName): Timing {
-  const { functionTimeoutSeconds, batchSize, batchingWindowSeconds, memoryMb }: QueueShape = queues[name];
-  return {
-    timeout: Duration.seconds(functionTimeoutSeconds),
-    visibility: Duration.seconds(visibilitySecondsOf(name)),
-    batchSize,
-    batchingWindow: batchingWindowSeconds === undefined ? undefined : Duration.seconds(batchingWindowSeconds),
-    memoryMb,
-  };
+  const { functionTimeoutSeconds, batchSize, memoryFactor = 1 }: QueueShape = queues[name];
+  return { timeout: Duration.seconds(functionTimeoutSeconds), batchSize, memoryFactor };
 }
 
 /** The timing of the queues for the CDK. */
@@ -68,9 +61,12 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly undeliveredFires: Queue;
   /** Messages that this release cannot read, and jobs that kill their workers even when they are given up. */
   readonly parked: Queue;
+  /** Seconds for which Lambda gathers messages of each queue before it invokes the function. */
+  readonly windows: Readonly<Record<QueueName, number>>;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
+    this.windows = { ...batchingWindows, short: settings.batchingWindow };
     this.undeliveredFires = this.queue('UndeliveredFires', 'undeliveredFires');
     accept(
       this.undeliveredFires,
@@ -111,7 +107,7 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
 
   private queue(id: string, name: QueueName, more: QueueProps = {}): Queue {
     return new Queue(this, id, {
-      visibilityTimeout: timing[name].visibility,
+      visibilityTimeout: Duration.seconds(visibilitySecondsOf(name, this.windows[name])),
       // The longest that SQS offers: a message whose attempt expired would wait for ever.
       retentionPeriod: Duration.seconds(retentionSeconds),
       encryption: QueueEncryption.SQS_MANAGED,

@@ -3,6 +3,7 @@ import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AttributeType,
   Billing,
+  Capacity,
   ProjectionType,
   TableEncryptionV2,
   type TablePropsV2,
@@ -13,6 +14,7 @@ import type { TableName, TableShape } from '../../lambdas/aws/resources.ts';
 import { namesOf, tableArn } from '../names.ts';
 import { valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
+import { capacityOf } from './capacity.ts';
 
 /** The tables that are known beyond their stack by a fixed name. The others belong to one region's stack of state. */
 export type SharedTable = 'accounts' | 'usage';
@@ -42,6 +44,31 @@ interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas' | 'dy
   readonly retain: boolean;
   /** Whether it can be restored to any second of the last 35 days. */
   readonly restorable: boolean;
+  /** Provisioned capacity of the table, and of each of its indexes; on demand when absent. */
+  readonly capacity?: TableCapacity | undefined;
+}
+
+/** Units a second, each as `least-most`. */
+export interface TableCapacity {
+  readonly read: string;
+  readonly write: string;
+}
+
+/** The part of its capacity, in percent, that auto scaling lets a table use before it adds more. */
+const targetUse = 70;
+
+/**
+ * The seed is what a table gets that was on demand before: "SeedCapacity" of AWS::DynamoDB::GlobalTable's
+ * CapacityAutoScalingSettings.
+ */
+function scaled(range: string): Capacity {
+  const { least, most } = capacityOf(range);
+  return Capacity.autoscaled({
+    minCapacity: least,
+    maxCapacity: most,
+    targetUtilizationPercent: targetUse,
+    seedCapacity: least,
+  });
 }
 
 /** Makes a table of a shape. */
@@ -49,8 +76,12 @@ export function makeTable(
   scope: Construct,
   id: string,
   shape: TableShape,
-  { retain, restorable, ...shared }: TableOptions,
+  { retain, restorable, capacity, ...shared }: TableOptions,
 ): TableV2 {
+  const provisioned = capacity && {
+    readCapacity: scaled(capacity.read),
+    writeCapacity: scaled(capacity.write),
+  };
   const text = (attribute: string) => ({ name: attribute, type: AttributeType.STRING });
   return new TableV2(scope, id, {
     partitionKey: text(shape.partitionKey),
@@ -64,8 +95,9 @@ export function makeTable(
         type: index.sortsBy === 'number' ? AttributeType.NUMBER : AttributeType.STRING,
       },
       ...projectionOf(index.includes),
+      ...provisioned,
     })),
-    billing: Billing.onDemand(),
+    billing: provisioned === undefined ? Billing.onDemand() : Billing.provisioned(provisioned),
     // Tables are always encrypted. Only the use of DynamoDB's own key is not billed.
     encryption: TableEncryptionV2.dynamoOwnedKey(),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },

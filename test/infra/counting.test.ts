@@ -36,3 +36,33 @@ it.each([
     expect(JSON.stringify(permissions[0]?.SourceArn)).toContain(`${name}Rule`);
   },
 );
+
+it.each([
+  ['2', [2]],
+  ['7', [5, 2]],
+])(
+  'Outcomes are counted by %s executions side by side where the setting says so, each with a part of its own',
+  (countingParts, targetsOfRules) => {
+    const parts = Number(countingParts);
+    const rules = properties(
+      synthesizeOne({ countingParts }).service,
+      'AWS::Events::Rule',
+      z.object({
+        Targets: z.array(z.object({ Arn: arnOf, Input: z.string().optional() })),
+      }),
+    ).filter(({ Targets }) => Targets.every(({ Arn }) => Arn.Ref.startsWith('CountOutcomes')));
+    expect(rules.map(({ Targets }) => Targets.length)).toEqual(targetsOfRules);
+    expect(
+      rules.flatMap(({ Targets }) => Targets.map(({ Input = '' }): unknown => JSON.parse(Input))),
+    ).toEqual(Array.from({ length: parts }, (_, part) => ({ part, parts })));
+    const permissions = properties(
+      synthesizeOne({ countingParts }).service,
+      'AWS::Lambda::Permission',
+      z.object({ Principal: z.string(), FunctionName: z.unknown() }),
+    ).filter(
+      ({ Principal, FunctionName }) =>
+        Principal === 'events.amazonaws.com' && JSON.stringify(FunctionName).includes('CountOutcomes'),
+    );
+    expect(permissions).toHaveLength(rules.length);
+  },
+);

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { fixedOf } from '../../lib/names.ts';
 import { presets } from '../../lib/presets.ts';
+import { mostBatchingWindow } from '../../lambdas/aws/resources.ts';
 import { readSettings, settingNames } from '../../lib/settings.ts';
 import { blocksOf, documents } from '../support/docs/blocks.ts';
 import { cdkContext, root } from './app.ts';
@@ -36,6 +37,9 @@ describe('the settings of a deployment', () => {
       throttleRate: 10_000,
       throttleBurst: 5_000,
       deliveryConcurrency: 200,
+      deliveryMemory: 512,
+      batchingWindow: 0,
+      countingParts: 1,
       publishUrl: false,
       firewall: false,
       firewallRate: 100_000,
@@ -118,6 +122,37 @@ describe('the settings of a deployment', () => {
     ['a name that no stack can have', { name: '1st' }, /must be letters, digits and dashes/],
     ['fewer deliveries at once than Lambda allows', { deliveryConcurrency: '1' }, /deliveryConcurrency/],
     ['more deliveries at once than Lambda allows', { deliveryConcurrency: '1001' }, /deliveryConcurrency/],
+    [
+      'less memory than two messages need',
+      { deliveryMemory: '255' },
+      /deliveryMemory: .*expected number to be >=256; given is "255"/,
+    ],
+    ['more memory than Lambda has for slow hosts', { deliveryMemory: '2926' }, /deliveryMemory: .*<=2925/],
+    [
+      'a batching window that does not fit into the time for which a message is hidden',
+      { batchingWindow: String(mostBatchingWindow + 1) },
+      new RegExp(`batchingWindow: .*<=${mostBatchingWindow}; given is`),
+    ],
+    ...(
+      [
+        [
+          '100',
+          /writeCapacity: must be the least and the most units a second, such as 100-4000; given is "100"/,
+        ],
+        ['4000-100', /writeCapacity: must not have a least above its most/],
+        ['100-40001', /writeCapacity: must be at most 40000 units, which is DynamoDB's quota for a table/],
+      ] as const
+    ).map(([value, sentence]): [string, Record<string, unknown>, RegExp] => [
+      `capacity that is none: ${value}`,
+      { writeCapacity: value, readCapacity: '5-100' },
+      sentence,
+    ]),
+    [
+      'capacity for writes only',
+      { writeCapacity: '5-100' },
+      /readCapacity: is absent, but writeCapacity is set: a table has both provisioned, or none/,
+    ],
+    ['more parts than a large account has shards', { countingParts: '33' }, /countingParts: .*<=32/],
     ['to reserve nothing for publishing', { publishConcurrency: '0' }, /publishConcurrency/],
     [
       'an address that no mail reaches',

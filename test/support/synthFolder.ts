@@ -19,5 +19,18 @@ export default function setup(project: TestProject): () => void {
   };
 }
 
+/** The same for a program such as `npm run bench idle`, which has no run of tests to end with. */
+let programFolder: string | undefined;
+function folderOfProgram(): string {
+  if (programFolder !== undefined) return programFolder;
+  const folder = mkdtempSync(join(tmpdir(), 'svc-synth-'));
+  process.once('exit', () => {
+    rmSync(folder, { recursive: true });
+  });
+  programFolder = folder;
+  return folder;
+}
+
 /** A folder in it for one app. */
-export const outFolder = (): string => mkdtempSync(join(inject('synthFolder'), 'app-'));
+export const outFolder = (): string =>
+  mkdtempSync(join(process.env['VITEST'] === undefined ? folderOfProgram() : inject('synthFolder'), 'app-'));

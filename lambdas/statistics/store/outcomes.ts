@@ -48,12 +48,12 @@ const fromRow = <Key>(
 const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 
 /**
- * Reads the counts, eventually consistent: after older counts, more of the log is read, and the sums are the same.
+ * Reads the counts, by default eventually consistent: after older counts, more of the log is read, and the sums are the same.
  *
  * @returns undefined where the last count is so old that all of it is past
  */
-export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | undefined> {
-  const row = await getRow(settings.usageTable, keyOf(accountId), false);
+export async function loadOutcomes(accountId: string, consistent = false): Promise<KeptOutcomes | undefined> {
+  const row = await getRow(settings.usageTable, keyOf(accountId), consistent);
   if (row === undefined) return undefined;
   const { steps, hours, days, retries, ...kept } = outcomesRow.parse(row);
   return {

@@ -54,11 +54,21 @@ export class ProcessCount {
   #reportedAt = 0;
   /** Unix milliseconds at which the table last told the row of the day. */
   #heardAt = 0;
-  readonly #rate = new MeasuredRate();
+  readonly #rate: MeasuredRate;
 
-  /** @param phase random, 0 up to but not including 1 */
-  constructor(phase: number) {
+  /**
+   * @param phase random, 0 up to but not including 1
+   * @param perSecond messages that all processes counted in a second at the end of the day before, as this process knew it.
+   * Without it, all processes of a busy account would report each of their first messages of a day, in the same second
+   */
+  constructor(phase: number, perSecond = 0) {
     this.#phase = phase;
+    this.#rate = new MeasuredRate(perSecond);
+  }
+
+  /** Messages that all processes count in a second; 0 where that was measured too long ago. */
+  perSecondAt(time: number): number {
+    return this.hasNewsAt(time) ? this.#rate.perSecond : 0;
   }
 
   /** Messages that requests, schedules and retries made today. */
@@ -145,8 +155,7 @@ export class ProcessCount {
   #step({ hardPerDay, paidMessages }: CountedLimits, time: number): number {
     const capacity = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
     // A rate that was measured too long ago counts as none: the steps stay short, and the row exact.
-    const perSecond = this.hasNewsAt(time) ? this.#rate.perSecond : 0;
-    return stepOf(this.#reported.requests, Math.max(0, capacity), this.#messageShare, perSecond);
+    return stepOf(this.#reported.requests, Math.max(0, capacity), this.#messageShare, this.perSecondAt(time));
   }
 }
 
@@ -154,8 +163,13 @@ export class ProcessCount {
 class MeasuredRate {
   /** The count at the beginning of the present measurement; `at` in Unix milliseconds. */
   #from: { readonly count: number; readonly at: number } | undefined;
-  #measured = 0;
+  #measured: number;
   #present = 0;
+
+  /** @param perSecond a rate that was measured before, until this measures its own */
+  constructor(perSecond: number) {
+    this.#measured = perSecond;
+  }
 
   /** Growth in a second. A measurement that is under way counts where it is higher already: traffic may have begun just now. */
   get perSecond(): number {

@@ -3,6 +3,7 @@ import { secondMs } from '../../shared/clock.ts';
 import { ByteBudget } from './byteBudget.ts';
 import { TransientError } from '../../error/transientError.ts';
 import { largeWorkBytes } from '../../aws/resources.ts';
+import { settings } from '../../aws/settings.ts';
 
 /** Bytes up to which a hold is not counted: a batch has ten messages at most. */
 const smallBytes = 1_048_576;
@@ -13,7 +14,7 @@ const smallBytes = 1_048_576;
  */
 export const memoryTimeoutMs = 10 * secondMs;
 
-export const memory = new ByteBudget(largeWorkBytes, smallBytes);
+export const memory = new ByteBudget(largeWorkBytes(settings.memoryMb), smallBytes);
 
 /** Other jobs held the memory of this process for so long that this job has to come again. */
 export class NoMemory extends TransientError {

@@ -325,6 +325,61 @@ describe('the outcomes of all accounts', () => {
   });
 });
 
+describe('outcomes that several executions count, each other shards', () => {
+  const parts = 3;
+  const all = Array.from({ length: parts }, (_, part) => ({ part, parts }));
+  const count = (accountId: string, part: { readonly part: number; readonly parts: number }) =>
+    lambdas.countOutcomes(sharded(accountId), budgetMs, part);
+  const written = 40;
+  const recorded = async (): Promise<string> => {
+    const accountId = randomUUID();
+    setTime(noon);
+    await record(
+      accountId,
+      Array.from({ length: written }, (_, at): Written => [noon - 5 * minuteMs - at, 'DELIVERED']),
+    );
+    return accountId;
+  };
+  /** What is kept of the log, of which nothing is left. */
+  const keptOf = async (accountId: string) => {
+    await forgetLog(accountId);
+    return countedNow(accountId);
+  };
+
+  it('are all kept where they count at once, and none twice where one counts again', async () => {
+    const accountId = await recorded();
+    await Promise.all([...all, ...all].map((part) => count(accountId, part)));
+    expect(await keptOf(accountId)).toMatchObject({ delivered: written });
+  });
+
+  it('are those of its own shards only', async () => {
+    const accountId = await recorded();
+    await count(accountId, { part: 1, parts });
+    const { countedUntil = [] } = (await lambdas.loadOutcomes(accountId)) ?? {};
+    expect(countedUntil.map((until) => until > 0)).toEqual(
+      Array.from({ length: 8 }, (_, place) => place % parts === 1),
+    );
+  });
+
+  itAtEachDeath('are neither lost nor counted twice where one of them dies', async (fate) => {
+    const accountId = await recorded();
+    await fixture.underFate(fate, () => count(accountId, { part: 0, parts }));
+    // The next hour counts what this one did not.
+    for (const part of all) await count(accountId, part);
+    expect(await keptOf(accountId)).toMatchObject({ delivered: written });
+  });
+
+  it('are left alone by an execution whose part has no shard', async () => {
+    const id = randomUUID();
+    const account = newAccount({ id, plan: 'free', region: fixture.settings.region, createdAt: 0 });
+    await fixture.saveAccount(account, undefined);
+    setTime(noon);
+    await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
+    await lambdas.countAllOutcomes(noon + minuteMs, { part: 20, parts: 32 });
+    expect(await lambdas.loadOutcomes(id)).toBeUndefined();
+  });
+});
+
 describe('a message', () => {
   it('costs no call more because outcomes are counted', async () => {
     const inbox = fixture.receiver.inbox();

@@ -124,6 +124,29 @@ describe('the count of a day', () => {
     expect(writes).toBeLessThan(sent * 0.6);
   });
 
+  it('begins with the rate of the day before, so that busy processes do not all report their first messages', async () => {
+    const midnight = Date.parse('2026-11-21T00:00:00Z');
+    let time = midnight - 1_000;
+    vi.useFakeTimers({ toFake: ['Date'], now: time });
+    try {
+      const one = await startProcess();
+      const account = accountWith();
+      // 5,000 in a second, of which a process reports every twenty-fifth.
+      for (let sent = 0; sent < 600; sent += 1) {
+        time += 1;
+        vi.setSystemTime(time);
+        await one.send(account, 5);
+      }
+      vi.setSystemTime(midnight);
+      const before = one.writes();
+      for (let sent = 0; sent < 10; sent += 1) await one.send(account);
+      // The rest of the day before, and a part of a step in advance.
+      expect(one.writes() - before).toBeLessThanOrEqual(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('of large requests is exact', async () => {
     const one = await startProcess();
     const account = accountWith();

@@ -111,6 +111,30 @@ describe('a report', () => {
   });
 });
 
+describe('a process that begins a day', () => {
+  const large = { ...limits, hardPerDay: 1e10, paidMessages: 1e10, callsPerSecond: 20_000 };
+  /** The messages that a process counts until it reports the first time. */
+  const firstStep = (perSecond: number): number => {
+    const count = new ProcessCount(0, perSecond);
+    count.hear(noUsage, now);
+    for (let counted = 1; ; counted += 1) {
+      count.count({ requests: 1, messages: 1 });
+      if (count.isReportDue(large, now)) return counted;
+    }
+  };
+
+  it('goes on reporting as seldom as the rate of the day before allows, within the slack of a small count', () => {
+    expect([0, 200, 2_000, 10_000, 100_000].map(firstStep)).toEqual([1, 1, 10, 50, 50]);
+  });
+
+  it('knows the rate of the day before as long as that is news', () => {
+    const count = processAt({ messages: 0 });
+    count.hear(usage({ messages: 500 }), now + 1_000);
+    expect(count.perSecondAt(now + 1_000)).toBe(500);
+    expect(count.perSecondAt(now + 1_000 + newsMs)).toBe(0);
+  });
+});
+
 describe('a process', () => {
   it('has its part of the requests until that was measured too long ago', () => {
     const count = processAt({});

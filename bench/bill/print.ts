@@ -1,0 +1,91 @@
+/** Prints what messages cost, with all that AWS bills. */
+import { countBody } from '../count.ts';
+import { jsonBodyOf } from '../events.ts';
+import { assumed } from '../estimate.ts';
+import { startFixture, type Fixture } from '../fixture.ts';
+import { pricedOn, qstashDollarsPerMillion } from '../prices.ts';
+import { formatTable } from '../table.ts';
+import { batchRule } from './batches.ts';
+import { batchOfMonth, fixedOfMonth, messagesOfMonth, secondsOfMonth, type Month } from './month.ts';
+import { answerTimes, countBoth, leversOf, ordinary, rowsOf, shown } from './table.ts';
+import { partsOf } from './workload.ts';
+
+const assumptions = [
+  `List prices of ${pricedOn}, without free allowances and taxes.`,
+  `Functions on arm64 with ${assumed.memoryMb} MB; ${assumed.awsCallMs} ms for a call of AWS; ${assumed.cpuMs.publish} and ${assumed.cpuMs.deliver} ms of CPU for a message, ${assumed.cpuMsPerKb} ms more for each further KB; no cold starts.`,
+  'One attempt for each message, no callback, no lane, an account with the default limits, and a log and point-in-time recovery with the default settings.',
+  `A request of ${assumed.requestHeadBytes} bytes and the body to a destination outside AWS, over connections that are kept.`,
+];
+
+/** Prints the table of docs/cost.md, its parts and the levers. */
+export async function printTable(fixture: Fixture): Promise<void> {
+  const counted = await countBoth(fixture);
+  const head = ['region', '', ...answerTimes.map(({ title }) => title), '100 ms, publish URL'];
+  const rows = rowsOf(counted).map(({ region, title, cells }) => [region, title, ...cells]);
+  console.log(
+    `\nThe whole bill of a million messages of 1 KB, by the time of the answer\n\n${formatTable(head, rows, 2)}`,
+  );
+  const [alone, batched] = [1, 10].map((batch) =>
+    partsOf(ordinary({ region: 'us-east-1', batch, counted: counted.api })),
+  );
+  const parts = (alone ?? []).map(({ what, dollars }, at) => [
+    what,
+    dollars.toFixed(3),
+    (batched?.[at]?.dollars ?? 0).toFixed(3),
+  ]);
+  console.log(
+    `\nIts parts in us-east-1, at 100 ms\n\n${formatTable(['part', '$ alone', '$ batched'], parts)}`,
+  );
+  const levers = leversOf(counted).map(({ title, without, saved }) => [
+    title,
+    shown(without),
+    shown(saved),
+    `${((saved / without) * 100).toFixed(0)} %`,
+  ]);
+  console.log(
+    `\nWhat levers save of a million messages, alone\n\n${formatTable(['lever', 'without', 'saves', 'part'], levers)}`,
+  );
+  console.log(`\n${assumptions.map((one) => `- ${one}`).join('\n')}`);
+}
+
+/** Prints the bill of one month. */
+export async function printMonth(month: Month): Promise<void> {
+  const fixture = await startFixture();
+  try {
+    const counted = await countBody(fixture, jsonBodyOf(month.kb), month.by);
+    console.log(monthText(month, messagesOfMonth(month, counted), fixedOfMonth(month.region)));
+  } finally {
+    await fixture.close();
+  }
+}
+
+/** The bill of a month as text. */
+function monthText(
+  month: Month,
+  variable: ReturnType<typeof messagesOfMonth>,
+  fixed: ReturnType<typeof fixedOfMonth>,
+): string {
+  const { messages, answerMs, region, kb, by, batch } = month;
+  const millions = messages / 1e6;
+  const sum = (lines: readonly { readonly dollars: number }[]): number =>
+    lines.reduce((total, { dollars }) => total + dollars, 0);
+  const row = (what: string, dollars: number, isOfMessages: boolean): readonly string[] => [
+    what,
+    isOfMessages ? (dollars / millions).toFixed(3) : '',
+    dollars.toFixed(2),
+  ];
+  const rows = [
+    ...variable.filter(({ dollars }) => dollars > 0).map(({ what, dollars }) => row(what, dollars, true)),
+    row('all messages', sum(variable), true),
+    ...fixed.map(({ what, dollars }) => row(what, dollars, false)),
+    row('the month', sum([...variable, ...fixed]), false),
+  ];
+  const used = batchOfMonth(month);
+  const title = `${messages.toLocaleString('en-US')} messages of ${kb} KB in a month in ${region}, answered after ${answerMs / 1_000} s, by ${by === 'api' ? 'the API' : 'the publish URL'}`;
+  const notes = [
+    `${(messages / secondsOfMonth).toFixed(1)} messages a second on average, ${used === 1 ? 'so each is delivered alone' : `delivered in batches of ${used}`}. ${batch === undefined ? batchRule : 'Given with --batch.'}`,
+    ...assumptions,
+    `QStash takes $${((messages / 1e6) * qstashDollarsPerMillion).toFixed(2)} for them, pay as you go.`,
+  ];
+  return `\n${title}\n\n${formatTable(['part', '$ a million', '$ a month'], rows)}\n\n${notes.map((note) => `- ${note}`).join('\n')}`;
+}

@@ -1,0 +1,85 @@
+/** The table of docs/cost.md: a million messages by region, batch, and the time that a destination takes. */
+import { countBody, type Bill } from '../count.ts';
+import { jsonBody } from '../events.ts';
+import type { Fixture } from '../fixture.ts';
+import { pricedRegions, type PricedRegion } from '../prices.ts';
+import { partsOf, sumOf, type Workload } from './workload.ts';
+
+export const answerTimes = [
+  { title: '100 ms', answerMs: 100 },
+  { title: '1 s', answerMs: 1_000 },
+  { title: '10 s', answerMs: 10_000 },
+  { title: '60 s', answerMs: 60_000 },
+] as const;
+
+const batches = [
+  { title: 'alone', batch: 1 },
+  { title: 'batched', batch: 10 },
+] as const;
+
+/** The calls of a message of 1 KB, by the way on which it comes. */
+export interface Counted {
+  readonly api: Bill;
+  readonly url: Bill;
+}
+
+export const countBoth = async (fixture: Fixture): Promise<Counted> => ({
+  api: await countBody(fixture, jsonBody, 'api'),
+  url: await countBody(fixture, jsonBody, 'url'),
+});
+
+/** A row of the table, as the documents have it. */
+export interface Row {
+  readonly region: PricedRegion;
+  readonly title: string;
+  readonly cells: readonly string[];
+}
+
+export const shown = (dollars: number): string => `$${dollars.toFixed(2)}`;
+
+/** A message of 1 KB to a destination that answers after 100 ms. */
+export const ordinary = (of: Pick<Workload, 'region' | 'batch' | 'counted'>): Workload => ({
+  answerMs: 100,
+  kb: 1,
+  ...of,
+});
+
+export const rowsOf = ({ api, url }: Counted): readonly Row[] =>
+  pricedRegions.flatMap((region) =>
+    batches.map(({ title, batch }) => ({
+      region,
+      title,
+      cells: [
+        ...answerTimes.map(({ answerMs }) =>
+          shown(sumOf(partsOf({ ...ordinary({ region, batch, counted: api }), answerMs }))),
+        ),
+        shown(sumOf(partsOf(ordinary({ region, batch, counted: url })))),
+      ],
+    })),
+  );
+
+/** The levers of docs/cost.md: what a million messages cost without and with one. */
+export interface Lever {
+  readonly title: string;
+  readonly without: number;
+  readonly saved: number;
+}
+
+export function leversOf({ api, url }: Counted): readonly Lever[] {
+  const alone = ordinary({ region: 'us-east-1', batch: 1, counted: api });
+  const total = (workload: Workload): number => sumOf(partsOf(workload));
+  const lever = (title: string, more: Partial<Workload>, from: Workload = alone): Lever => ({
+    title,
+    without: total(from),
+    saved: total(from) - total({ ...from, ...more }),
+  });
+  return [
+    lever('`publishUrl`', { counted: url }),
+    lever('`batchingWindow`, batches of ten', { batch: 10 }),
+    lever('`writeCapacity`, `readCapacity`, 70 % used', { capacityUse: 0.7 }),
+    lever('`deliveryMemory=256`', { memoryMb: 256 }),
+    lever('`deliveryMemory=256`, answers after 1 s', { memoryMb: 256 }, { ...alone, answerMs: 1_000 }),
+    lever('`logLevel=WARN`', { quietLog: true }),
+    lever('`logLevel=WARN` with `publishUrl`', { quietLog: true }, { ...alone, counted: url }),
+  ];
+}

@@ -1,0 +1,139 @@
+/** The bill of a million messages, part by part: the calls that were counted, and all that AWS bills beside them. */
+import {
+  holdAfterMs,
+  bodyLifetimesDays,
+  functionMemoryMb,
+  messagesInMemory,
+  queues,
+  shortTimeoutMs,
+} from '../../lambdas/aws/resources.ts';
+import type { Bill, BillLine } from '../count.ts';
+import { indexMark } from '../dynamodbUses.ts';
+import { assumed, messageLogGb, runningDollars } from '../estimate.ts';
+import { dollarsPerMillion, type PricedRegion, type Unit } from '../prices.ts';
+
+/** Messages, as far as their bill depends on them and on the settings. */
+export interface Workload {
+  readonly region: PricedRegion;
+  /** The messages of an invocation of deliver: 1 to 10. */
+  readonly batch: number;
+  /** The time that a destination takes to answer. */
+  readonly answerMs: number;
+  /** Kilobytes of a body. */
+  readonly kb: number;
+  /** The calls of one message, counted with bodies of that size. */
+  readonly counted: Bill;
+  /** `deliveryMemory`, in MB. */
+  readonly memoryMb?: number;
+  /** `logLevel=WARN`. */
+  readonly quietLog?: boolean;
+  /** The use of provisioned capacity, 0 to 1; on demand when absent. */
+  readonly capacityUse?: number;
+}
+
+export interface Part {
+  readonly what: string;
+  /** Dollars for a million messages. */
+  readonly dollars: number;
+}
+
+/** Days that the log is kept by default: `logRetentionDays`. */
+const logDays = 30;
+const daysOfMonth = 730 / 24;
+const secondsOfHour = 3_600;
+
+/** A message that may wait so long for its answer takes this queue, which has batches of its own size. */
+const queueOf = (answerMs: number) => (answerMs > shortTimeoutMs ? queues.long : queues.short);
+
+/** The messages that an invocation of deliver gets: never more than their queue and its memory allow. */
+export const batchOf = ({
+  batch,
+  answerMs,
+  memoryMb = functionMemoryMb,
+}: Pick<Workload, 'batch' | 'answerMs' | 'memoryMb'>): number =>
+  Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
+
+/**
+ * The units of a line for each message, by the size of the batch. They were counted at one and at ten; a part of them is there
+ * once for each batch, and the rest for each message.
+ */
+function amountAt({ amounts }: BillLine, batch: number): number {
+  const onceForEach = (amounts[1] - amounts[10]) / (1 - 1 / 10);
+  return amounts[10] + onceForEach * (1 / batch - 1 / 10);
+}
+
+/** Whether the setting `capacity` is about the table of this line: the messages, and their index. */
+const isProvisioned = ({ what }: BillLine): boolean => / messages$/.test(what) || what.startsWith(indexMark);
+
+/** The parts of the bill of a million messages. */
+export function partsOf(workload: Workload): readonly Part[] {
+  const { region, kb, answerMs, counted, memoryMb, capacityUse, quietLog = false } = workload;
+  const batch = batchOf(workload);
+  const price = (unit: Unit, amount: number): number => dollarsPerMillion(unit, amount, region);
+  const unitsOf = (...units: readonly Unit[]): number =>
+    counted.lines
+      .filter(({ unit }) => units.includes(unit))
+      .reduce((sum, line) => sum + price(line.unit, amountAt(line, batch)), 0);
+  const amountOf = (unit: Unit): number =>
+    counted.lines.filter((line) => line.unit === unit).reduce((sum, line) => sum + amountAt(line, batch), 0);
+  const gbMonths = (isWanted: (line: BillLine) => boolean): number =>
+    counted.lines.filter(isWanted).reduce((sum, { gbMonths: more = 0 }) => sum + more, 0);
+  const capacity = (onDemand: Unit, hour: Unit): number =>
+    counted.lines
+      .filter(({ unit }) => unit === onDemand)
+      .reduce((sum, line) => {
+        const amount = amountAt(line, batch);
+        return capacityUse !== undefined && isProvisioned(line)
+          ? sum + price(hour, amount / secondsOfHour / capacityUse)
+          : sum + price(onDemand, amount);
+      }, 0);
+  const passesGateway = amountOf('apiRequest') > 0;
+  const logGb = messageLogGb({ batch, passesGateway, hasLines: !quietLog });
+  const trafficGb = (kb * 1_024 + assumed.requestHeadBytes + assumed.answerBytes) / 2 ** 30;
+  const objectGb = (amountOf('s3Put') * kb) / 2 ** 20;
+  // A batch that takes longer is hidden by one more call.
+  const holds = answerMs >= holdAfterMs ? price('sqsRequest', 1 / batch) : 0;
+  const deliver = { of: 'deliver', messages: batch, kb, destinationMs: answerMs } as const;
+  return [
+    { what: 'API Gateway', dollars: unitsOf('apiRequest') },
+    { what: 'Lambda, requests', dollars: unitsOf('lambdaRequest') },
+    {
+      what: 'Lambda, time of publish',
+      dollars: runningDollars({ of: 'publish', messages: 1, kb }, region),
+    },
+    {
+      what: 'Lambda, time of deliver, with the wait for the destination',
+      dollars: runningDollars({ ...deliver, ...(memoryMb !== undefined && { memoryMb }) }, region) / batch,
+    },
+    { what: 'SQS', dollars: unitsOf('sqsRequest', 'sqsGroup') + holds },
+    { what: 'DynamoDB, writes', dollars: capacity('dynamoWrite', 'dynamoWriteHour') },
+    { what: 'DynamoDB, reads', dollars: capacity('dynamoRead', 'dynamoReadHour') },
+    {
+      what: 'DynamoDB, storage until the rows expire',
+      dollars: price(
+        'dynamoStorage',
+        gbMonths(() => true),
+      ),
+    },
+    {
+      what: 'DynamoDB, point-in-time recovery',
+      // Of the table, not of its indexes.
+      dollars: price(
+        'dynamoRecovery',
+        gbMonths(({ what }) => !what.startsWith(indexMark)),
+      ),
+    },
+    {
+      what: 'S3',
+      dollars:
+        unitsOf('s3Put', 's3Get') + price('s3Storage', (objectGb * bodyLifetimesDays[0]) / daysOfMonth),
+    },
+    {
+      what: 'CloudWatch, logs, kept for 30 days',
+      dollars: price('logGb', logGb) + price('logStorage', (logGb * logDays) / daysOfMonth),
+    },
+    { what: 'traffic to destinations and clients', dollars: price('trafficGb', trafficGb) },
+  ];
+}
+
+export const sumOf = (parts: readonly Part[]): number => parts.reduce((sum, { dollars }) => sum + dollars, 0);

@@ -1,0 +1,56 @@
+/** The memory that deliveries of the largest messages take, in a process that has as little as the setting `deliveryMemory` allows. */
+import { randomBytes } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { bundleUrl, startInvoker } from '../../../bench/child.ts';
+import { apiEvent, queueEvent } from '../../../bench/events.ts';
+import { startFixture } from '../../../bench/fixture.ts';
+import {
+  knownRunsBytes,
+  largeWorkBytes,
+  leastDeliveryMemoryMb,
+  messagesInMemory,
+} from '../../../lambdas/aws/resources.ts';
+
+const mebibyte = 2 ** 20;
+
+it(
+  'delivers as many messages of 4 MiB as it gets at once, with answers and callbacks as large, and has room left for large work',
+  { timeout: 120_000 },
+  async () => {
+    const memoryMb = leastDeliveryMemoryMb;
+    const messages = messagesInMemory(memoryMb);
+    const fixture = await startFixture();
+    const deliver = startInvoker(
+      bundleUrl('deliver'),
+      { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) },
+      memoryMb,
+    );
+    try {
+      // What nothing compresses. A little is left for what surrounds it.
+      const body = randomBytes(4 * mebibyte - 1_000);
+      let delivered = 0;
+      const inbox = fixture.receiver.inbox((_, response) => {
+        delivered += 1;
+        response.end(body);
+      });
+      const { token } = await fixture.makeAccount({ type: 'paid' });
+      const publish = apiEvent({
+        token,
+        route: '/v2/publish/{destination+}',
+        pathParameters: { destination: inbox.url },
+        headers: { 'Svc-Callback': inbox.url },
+        body,
+      });
+      for (let round = 0; round < 4; round += 1) {
+        for (let made = 0; made < messages; made += 1) await fixture.publish.invoke(publish);
+        await deliver.invoke([queueEvent(await fixture.takeAttempts(messages))]);
+      }
+      expect(delivered).toBe(4 * messages);
+      const forOthersMb = (largeWorkBytes(memoryMb) + knownRunsBytes) / mebibyte;
+      expect(deliver.peakMb() + forOthersMb).toBeLessThanOrEqual(memoryMb);
+    } finally {
+      await deliver.end();
+      await fixture.close();
+    }
+  },
+);
