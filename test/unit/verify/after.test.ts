@@ -7,10 +7,10 @@ import { type Answer, clientOf, type Send } from '../../../verify/after/api.ts';
 import { afterChecks } from '../../../verify/after/checks.ts';
 import type { After } from '../../../verify/after/context.ts';
 import { reachable } from '../../../verify/after/deployed.ts';
-import { functionCheck, missingFunction } from '../../../verify/after/functionCheck.ts';
-import { percentile, usageQueries } from '../../../verify/after/measures.ts';
-import type { Received } from '../../../verify/after/receiver.ts';
-import { until } from '../../../verify/after/wait.ts';
+import { functionCheck, missingFunction } from '../../../verify/after/delivery/functionCheck.ts';
+import { percentile, usageQueries } from '../../../verify/after/watch/measures.ts';
+import type { Received } from '../../../verify/after/receiver/receiver.ts';
+import { until } from '../../../verify/wait.ts';
 import { runCheck, Shortfall } from '../../../verify/check.ts';
 import { clientsIn } from '../../../verify/clients.ts';
 
@@ -41,6 +41,7 @@ const delivery = (of: Partial<Received>): Received => ({
   method: 'POST',
   path: '',
   query: '',
+  from: '192.0.2.1',
   messageId: 'msg_1',
   retried: 0,
   contentType: 'text/plain',
@@ -67,7 +68,8 @@ function contextOf(
     startedAt: 0,
     api: { url: 'https://api', send, client },
     publishUrl: client,
-    management: { send },
+    management: { send, client },
+    sendTo: () => send,
     awsAccount: '111122223333',
     account: { id: 'account', token: 'token' },
     others: [{ region: 'us-east-1', send: sending(other) }],
@@ -79,6 +81,7 @@ function contextOf(
           : Promise.resolve(deliveries.map(delivery)),
     }),
     stacks: [],
+    templates: [],
     resources: [],
   };
 }

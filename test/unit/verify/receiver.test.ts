@@ -5,9 +5,10 @@ import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { close, listen } from '../../../local/http.ts';
-import { readLine } from '../../../verify/after/inbox.ts';
-import { handler } from '../../../verify/after/receiver.ts';
-import { receiverCode, receiverTemplate } from '../../../verify/after/receiverStack.ts';
+import { readLine } from '../../../verify/after/receiver/inbox.ts';
+import { handler } from '../../../verify/after/receiver/receiver.ts';
+import { receiverCode } from '../../../verify/after/receiver/receiverCode.ts';
+import { receiverTemplate } from '../../../verify/after/receiver/receiverStack.ts';
 
 function eventOf(
   rawPath: string,

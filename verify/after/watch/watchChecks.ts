@@ -6,10 +6,10 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { metricsService } from '../../lambdas/aws/resources.ts';
-import { type Check, expectThat, Shortfall } from '../check.ts';
-import type { After } from './context.ts';
-import { until } from './wait.ts';
+import { metricsService } from '../../../lambdas/aws/resources.ts';
+import { type Check, expectThat, Shortfall } from '../../check.ts';
+import type { After } from '../context.ts';
+import { until } from '../../wait.ts';
 
 /** The logical id of the queue of short jobs. */
 const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
