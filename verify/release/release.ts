@@ -77,9 +77,9 @@ export function judgeTraffic(traffic: Traffic, received: readonly Received[]): s
 function keepPublishing({ api: { client }, timeout: { signal } }: After, okUrl: string, failUrl: string) {
   const accepted = new Map<string, boolean>();
   const refused: string[] = [];
-  let isOver = false;
+  const stopping = new AbortController();
   const running = (async () => {
-    for (let number = 0; !isOver && !signal.aborted; number += 1) {
+    for (let number = 0; !stopping.signal.aborted && !signal.aborted; number += 1) {
       const fails = number % failing === 0;
       try {
         const { messageId } = await client.read(published, 'POST', `/v2/publish/${fails ? failUrl : okUrl}`, {
@@ -99,7 +99,7 @@ function keepPublishing({ api: { client }, timeout: { signal } }: After, okUrl: 
     }
   })();
   const stop = async (): Promise<Traffic> => {
-    isOver = true;
+    stopping.abort();
     await running;
     return { accepted, refused };
   };
