@@ -6,9 +6,12 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { CloudFormationClient, ListStacksCommand } from '@aws-sdk/client-cloudformation';
+import { UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { wantedTables } from '../../verify/after/watch/dataChecks.ts';
 import { clientsIn } from '../../verify/clients.ts';
+import { readDeployment } from '../../verify/deployment.ts';
 import { resourcesOf } from '../../operate/stackResources.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { replicateTable } from './aws.ts';
@@ -152,6 +155,7 @@ async function main(): Promise<void> {
       }
       await cdk.deploy();
       await replicateTable(awsUrl, 'Svc-accounts', { from: home, to: [other] });
+      for (const region of regions) await expireRows(region);
       say('deployed');
       if (only.length === 0) await proveGood(verifier, awsUrl);
       if (only.length === 0 || only.includes('slow')) await proveSlow(verifier);
@@ -160,6 +164,22 @@ async function main(): Promise<void> {
       await front.close();
     }
   });
+}
+
+/** Has the tables of a region expire their rows: the emulator's CloudFormation passes over that, too. */
+async function expireRows(region: string): Promise<void> {
+  const { cloudFormation, dynamodb } = clientsIn(region);
+  const { stacks: templates } = readDeployment(settings);
+  const own = templates.filter((stack) => stack.region === region).map(({ name }) => name);
+  const resources = await resourcesOf(cloudFormation, own);
+  for (const { table: TableName, expiry: AttributeName } of wantedTables({ templates, resources, region }))
+    if (AttributeName !== undefined)
+      await dynamodb.send(
+        new UpdateTimeToLiveCommand({
+          TableName,
+          TimeToLiveSpecification: { AttributeName, Enabled: true },
+        }),
+      );
 }
 
 async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {

@@ -10,7 +10,7 @@ const writesOfMessage = 2;
 /** The share of messages that has to be free to wait longer than a message timer of SQS. */
 const leastFarShare = 0.1;
 
-/** The quota of a table of DynamoDB on demand and of each of its indexes ("Quotas in Amazon DynamoDB"). */
+/** The code of the quota of a table of DynamoDB on demand and of each of its indexes ("Quotas in Amazon DynamoDB"). */
 const tableWrites = 'L-AB614373';
 
 const valueOf = (quotas: readonly Quota[], is: (quota: Quota) => boolean): number | undefined =>
@@ -31,7 +31,7 @@ async function checkDynamodb({ settings, aws, home, region }: Before): Promise<s
     homeWrites === writes,
     `A table may take ${writes} write units a second in ${region} and ${String(homeWrites)} in ${String(regions[0])}, and a replica needs the same in both.`,
   );
-  return `a table may take ${writes} write units a second, the settings need ${needed}; a new table begins with 4000 and doubles its peak within half an hour`;
+  return `a table may take ${writes} write units a second, the settings need ${needed}; a table on demand serves 4000 at once when it is new, and later twice its former peak`;
 }
 
 async function checkScheduler({ settings, aws }: Before): Promise<string> {
@@ -130,6 +130,8 @@ export const accountChecks: readonly Check<Before>[] = [
     shows: 'AWS allows function URLs that are open to everybody, where publishUrl asks for one',
     remedy:
       'Leave publishUrl off, or have the organisation allow lambda:CreateFunctionUrlConfig and lambda:AddPermission with lambda:FunctionUrlAuthType NONE for the role of the bootstrap.',
+    notOnEmulator:
+      'the emulator has no organisations, and does not know the policies of the bootstrap’s role',
     run: checkFunctionUrls,
   },
 ];

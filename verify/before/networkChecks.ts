@@ -65,11 +65,11 @@ const ownIds = async (before: Before): Promise<ReadonlySet<string>> =>
 /** Says what the endpoint of another keeps a coming one from; undefined where both can be. */
 function conflictOf(coming: ComingEndpoint, there: Endpoint): string | undefined {
   if (coming.service !== there.service) return undefined;
-  // "A route table can have one route to a service's prefix list" ("Gateway endpoints", AWS PrivateLink Guide).
+  // A route table has one endpoint route to a service at most ("Gateway endpoints", AWS PrivateLink Guide).
   const shared = coming.routeTables.filter((table) => there.routeTables.includes(table));
   if (coming.isGateway && there.isGateway && shared.length > 0)
     return `${there.id} has the route to ${nameOf(there)} in ${shared.join(', ')}`;
-  // EC2 refuses it: "private-dns-enabled cannot be set because there is already a conflicting DNS domain".
+  // EC2 refuses a second private name of a service: private-dns-enabled conflicts with the DNS domain that is there.
   return coming.hasPrivateDns && there.hasPrivateDns
     ? `${there.id} has the private name of ${nameOf(there)}`
     : undefined;

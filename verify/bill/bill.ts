@@ -30,8 +30,10 @@ const tolerance = { factor: 1.25, dollars: 0.1 };
 const tag = 'service';
 
 /** Reads what a day cost. Each request costs $0.01 (AWS Cost Explorer pricing), and the data of a day is there a day later. */
-async function readBilled({ day, deployment, regions }: Day): Promise<Billed> {
-  const client = new CostExplorerClient({ ...clientOptions('quick'), region: costRegion });
+export async function readBilled(
+  client: CostExplorerClient,
+  { day, deployment, regions }: Day,
+): Promise<Billed> {
   const billed = new Map<string, number>();
   let NextPageToken: string | undefined;
   do {
@@ -129,7 +131,8 @@ const billCheck: Check<Day & { readonly region: string; readonly isEmulator: boo
   run: async (asked) => {
     const messages = await countMessages(asked);
     const stacks = asked.deployment.stacks.filter(({ region }) => asked.regions.includes(region));
-    return judgeBill({ ...asked, messages }, await readBilled(asked), forecastOf(messages, stacks));
+    const client = new CostExplorerClient({ ...clientOptions('quick'), region: costRegion });
+    return judgeBill({ ...asked, messages }, await readBilled(client, asked), forecastOf(messages, stacks));
   },
 };
 

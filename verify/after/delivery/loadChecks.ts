@@ -155,7 +155,7 @@ export const slowHostCheck: Check<After> = {
 export const loadChecks: readonly Check<After>[] = [
   {
     name: 'burst',
-    shows: `${burst} messages at once are delivered; measures the batches, the time and the throttles`,
+    shows: `a burst of ${burst} messages is delivered; measures the batches, the time and the throttles`,
     remedy:
       'Look for throttles: docs/settings.md, "Room for the API". Where batches are small, a message costs more than under load: docs/cost.md.',
     isSlow: true,

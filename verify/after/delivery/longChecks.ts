@@ -96,9 +96,6 @@ const pollers = 20;
 const rounds = 10;
 const perRound = 5;
 
-/** Later than a job comes back: the queue is asked every few seconds. */
-const comesBackMs = 120_000;
-
 /** Takes jobs off the queue as a worker does, and gives back all that are not of these messages. */
 async function takeJobs(
   { clients: { sqs } }: After,
@@ -169,7 +166,7 @@ async function checkKilledWorker(after: After): Promise<string> {
     },
     () =>
       `A job whose worker does not end it did not come back; its queue has to show it again after ${VisibilityTimeout} s.`,
-    { ...after.timeout, everyMs: 5_000, waitMs: VisibilityTimeout * 1_000 + comesBackMs },
+    { ...after.timeout, everyMs: 5_000, waitMs: VisibilityTimeout * 1_000 + after.timeout.waitMs },
   );
   const seconds = Math.round((Math.min(...back.map(({ at }) => at)) - takenAt) / 1_000);
   return `${heldIds.length} jobs were taken off the queue and not ended, as by a worker that is killed; they were delivered ${seconds} s later (visibility timeout ${VisibilityTimeout} s)`;

@@ -34,7 +34,7 @@ async function checkDenied({
   timeout,
 }: After): Promise<string> {
   for (const path of requests) await api.client.send('GET', path);
-  await sleep(ingestionMs, undefined, { signal: timeout.signal });
+  await sleep(Math.min(ingestionMs, timeout.waitMs), undefined, { signal: timeout.signal });
   const groups = resources.filter(({ type }) => type === 'AWS::Logs::LogGroup');
   const denials = new Set<string>();
   // One after the other: CloudWatch answers few such calls a second.
