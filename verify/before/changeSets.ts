@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { type Check, expectThat } from '../check.ts';
+import { type Check, expectThat, Skipped } from '../check.ts';
 import type { ChangeSetClients } from '../clients.ts';
 import type { StackTemplate } from '../deployment.ts';
 import { until } from '../wait.ts';
@@ -170,6 +170,8 @@ interface ExportsThere {
 }
 
 async function checkChangeSets({ stacks, aws, region, qualifier, signal }: Before): Promise<string> {
+  if ((await aws.bootstrapVersion(qualifier)) === undefined)
+    throw new Skipped('the templates ask for the version of the bootstrap, and the region has none');
   const { account } = await aws.identity();
   const exported = await aws.exports();
   const bucket = `cdk-${qualifier}-assets-${account}-${region}`;
