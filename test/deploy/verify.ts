@@ -17,7 +17,7 @@ import { limitForHangsMs } from '../support/limits.ts';
 import { replicateTable } from './aws.ts';
 import { type Cdk, openCdk, regions } from './cdk.ts';
 import { hostedAt, openFront } from './front.ts';
-import { runProgram } from './program.ts';
+import { endWithRun, runProgram } from './program.ts';
 import { sabotages } from './sabotages.ts';
 import { settings } from './verifySettings.ts';
 import { withEmulator } from './withEmulator.ts';
@@ -84,8 +84,11 @@ function verify(
         cwd: root,
         env: { ...process.env, ...cdk.env, CLIENT_PATIENCE: '10', SVC_VERIFY_FRONT: front },
         timeout: 6 * limitForHangsMs,
+        // A group of its own, which a cancelled run ends as a whole.
+        detached: true,
       },
     );
+    endWithRun(child);
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (data: Buffer) => {
       stdout += data.toString();

@@ -11,6 +11,7 @@ import { reachable } from '../../../verify/after/deployed.ts';
 import { functionCheck, missingFunction } from '../../../verify/after/delivery/functionCheck.ts';
 import { percentile, usageQueries } from '../../../verify/after/watch/measures.ts';
 import type { Received } from '../../../verify/after/receiver/receiver.ts';
+import { releaseCheck } from '../../../verify/release/release.ts';
 import { until } from '../../../verify/wait.ts';
 import { answerFrom, type Outputs } from '../../support/answeringClients.ts';
 import { runCheck, Shortfall } from '../../../verify/check.ts';
@@ -494,6 +495,24 @@ it('What is not deployed is skipped, with the reason', async () => {
   const check = afterChecks.find(({ name }) => name === 'publish-url');
   const outcome = check && (await runCheck(check, { ...contextOf({}), publishUrl: undefined }));
   expect(outcome).toMatchObject({ result: 'skipped', seen: 'the setting publishUrl is off' });
+});
+
+it.each([
+  ['the receiver', 'msg_1', '{"logs":[]}', 'good', /^1 messages were accepted and all arrived/],
+  ['the service', 'msg_9', '{"logs":[{"state":"CREATED"},{"state":"DELIVERED"}]}', 'good', /all arrived/],
+  ['nobody', 'msg_9', '{"logs":[{"state":"CREATED"}]}', 'short', /1 did not arrive: msg_1 \(CREATED\)/],
+])('A message of a release that %s knows', async (_, messageId, log, result, seen) => {
+  const context = contextOf({ ...published, 'GET /v2/logs': answerOf(200, log) });
+  const inbox: After['inbox'] = (answers) => ({
+    url: 'https://receiver',
+    received: () => Promise.resolve(answers === 'ok' ? [] : [delivery({ messageId, retried: 1 })]),
+  });
+  const outcome = await runCheck(
+    releaseCheck(() => Promise.resolve()),
+    { ...context, inbox },
+  );
+  expect(outcome.result).toBe(result);
+  expect(outcome.seen).toMatch(seen);
 });
 
 const place = { region, awsAccount: '111122223333' };

@@ -15,6 +15,9 @@ const soon = { 'Svc-Timeout': '20s', 'Content-Type': 'text/plain' };
 
 const burst = 2_000;
 
+/** An emulator on one machine runs each function as a process of its own: there, the burst only shows that the check works. */
+const emulatedBurst = 100;
+
 /** Messages of one request: docs/limits.md. */
 const perRequest = 100;
 
@@ -93,11 +96,12 @@ const ids = (received: readonly Received[]): ReadonlySet<string> =>
 
 async function checkBurst(after: After): Promise<string> {
   const one = after.inbox('ok');
+  const count = after.isEmulator ? emulatedBurst : burst;
   const startedAt = Date.now();
-  await publishMany(after, one.url, burst);
+  await publishMany(after, one.url, count);
   const publishMs = Date.now() - startedAt;
   let received: readonly Received[] = [];
-  for (let wanted = burst; ids(received).size < burst; wanted = received.length + burst - ids(received).size)
+  for (let wanted = count; ids(received).size < count; wanted = received.length + count - ids(received).size)
     received = await one.received(wanted, { waitMs: after.timeout.waitMs + drainMs });
   const seconds = Math.max(0.1, ((received.at(-1)?.at ?? startedAt) - startedAt) / 1_000);
   const sizes = await batchesOf(after, startedAt);
@@ -108,8 +112,8 @@ async function checkBurst(after: After): Promise<string> {
       ? 'the workers wrote no metrics of their invocations'
       : `${sizes.length} invocations made ${mean.toFixed(1)} attempts on average, ${Math.min(...sizes)} to ${Math.max(...sizes)} (docs/cost.md assumes 1 and 10)`;
   return [
-    `${burst} messages were published in ${(publishMs / 1_000).toFixed(1)} s and delivered after ${seconds.toFixed(1)} s, ${Math.round(burst / seconds)} a second`,
-    `${received.length - burst} came twice`,
+    `${count} messages were published in ${(publishMs / 1_000).toFixed(1)} s and delivered after ${seconds.toFixed(1)} s, ${Math.round(count / seconds)} a second`,
+    `${received.length - count} came twice`,
     batches,
     refused === undefined ? 'throttles are untold' : `Lambda throttled ${refused} invocations`,
   ].join('; ');
