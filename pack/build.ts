@@ -8,7 +8,8 @@ import { build } from 'esbuild';
 import { consoleBuild } from '../console/build.ts';
 import { bundle, handlersDirectory } from '../lib/bundle.ts';
 import { commandBuild, constructBuild, dist } from './bundles.ts';
-import { functionTable } from './madeAhead.ts';
+import { functionTable, receiverFile } from './madeAhead.ts';
+import { receiverCode } from '../verify/after/receiver/receiverCode.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -79,6 +80,7 @@ function writeFunctions(handlers: readonly string[]): void {
     );
   }
   writeFileSync(join(dist, 'functions', functionTable), JSON.stringify(table));
+  writeFileSync(join(dist, 'functions', receiverFile), receiverCode());
 }
 
 rmSync(dist, { recursive: true, force: true });

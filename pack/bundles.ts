@@ -9,7 +9,7 @@ export const dist = join(root, 'dist');
 const madeAhead: Plugin = {
   name: 'made-ahead',
   setup: (build) => {
-    build.onResolve({ filter: /\/(lib\/)?bundle\.ts$|\/console\/build\.ts$/ }, () => ({
+    build.onResolve({ filter: /\/(lib\/)?bundle\.ts$|\/console\/build\.ts$|\/receiverCode\.ts$/ }, () => ({
       path: join(root, 'pack/madeAhead.ts'),
     }));
   },

@@ -1,4 +1,7 @@
-/** Stands in, in the package, for the modules that bundle the functions and build the console: all of it was made ahead. */
+/**
+ * Stands in, in the package, for the modules that bundle the functions and the receiver of `verify`, and build the console: all of it
+ * was made ahead.
+ */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +9,9 @@ import * as z from 'zod/mini';
 
 /** The file that says, for each function, where each of its files is. */
 export const functionTable = 'table.json';
+
+/** The file of the code of the receiver of `verify`. */
+export const receiverFile = 'receiver.cjs';
 
 const tableShape = z.record(z.string(), z.record(z.string(), z.string()));
 
@@ -38,3 +44,6 @@ export function bundle(handler: string): string {
 
 /** @returns the folder of the console's files */
 export const writeConsole = (): string => join(functions, 'console/console');
+
+/** @returns the code of the receiver of `verify` */
+export const receiverCode = (): string => readFileSync(join(functions, receiverFile), 'utf8');

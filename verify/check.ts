@@ -7,6 +7,8 @@ export interface Check<C> {
   readonly shows: string;
   /** A sentence that says what to do when the check is not good. */
   readonly remedy: string;
+  /** Whether it takes longer than five minutes or loads the deployment, so that it is made only with `--slow` or by its name. */
+  readonly isSlow?: true;
   /** Why an emulator of AWS cannot show it; absent where it can. */
   readonly notOnEmulator?: string;
   /**

@@ -1,12 +1,18 @@
 /** The clients of AWS that the checks use. */
+import { ACMClient } from '@aws-sdk/client-acm';
 import { APIGatewayClient } from '@aws-sdk/client-api-gateway';
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import { CloudTrailClient } from '@aws-sdk/client-cloudtrail';
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EC2Client } from '@aws-sdk/client-ec2';
+import { IAMClient } from '@aws-sdk/client-iam';
 import { LambdaClient } from '@aws-sdk/client-lambda';
+import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { SSMClient } from '@aws-sdk/client-ssm';
@@ -15,48 +21,77 @@ import type { MiddlewareStack } from '@smithy/types';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 
 /** The beginnings of the names of calls that change nothing. */
-export const readingCalls = /^(Describe|Get|List|Validate)/;
+export const readingCalls = /^(Describe|Get|List|Simulate)/;
+
+/** The calls that make a change set and take it away again. None of them changes a resource. */
+export const changeSetCalls =
+  /^(CreateChangeSet|DeleteChangeSet|DescribeChangeSet|DescribeEvents|DeleteStack|PutObject|DeleteObject)Command$/;
 
 interface Client<Input extends object, Output extends object> {
   readonly middlewareStack: MiddlewareStack<Input, Output>;
 }
 
-/** Has a client refuse each call that could change something. */
-function readOnly<Input extends object, Output extends object, C extends Client<Input, Output>>(
+/** Has a client refuse each call whose name has another form. */
+function limitedTo<Input extends object, Output extends object, C extends Client<Input, Output>>(
+  calls: RegExp,
   client: C & Client<Input, Output>,
 ): C {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
       (args) => {
-        if (!readingCalls.test(commandName)) throw new Error(`${commandName} could change something.`);
+        if (!calls.test(commandName)) throw new Error(`${commandName} could change something.`);
         return next(args);
       },
-    { name: 'readOnly', step: 'initialize' },
+    { name: 'limitedTo', step: 'initialize' },
   );
   return client;
 }
 
 /** Makes the clients of a region that checks before a deployment use: they refuse to change anything. */
 export const readersIn = (region: string) => ({
-  apiGateway: readOnly(new APIGatewayClient({ ...clientOptions('quick'), region })),
-  cloudFormation: readOnly(new CloudFormationClient({ ...clientOptions('quick'), region })),
-  cloudWatch: readOnly(new CloudWatchClient({ ...clientOptions('quick'), region })),
-  dynamodb: readOnly(new DynamoDBClient({ ...clientOptions('quick'), region })),
-  lambda: readOnly(new LambdaClient({ ...clientOptions('quick'), region })),
-  scheduler: readOnly(new SchedulerClient({ ...clientOptions('quick'), region })),
-  secrets: readOnly(new SecretsManagerClient({ ...clientOptions('quick'), region })),
-  sns: readOnly(new SNSClient({ ...clientOptions('quick'), region })),
-  sqs: readOnly(new SQSClient({ ...clientOptions('quick'), region })),
-  ssm: readOnly(new SSMClient({ ...clientOptions('quick'), region })),
-  sts: readOnly(new STSClient({ ...clientOptions('quick'), region })),
+  acm: limitedTo(readingCalls, new ACMClient({ ...clientOptions('quick'), region })),
+  apiGateway: limitedTo(readingCalls, new APIGatewayClient({ ...clientOptions('quick'), region })),
+  cloudFormation: limitedTo(readingCalls, new CloudFormationClient({ ...clientOptions('quick'), region })),
+  cloudWatch: limitedTo(readingCalls, new CloudWatchClient({ ...clientOptions('quick'), region })),
+  dynamodb: limitedTo(readingCalls, new DynamoDBClient({ ...clientOptions('quick'), region })),
+  ec2: limitedTo(readingCalls, new EC2Client({ ...clientOptions('quick'), region })),
+  iam: limitedTo(readingCalls, new IAMClient({ ...clientOptions('quick'), region })),
+  lambda: limitedTo(readingCalls, new LambdaClient({ ...clientOptions('quick'), region })),
+  quotas: limitedTo(readingCalls, new ServiceQuotasClient({ ...clientOptions('quick'), region })),
+  scheduler: limitedTo(readingCalls, new SchedulerClient({ ...clientOptions('quick'), region })),
+  secrets: limitedTo(readingCalls, new SecretsManagerClient({ ...clientOptions('quick'), region })),
+  sns: limitedTo(readingCalls, new SNSClient({ ...clientOptions('quick'), region })),
+  sqs: limitedTo(readingCalls, new SQSClient({ ...clientOptions('quick'), region })),
+  ssm: limitedTo(readingCalls, new SSMClient({ ...clientOptions('quick'), region })),
+  sts: limitedTo(readingCalls, new STSClient({ ...clientOptions('quick'), region })),
 });
+
+/** Makes the clients of a region with which change sets are made and taken away. They refuse all other calls. */
+export const changeSetClientsIn = (region: string) => ({
+  cloudFormation: limitedTo(changeSetCalls, new CloudFormationClient({ ...clientOptions('quick'), region })),
+  // The emulator has no host for each bucket.
+  s3: limitedTo(
+    changeSetCalls,
+    new S3Client({
+      ...clientOptions('bodies'),
+      region,
+      forcePathStyle: process.env['AWS_ENDPOINT_URL'] !== undefined,
+    }),
+  ),
+});
+
+export type ChangeSetClients = ReturnType<typeof changeSetClientsIn>;
 
 export type Readers = ReturnType<typeof readersIn>;
 
 /** Makes the clients of a region that checks of a deployment use. */
 export const clientsIn = (region: string) => ({
+  apiGateway: new APIGatewayClient({ ...clientOptions('quick'), region }),
   cloudFormation: new CloudFormationClient({ ...clientOptions('quick'), region }),
+  cloudTrail: new CloudTrailClient({ ...clientOptions('quick'), region }),
   cloudWatch: new CloudWatchClient({ ...clientOptions('quick'), region }),
+  dynamodb: new DynamoDBClient({ ...clientOptions('quick'), region }),
+  ec2: new EC2Client({ ...clientOptions('quick'), region }),
   logs: new CloudWatchLogsClient({ ...clientOptions('quick'), region }),
   scheduler: new SchedulerClient({ ...clientOptions('quick'), region }),
   secrets: new SecretsManagerClient({ ...clientOptions('quick'), region }),

@@ -1,6 +1,6 @@
 /** The deployment that the settings ask for: its settings, and its templates as `cdk synth` makes them. */
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
@@ -35,12 +35,13 @@ export interface Deployment {
 /**
  * Synthesizes the app in this process, with a comment in place of each function's bundle.
  *
- * @param context settings over those of `cdk.json`
+ * @param context settings over those of `cdk.json` in the current folder, if there is one
  * @throws OperateError for wrong settings
  */
 export function readDeployment(context: Readonly<Record<string, string>>): Deployment {
-  const file = join(resolve(import.meta.dirname, '..'), 'cdk.json');
-  const inFile = cdkJson.parse(JSON.parse(readFileSync(file, 'utf8')));
+  // The CDK's CLI reads the same file for `svc-queue deploy`.
+  const file = resolve('cdk.json');
+  const inFile = cdkJson.parse(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {});
   const app = new App({ context: { ...inFile.context, ...context }, analyticsReporting: false });
   const settings = settingsOf(app);
   const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);

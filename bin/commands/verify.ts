@@ -1,4 +1,4 @@
-/** `svc-queue verify`: proves a deployment by using it; with `--before`, reads what would keep one from succeeding. */
+/** `svc-queue verify`: proves a deployment by using it; with `--before`, reads what would keep one from succeeding; with `--bill`, compares what AWS billed. */
 import { setMaxListeners } from 'node:events';
 import { OperateError } from '../../operate/operateError.ts';
 import { runCommand } from '../../operate/runCommand.ts';
@@ -7,9 +7,10 @@ import { afterChecks } from '../../verify/after/checks.ts';
 import { beforeChecks } from '../../verify/before/checks.ts';
 import { openAccount } from '../../verify/before/account.ts';
 import { verifyBefore } from '../../verify/before/before.ts';
-import { isGood } from '../../verify/check.ts';
+import { verifyBill } from '../../verify/bill/bill.ts';
+import { isGood, type Outcome } from '../../verify/check.ts';
 import { type Deployment, readDeployment } from '../../verify/deployment.ts';
-import { parseVerify } from '../../verify/options.ts';
+import { parseVerify, type VerifyOptions } from '../../verify/options.ts';
 import { jsonOf, tableOf } from '../../verify/table.ts';
 
 const names = (checks: readonly { readonly name: string }[]): readonly string[] =>
@@ -42,28 +43,36 @@ function regionsOf(asked: readonly string[], { settings }: Deployment): readonly
   return asked.length > 0 ? asked : settings.regions;
 }
 
+/** Checks what the options ask for. */
+function outcomesOf(options: VerifyOptions): Promise<readonly Outcome[]> {
+  const { context, isBefore, isSlow, only, bill, release, waitSeconds } = options;
+  const deployment = readDeployment(context);
+  const regions = regionsOf(options.regions, deployment);
+  if (bill !== undefined) return verifyBill({ deployment, regions, day: bill });
+  const asked = {
+    deployment,
+    regions,
+    only,
+    isEmulator: process.env['AWS_ENDPOINT_URL'] !== undefined,
+    signal: interruption(),
+  };
+  if (isBefore) return verifyBefore({ ...asked, open: openAccount });
+  return verifyAfter({
+    ...asked,
+    isSlow,
+    release,
+    waitMs: waitSeconds * 1_000,
+    front: process.env['SVC_VERIFY_FRONT'],
+    say: console.error,
+  });
+}
+
 export function run(args: readonly string[]): Promise<void> {
   const options = parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) });
   return runCommand(async () => {
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
-    const { context, isBefore, isJson, only, waitSeconds } = options;
-    const deployment = readDeployment(context);
-    const asked = {
-      deployment,
-      regions: regionsOf(options.regions, deployment),
-      only,
-      isEmulator: process.env['AWS_ENDPOINT_URL'] !== undefined,
-    };
-    const outcomes = isBefore
-      ? await verifyBefore({ ...asked, open: openAccount })
-      : await verifyAfter({
-          ...asked,
-          waitMs: waitSeconds * 1_000,
-          front: process.env['SVC_VERIFY_FRONT'],
-          signal: interruption(),
-          say: console.error,
-        });
-    console.log(isJson ? jsonOf(outcomes) : tableOf(outcomes));
+    const outcomes = await outcomesOf(options);
+    console.log(options.isJson ? jsonOf(outcomes) : tableOf(outcomes));
     return isGood(outcomes) ? 0 : 1;
   }, console.error);
 }

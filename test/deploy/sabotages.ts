@@ -6,10 +6,13 @@ import {
   DeleteResourceCommand,
   paginateGetResources,
 } from '@aws-sdk/client-api-gateway';
+import { DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import {
+  type AliasConfiguration,
   DeleteFunctionUrlConfigCommand,
   GetFunctionConfigurationCommand,
   LambdaClient,
+  ListAliasesCommand,
   ListEventSourceMappingsCommand,
   PublishVersionCommand,
   UpdateAliasCommand,
@@ -20,7 +23,7 @@ import {
 import { PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
-import { liveAlias } from '../../lib/functions/function.ts';
+import { visibilitySecondsOf } from '../../lambdas/aws/resources.ts';
 import type { StackResource } from '../../operate/stackResources.ts';
 import { refuse } from './aws.ts';
 import { credentials } from './emulator.ts';
@@ -59,22 +62,36 @@ function idOf({ resources }: Target, type: string, name: string): string {
 
 const functionOf = (target: Target, name: string): string => idOf(target, 'AWS::Lambda::Function', name);
 
-/** Changes variables of a function, in a version of their own to which the alias then points. */
+/** The alias by which a function is invoked; undefined for one that is invoked as `$LATEST`. */
+async function aliasOf(client: LambdaClient, FunctionName: string): Promise<AliasConfiguration | undefined> {
+  const { Aliases = [] } = await client.send(new ListAliasesCommand({ FunctionName }));
+  return Aliases[0];
+}
+
+/** Changes variables of a function, and has its alias, if it has one, point to what was changed. */
 const changedVariables =
   (name: string, change: Readonly<Record<string, string>>): Sabotage['strike'] =>
   async (target) => {
     const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
     const FunctionName = functionOf(target, name);
+    const alias = await aliasOf(client, FunctionName);
+    const pointTo = async (FunctionVersion: string | undefined): Promise<void> => {
+      await client.send(new UpdateAliasCommand({ FunctionName, Name: alias?.Name, FunctionVersion }));
+    };
     const { Environment } = await client.send(new GetFunctionConfigurationCommand({ FunctionName }));
     const set = async (Variables: Readonly<Record<string, string>>): Promise<void> => {
       await client.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables } }));
       await waitUntilFunctionUpdatedV2({ client, maxWaitTime: 60 }, { FunctionName });
-      const { Version } = await client.send(new PublishVersionCommand({ FunctionName }));
-      await client.send(new UpdateAliasCommand({ FunctionName, Name: liveAlias, FunctionVersion: Version }));
     };
     const variables = Environment?.Variables ?? {};
     await set({ ...variables, ...change });
-    return () => set(variables);
+    if (alias === undefined) return () => set(variables);
+    const { Version } = await client.send(new PublishVersionCommand({ FunctionName }));
+    await pointTo(Version);
+    return async () => {
+      await set(variables);
+      await pointTo(alias.FunctionVersion);
+    };
   };
 
 /** Disables the event source mapping of a function. */
@@ -83,15 +100,14 @@ const disabledMapping =
   async (target) => {
     const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
     const FunctionName = functionOf(target, name);
-    const { EventSourceMappings = [] } = await client.send(
-      new ListEventSourceMappingsCommand({ FunctionName: `${FunctionName}:${liveAlias}` }),
+    const { EventSourceMappings = [] } = await client.send(new ListEventSourceMappingsCommand({}));
+    // By the name or an alias of the function.
+    const own = EventSourceMappings.filter(({ FunctionArn = '' }) =>
+      FunctionArn.split(':').includes(FunctionName),
     );
+    if (own.length === 0) throw new Error(`${FunctionName} has no mapping.`);
     const set = (Enabled: boolean): Promise<unknown> =>
-      Promise.all(
-        EventSourceMappings.map(({ UUID }) =>
-          client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled })),
-        ),
-      );
+      Promise.all(own.map(({ UUID }) => client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled }))));
     await set(false);
     return () => set(true);
   };
@@ -115,6 +131,17 @@ const refused =
   (role: string, action: string): Sabotage['strike'] =>
   (target) =>
     refuse(target.endpoint, target.region, idOf(target, 'AWS::IAM::Role', role), action);
+
+/** Sets the visibility timeout of a queue. */
+async function setVisibility(target: Target, queue: string, VisibilityTimeout: string): Promise<void> {
+  const client = new SQSClient({
+    ...clientOptions('quick'),
+    ...placeOf(target),
+    useQueueUrlAsEndpoint: false,
+  });
+  const QueueUrl = idOf(target, 'AWS::SQS::Queue', queue);
+  await client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
+}
 
 export const sabotages: readonly Sabotage[] = [
   {
@@ -179,16 +206,53 @@ export const sabotages: readonly Sabotage[] = [
     what: 'a queue was changed by hand',
     check: 'drift',
     strike: async (target) => {
-      const QueueUrl = idOf(target, 'AWS::SQS::Queue', 'QueuesLong');
-      const client = new SQSClient({
-        ...clientOptions('quick'),
-        ...placeOf(target),
-        useQueueUrlAsEndpoint: false,
-      });
-      const set = (VisibilityTimeout: string): Promise<unknown> =>
-        client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
-      await set('30');
-      return () => set('910');
+      await setVisibility(target, 'QueuesLong', '30');
+      return () => setVisibility(target, 'QueuesLong', visibilitySecondsOf('long').toString());
+    },
+  },
+  {
+    what: 'a role may not read a table',
+    check: 'denied',
+    strike: refused('UrlGroupsRole', 'dynamodb:Query'),
+  },
+  {
+    what: 'rows of a table do not expire',
+    check: 'data-settings',
+    strike: async (target) => {
+      const client = new DynamoDBClient({ ...clientOptions('quick'), ...placeOf(target) });
+      const TableName = idOf(target, 'AWS::DynamoDB::GlobalTable', 'Messages');
+      const set = (Enabled: boolean): Promise<unknown> =>
+        client.send(
+          new UpdateTimeToLiveCommand({
+            TableName,
+            TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled },
+          }),
+        );
+      await set(false);
+      return () => set(true);
+    },
+  },
+  {
+    what: 'a function knows another table of accounts',
+    check: 'account-change',
+    strike: changedVariables('Keys', { ACCOUNTS_TABLE: 'nowhere' }),
+  },
+  {
+    what: 'the mapping of the short queue is disabled',
+    check: 'burst',
+    strike: disabledMapping('DeliverShort'),
+  },
+  {
+    what: 'nothing is delivered to a slow host',
+    check: 'slow-host',
+    strike: disabledMapping('DeliverShort'),
+  },
+  {
+    what: 'jobs of killed workers stay hidden',
+    check: 'killed-worker',
+    strike: async (target) => {
+      await setVisibility(target, 'QueuesShort', '43200');
+      return () => setVisibility(target, 'QueuesShort', visibilitySecondsOf('short').toString());
     },
   },
   {
@@ -197,9 +261,17 @@ export const sabotages: readonly Sabotage[] = [
     strike: async (target) => {
       const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
       const FunctionName = functionOf(target, 'Publish');
-      await client.send(new DeleteFunctionUrlConfigCommand({ FunctionName, Qualifier: liveAlias }));
+      const Qualifier = (await aliasOf(client, FunctionName))?.Name;
+      await client.send(new DeleteFunctionUrlConfigCommand({ FunctionName, Qualifier }));
       return undefined;
     },
+  },
+  {
+    what: 'the gateway’s answer to too many requests is its own',
+    check: 'gateway-answers',
+    strike: changedApi(async (client, restApiId) => {
+      await client.send(new DeleteGatewayResponseCommand({ restApiId, responseType: 'THROTTLED' }));
+    }),
   },
   {
     what: 'a gateway response is gone',

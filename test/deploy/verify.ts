@@ -1,20 +1,23 @@
 /**
  * `npm run test:verify`: deploys both regions to an AWS emulator, and runs `npm run verify` against them as an operator would: before
- * the deployment and after it, interrupted and killed, and after each of a dozen sabotages, which it has to show. With arguments only
- * these sabotages are made, by the names of their checks.
+ * the deployment and after it, interrupted and killed, through a release, and after each of some twenty sabotages, which it has to
+ * show. With arguments only these sabotages are made, by the names of their checks; `slow` stands for the slow checks and the release.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { CloudFormationClient, ListStacksCommand } from '@aws-sdk/client-cloudformation';
+import { UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { wantedTables } from '../../verify/after/watch/dataChecks.ts';
 import { clientsIn } from '../../verify/clients.ts';
+import { readDeployment } from '../../verify/deployment.ts';
 import { resourcesOf } from '../../operate/stackResources.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { replicateTable } from './aws.ts';
 import { type Cdk, openCdk, regions } from './cdk.ts';
 import { hostedAt, openFront } from './front.ts';
-import { runProgram } from './program.ts';
+import { endWithRun, runProgram } from './program.ts';
 import { sabotages } from './sabotages.ts';
 import { settings } from './verifySettings.ts';
 import { withEmulator } from './withEmulator.ts';
@@ -22,8 +25,21 @@ import { withEmulator } from './withEmulator.ts';
 const root = resolve(import.meta.dirname, '../..');
 const [home, other] = regions;
 
-/** The checks that no emulator can make, and that are skipped by name. */
-const onlyOnAws = ['binary-body', 'query-bytes', 'unreadable', 'usage'];
+/** The checks that no emulator can make, and that are skipped by name; and those of settings that this deployment does not have. */
+const onlyOnAws = [
+  'binary-body',
+  'denied-trail',
+  'domains',
+  'firewall',
+  'publish-url-bytes',
+  'query-bytes',
+  'sender-address',
+  'unreadable',
+  'usage',
+];
+
+/** The slow checks that an emulator can make in minutes. The others wait for longer, or need what it lacks. */
+const slow = ['burst', 'slow-host', 'killed-worker'];
 
 /** Seconds to wait for what comes at once when all is well, on a machine with other work; and for what a sabotage keeps away. */
 const [patient, brief] = ['240', '25'];
@@ -67,9 +83,12 @@ function verify(
       {
         cwd: root,
         env: { ...process.env, ...cdk.env, CLIENT_PATIENCE: '10', SVC_VERIFY_FRONT: front },
-        timeout: 3 * limitForHangsMs,
+        timeout: 6 * limitForHangsMs,
+        // A group of its own, which a cancelled run ends as a whole.
+        detached: true,
       },
     );
+    endWithRun(child);
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (data: Buffer) => {
       stdout += data.toString();
@@ -100,13 +119,18 @@ const checksThat = (result: string, { report: found }: Ended): readonly string[]
   ...new Set(found?.outcomes.filter((one) => one.result === result).map(({ check }) => check)),
 ];
 
-/** Whether anything is left of a run. */
-async function isTidy(endpoint: string, region: string): Promise<boolean> {
+/** Finds the stacks of a region. */
+async function stacksIn(endpoint: string, region: string): Promise<readonly string[]> {
   const client = new CloudFormationClient({ ...clientOptions('quick'), endpoint, region });
   const { StackSummaries = [] } = await client.send(new ListStacksCommand({}));
-  return StackSummaries.every(
-    ({ StackName, StackStatus }) => StackName !== 'Svc-Verify' || StackStatus === 'DELETE_COMPLETE',
+  return StackSummaries.flatMap(({ StackName = '', StackStatus }) =>
+    StackStatus === 'DELETE_COMPLETE' ? [] : [StackName],
   );
+}
+
+/** Whether anything is left of a run. */
+async function isTidy(endpoint: string, region: string): Promise<boolean> {
+  return !(await stacksIn(endpoint, region)).includes('Svc-Verify');
 }
 
 async function main(): Promise<void> {
@@ -125,16 +149,40 @@ async function main(): Promise<void> {
       if (only.length === 0) {
         const before = await verify(verifier, ['--before']);
         expectThat(before.status === 0, 'an empty account is good for the deployment', before);
+        for (const region of regions)
+          expectThat(
+            (await stacksIn(awsUrl, region)).join() === 'CDKToolkit',
+            `no change set has left a stack in ${region}`,
+            before,
+          );
       }
       await cdk.deploy();
       await replicateTable(awsUrl, 'Svc-accounts', { from: home, to: [other] });
+      for (const region of regions) await expireRows(region);
       say('deployed');
       if (only.length === 0) await proveGood(verifier, awsUrl);
+      if (only.length === 0 || only.includes('slow')) await proveSlow(verifier);
       await proveSabotages(verifier, awsUrl, only);
     } finally {
       await front.close();
     }
   });
+}
+
+/** Has the tables of a region expire their rows: the emulator's CloudFormation passes over that, too. */
+async function expireRows(region: string): Promise<void> {
+  const { cloudFormation, dynamodb } = clientsIn(region);
+  const { stacks: templates } = readDeployment(settings);
+  const own = templates.filter((stack) => stack.region === region).map(({ name }) => name);
+  const resources = await resourcesOf(cloudFormation, own);
+  for (const { table: TableName, expiry: AttributeName } of wantedTables({ templates, resources, region }))
+    if (AttributeName !== undefined)
+      await dynamodb.send(
+        new UpdateTimeToLiveCommand({
+          TableName,
+          TimeToLiveSpecification: { AttributeName, Enabled: true },
+        }),
+      );
 }
 
 async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
@@ -162,6 +210,47 @@ async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
   );
   for (const region of regions)
     expectThat(await isTidy(endpoint, region), `nothing is left of it in ${region}`, good);
+}
+
+/** Runs the slow checks, and a release with its way back under traffic; then one whose command fails. */
+async function proveSlow(verifier: Verifier): Promise<void> {
+  const slowly = await verify(verifier, ['--region', home, '--only', slow.join(), '--wait', patient]);
+  expectThat(slowly.status === 0, 'slow checks are good by name', slowly);
+  for (const { check, seen } of slowly.report?.outcomes ?? []) verifier.say(`${check}: ${seen}`);
+
+  const context = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const deployWith = (logLevel: string): string =>
+    [
+      `"${process.execPath}"`,
+      '--import tsx bin/svcQueue.ts deploy --yes',
+      ...context,
+      `-c logLevel=${logLevel}`,
+    ].join(' ');
+  const commands = ['--upgrade', deployWith('DEBUG'), '--back', deployWith('INFO')];
+  const released = await verify(verifier, ['--release', ...commands, '--wait', patient]);
+  expectThat(released.status === 0, 'a release and its way back lose nothing', released);
+  for (const { region, seen } of released.report?.outcomes ?? [])
+    verifier.say(`release in ${region}: ${seen}`);
+
+  const failed = await verify(verifier, [
+    '--region',
+    home,
+    '--release',
+    '--upgrade',
+    'exit 3',
+    '--wait',
+    brief,
+  ]);
+  expectThat(
+    failed.status === 1 && checksThat('short', failed).join() === 'release',
+    'a command that fails is shown',
+    failed,
+  );
+  expectThat(
+    failed.report?.outcomes[0]?.seen === 'The command "exit 3" ended with 3.',
+    'the sentence names the command',
+    failed,
+  );
 }
 
 async function proveSabotages(verifier: Verifier, endpoint: string, only: readonly string[]): Promise<void> {

@@ -114,6 +114,12 @@ describe('the archive', () => {
     expect(paths).toContain('dist/functions/console/console/index.html');
   });
 
+  it('has the code of the receiver of verify, and no compiler to make it', () => {
+    expect(read('dist/functions/receiver.cjs')).toMatch(/svc-message-id/);
+    const commands = paths.filter((path) => path.startsWith('dist/cli/'));
+    expect(commands.filter((path) => read(path).includes('buildSync'))).toEqual([]);
+  });
+
   it('brings the store’s package and no other, has no script for its installation, and may be published', () => {
     const manifest = manifestShape.parse(JSON.parse(read('package.json')));
     expect(manifest.private).toBeUndefined();

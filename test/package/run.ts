@@ -198,6 +198,22 @@ async function synthesizeExample(archive: string): Promise<string> {
   return cwd;
 }
 
+/** Runs `verify` beside the CDK, where nothing answers: it reads the settings of the folder, and says that AWS does not answer. */
+async function verifyNothing(cwd: string): Promise<void> {
+  const nowhere = {
+    AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
+    AWS_ACCESS_KEY_ID: 'any',
+    AWS_SECRET_ACCESS_KEY: 'any',
+  };
+  const args = ['svc-queue', 'verify', '--before', '--json', '--region', 'eu-central-1'];
+  const said = await run(cwd, 'npx', args, nowhere).then(
+    () => 'It succeeded.',
+    (error: unknown) => z.object({ stdout: z.string() }).parse(error).stdout,
+  );
+  if (!said.includes('"check": "credentials"')) throw new Error(`verify said: ${said}`);
+  say('verify runs');
+}
+
 mkdirSync(home);
 try {
   const archive = await pack();
@@ -208,6 +224,7 @@ try {
     await startAndSend(archive);
   }
   const app = await synthesizeExample(archive);
+  await verifyNothing(app);
   if (findPython() === undefined) say('The emulator was skipped: there is no Python 3.10 or newer');
   else await deployPackage({ emptyFolder, run, app, archive });
 } finally {

@@ -6,6 +6,9 @@ import { anything, type Client } from './api.ts';
 /** Tells the accounts of this command from those of customers. */
 const customer = 'svc-queue verify';
 
+/** Tells the accounts that the check of a region moves to another region: they belong to that check wherever they are. */
+const movedBy = (region: string): string => `${customer}, moved by ${region}`;
+
 const account = z.object({
   id: z.string(),
   token: z.string(),
@@ -17,16 +20,31 @@ export type Account = z.output<typeof account>;
 
 const json = { 'content-type': 'application/json' };
 
+const make = (management: Client, fields: Readonly<Record<string, unknown>>): Promise<Account> =>
+  management.read(account, 'POST', '/v2/svc/users', {
+    headers: json,
+    body: JSON.stringify({ type: 'paid', ...fields }),
+  });
+
 /** @param lambda_destinations patterns of the functions that its messages may go to */
 export const makeAccount = (
   management: Client,
   region: string,
   lambda_destinations: readonly string[],
-): Promise<Account> =>
-  management.read(account, 'POST', '/v2/svc/users', {
+): Promise<Account> => make(management, { customer_id: customer, region, lambda_destinations });
+
+/** Makes an account that a check moves to another region. */
+export const makeMovingAccount = (management: Client, region: string): Promise<Account> =>
+  make(management, { customer_id: movedBy(region), region });
+
+export const moveAccount = (management: Client, { id }: Account, region: string): Promise<Account> =>
+  management.read(account, 'PATCH', `/v2/svc/users/${id}`, {
     headers: json,
-    body: JSON.stringify({ customer_id: customer, type: 'paid', region, lambda_destinations }),
+    body: JSON.stringify({ region }),
   });
+
+export const deleteAccount = (management: Client, { id }: Pick<Account, 'id'>): Promise<unknown> =>
+  management.read(anything, 'DELETE', `/v2/svc/users/${id}`);
 
 /** Finds the accounts that earlier runs left behind in a region, because they were killed. */
 export async function leftAccounts(management: Client, region: string): Promise<readonly Account[]> {
@@ -39,7 +57,11 @@ export async function leftAccounts(management: Client, region: string): Promise<
       ...z
         .array(account)
         .parse(JSON.parse(answer.text))
-        .filter((one) => one.customer_id === customer && one.region === region && one.state !== 'deleted'),
+        .filter(
+          (one) =>
+            one.state !== 'deleted' &&
+            ((one.customer_id === customer && one.region === region) || one.customer_id === movedBy(region)),
+        ),
     );
     // <?after=…>; rel="next"
     page = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
@@ -52,7 +74,12 @@ const named = z.array(z.object({ name: z.string() }));
 const waiting = z.object({ messages: z.array(z.object({ messageId: z.string() })) });
 
 /** Takes away what an account has in its region, and then the account: a deleted account's schedules would stay in Scheduler. */
-export async function removeAccount(management: Client, client: Client, { id }: Account): Promise<void> {
+export async function removeAccount(management: Client, client: Client, account: Account): Promise<void> {
+  // Nothing was made for an account that was moved.
+  if (account.customer_id?.includes(', moved by ') === true) {
+    await deleteAccount(management, account);
+    return;
+  }
   const remove = (path: string): Promise<unknown> => client.read(anything, 'DELETE', path);
   const all = [
     ...(await client.read(schedules, 'GET', '/v2/schedules')).map(
@@ -66,5 +93,5 @@ export async function removeAccount(management: Client, client: Client, { id }: 
   ];
   // A message may have been delivered meanwhile, so not all of them can be withdrawn.
   for (const path of all) await remove(`/v2/${path}`).catch(() => undefined);
-  await management.read(anything, 'DELETE', `/v2/svc/users/${id}`);
+  await deleteAccount(management, account);
 }

@@ -8,16 +8,18 @@ import { type Account, leftAccounts, makeAccount, removeAccount } from './accoun
 import { basic, bearer, type Client, clientOf, sender } from './api.ts';
 import type { After } from './context.ts';
 import { outputsOf, reachable, readLogin } from './deployed.ts';
-import { openInboxes, readLog } from './inbox.ts';
-import { latency, usage } from './measures.ts';
-import { alongside } from './checks.ts';
-import { makeReceiver, receiverNames, removeReceiver } from './receiverStack.ts';
+import { openCommands, type Release, releaseCheck } from '../release/release.ts';
+import { openInboxes, readLogs, type ReceiverHost } from './receiver/inbox.ts';
+import { last, steps, waiting } from './checks.ts';
+import { makeReceiver, receiverNames, removeReceiver } from './receiver/receiverStack.ts';
 
 export interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
   /** The names of the checks to make; all when empty. */
   readonly only: readonly string[];
+  /** Whether slow checks are made, too; those of `only` are in any case. */
+  readonly isSlow: boolean;
   readonly waitMs: number;
   readonly isEmulator: boolean;
   /** See {@link reachable}. */
@@ -26,13 +28,37 @@ export interface Asked {
   readonly signal: AbortSignal;
   /** Tells of each step. */
   readonly say: (sentence: string) => void;
+  /** The commands of an upgrade, which is checked in place of all else; undefined for the checks. */
+  readonly release: Release | undefined;
 }
+
+/** Makes checks in the order that they need, and gives their outcomes. */
+type Plan = (
+  run: (checks: readonly Check<After>[]) => Promise<readonly Outcome[]>,
+) => Promise<readonly Outcome[]>;
+
+/** The plan of all checks. */
+const allChecks: Plan = async (run) => {
+  const runSteps = async (): Promise<readonly Outcome[]> => {
+    const outcomes: Outcome[] = [];
+    for (const checks of steps) outcomes.push(...(await run(checks)));
+    return outcomes;
+  };
+  const [inSteps, waited] = await Promise.all([runSteps(), run(waiting)]);
+  return [...inSteps, ...waited, ...(await run(last))];
+};
 
 /** Checks the regions side by side. */
 export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
   const found = await findDeployment(asked);
+  const { release, regions, say } = asked;
+  let plan = allChecks;
+  if (release !== undefined) {
+    const check = releaseCheck(openCommands(release, regions.length, say));
+    plan = (run) => run([check]);
+  }
   const outcomes = await Promise.allSettled(
-    asked.regions.map((region) => verifyRegion(region, asked, found)),
+    regions.map((region) => verifyRegion(region, asked, found, plan)),
   );
   return outcomes.flatMap((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason;
@@ -78,7 +104,12 @@ async function findDeployment({ deployment: { settings }, front }: Asked): Promi
 /** Nothing ends the taking away. */
 const never = new AbortController().signal;
 
-async function verifyRegion(region: string, asked: Asked, found: Found): Promise<readonly Outcome[]> {
+async function verifyRegion(
+  region: string,
+  asked: Asked,
+  found: Found,
+  plan: Plan,
+): Promise<readonly Outcome[]> {
   const { deployment, say } = asked;
   const { name } = deployment.settings;
   const { cloudFormation } = clientsIn(region);
@@ -98,7 +129,7 @@ async function verifyRegion(region: string, asked: Asked, found: Found): Promise
   let tidied: Outcome | undefined;
   let outcomes: readonly Outcome[];
   try {
-    outcomes = await checkRegion(region, asked, found, management);
+    outcomes = await checkRegion(region, asked, found, management, plan);
   } finally {
     tidied = await tidily();
     if (tidied.result === 'short') say(`${region}: not all could be taken away: ${tidied.seen}`);
@@ -128,18 +159,19 @@ const step = (name: keyof typeof remedies, run: () => Promise<unknown>): Check<P
 
 async function checkRegion(
   region: string,
-  { deployment, only, waitMs, isEmulator, front, signal, say }: Asked,
-  { managementUrl, apis }: Found,
+  { deployment, only, isSlow, waitMs, isEmulator, front, signal, say }: Asked,
+  { managementUrl, authorization, apis }: Found,
   management: Client,
+  plan: Plan,
 ): Promise<readonly Outcome[]> {
   const { settings } = deployment;
   const clients = clientsIn(region);
   const startedAt = Date.now();
-  let receiverUrl = '';
+  let receiver: Readonly<Record<ReceiverHost, string>> = { quick: '', slow: '' };
   let awsAccount = '';
   let account: Account = { id: '', token: '', region };
   const make = async (): Promise<void> => {
-    receiverUrl = await makeReceiver(clients.cloudFormation, settings.name, signal);
+    receiver = await makeReceiver(clients.cloudFormation, settings.name, signal);
     account = await makeAccount(management, region, settings.lambdaDestinations);
     ({ Account: awsAccount = '' } = await clients.sts.send(new GetCallerIdentityCommand({})));
   };
@@ -151,6 +183,7 @@ async function checkRegion(
   const send = sender(own?.url ?? '', signal);
   const isHome = region === settings.regions[0];
   const stacks = deployment.stacks.filter((stack) => stack.region === region).map((stack) => stack.name);
+  const { logGroups } = receiverNames(settings.name);
   const timeout = { waitMs, signal };
   const after: After = {
     region,
@@ -162,23 +195,31 @@ async function checkRegion(
     awsAccount,
     account,
     stacks,
+    templates: deployment.stacks,
+    sendTo: (url) => sender(url, signal),
     api: { url: own?.url ?? '', send, client: clientOf(send, bearer(account.token)) },
     publishUrl:
       own?.publishUrl === undefined
         ? undefined
         : clientOf(sender(own.publishUrl, signal), bearer(account.token)),
-    management: isHome ? { send: sender(managementUrl, signal) } : undefined,
+    management: isHome
+      ? {
+          send: sender(managementUrl, signal),
+          client: clientOf(sender(managementUrl, signal), authorization),
+        }
+      : undefined,
     others: apis
       .filter((api) => api.region !== region)
       .map((api) => ({ region: api.region, send: sender(api.url, signal) })),
     inbox: openInboxes({
-      read: () => readLog(clients.logs, receiverNames(settings.name).logGroup, startedAt),
-      url: reachable(receiverUrl, front),
+      read: () => readLogs(clients.logs, logGroups, startedAt),
+      urls: { quick: reachable(receiver.quick, front), slow: reachable(receiver.slow, front) },
       timeout,
     }),
     resources: await resourcesOf(clients.cloudFormation, stacks),
   };
-  const isAsked = ({ name }: Check<After>): boolean => only.length === 0 || only.includes(name);
+  const isAsked = (check: Check<After>): boolean =>
+    only.length === 0 ? isSlow || check.isSlow !== true : only.includes(check.name);
   const runAll = async (checks: readonly Check<After>[]): Promise<readonly Outcome[]> => {
     const made = checks.filter(isAsked).map(async (check) => {
       const outcome = await runCheck(check, after);
@@ -187,7 +228,7 @@ async function checkRegion(
     });
     return Promise.all(made);
   };
-  const outcomes = [...(await runAll([latency])), ...(await runAll(alongside)), ...(await runAll([usage]))];
+  const outcomes = await plan(runAll);
   signal.throwIfAborted();
   return outcomes;
 }

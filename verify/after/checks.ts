@@ -1,20 +1,47 @@
-/** All checks of a deployment. */
+/** All checks of a deployment, in the order in which they are made. */
 import type { Check } from '../check.ts';
-import { apiChecks } from './apiChecks.ts';
+import { answerChecks } from './answers/answerChecks.ts';
+import { doorChecks } from './answers/doorChecks.ts';
+import { gatewayChecks, throttledCheck } from './answers/gatewayChecks.ts';
+import { regionChecks } from './answers/regionChecks.ts';
 import type { After } from './context.ts';
-import { deliveryChecks } from './deliveryChecks.ts';
-import { functionCheck } from './functionCheck.ts';
-import { latency, usage } from './measures.ts';
-import { timeChecks } from './timeChecks.ts';
-import { watchChecks } from './watchChecks.ts';
+import { deliveryChecks } from './delivery/deliveryChecks.ts';
+import { functionCheck } from './delivery/functionCheck.ts';
+import { loadChecks } from './delivery/loadChecks.ts';
+import { killedWorkerCheck, longChecks } from './delivery/longChecks.ts';
+import { senderCheck } from './delivery/senderCheck.ts';
+import { timeChecks } from './delivery/timeChecks.ts';
+import { dataCheck } from './watch/dataChecks.ts';
+import { deniedChecks } from './watch/deniedChecks.ts';
+import { latency, usage } from './watch/measures.ts';
+import { watchChecks } from './watch/watchChecks.ts';
 
-/** Those that run side by side. */
-export const alongside: readonly Check<After>[] = [
-  ...apiChecks,
+/** The checks that run side by side. */
+const alongside: readonly Check<After>[] = [
+  ...answerChecks,
+  ...gatewayChecks,
+  ...doorChecks,
+  ...regionChecks,
   ...deliveryChecks,
   functionCheck,
+  senderCheck,
   ...timeChecks,
+  dataCheck,
   ...watchChecks,
 ];
 
-export const afterChecks: readonly Check<After>[] = [latency, ...alongside, usage];
+/** The steps of a run, one after the other. What is in one step runs side by side, and what only waits runs beside all steps. */
+export const steps: readonly (readonly Check<After>[])[] = [
+  [latency],
+  alongside,
+  // Usage is counted by the message before those of the burst.
+  ...[usage, ...loadChecks, throttledCheck, killedWorkerCheck].map((check) => [check]),
+];
+
+/** The checks that wait for minutes and use little. */
+export const waiting: readonly Check<After>[] = longChecks;
+
+/** The checks that look back on all others. */
+export const last: readonly Check<After>[] = deniedChecks;
+
+export const afterChecks: readonly Check<After>[] = [...steps.flat(), ...waiting, ...last];

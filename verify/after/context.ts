@@ -2,9 +2,10 @@
 import type { StackResource } from '../../operate/stackResources.ts';
 import type { Settings } from '../../lib/settings.ts';
 import type { Clients } from '../clients.ts';
+import type { StackTemplate } from '../deployment.ts';
 import type { Client, Send } from './api.ts';
-import type { Answers, Inbox } from './inbox.ts';
-import type { Timeout } from './wait.ts';
+import type { Answers, Inbox, ReceiverHost } from './receiver/inbox.ts';
+import type { Timeout } from '../wait.ts';
 
 export interface After {
   readonly region: string;
@@ -22,19 +23,30 @@ export interface After {
     /** With the token of the run's account. */
     readonly client: Client;
   };
+  /** Sends to another base URL, without credentials. */
+  readonly sendTo: (url: string) => Send;
   /** The publish URL, with the token; undefined where there is none. */
   readonly publishUrl: Client | undefined;
   /** Undefined in all regions but the first. */
-  readonly management: { readonly send: Send } | undefined;
+  readonly management:
+    | {
+        /** Without credentials. */
+        readonly send: Send;
+        /** With the operator's login. */
+        readonly client: Client;
+      }
+    | undefined;
   /** The number of the AWS account. */
   readonly awsAccount: string;
   readonly account: { readonly id: string; readonly token: string };
   /** Other regions' APIs, without credentials. */
   readonly others: readonly { readonly region: string; readonly send: Send }[];
   /** Opens an inbox of the receiver in this region. */
-  readonly inbox: (answers: Answers) => Inbox;
+  readonly inbox: (answers: Answers, host?: ReceiverHost) => Inbox;
   /** The names of the region's stacks. */
   readonly stacks: readonly string[];
+  /** The templates of these stacks, as this release makes them with these settings. */
+  readonly templates: readonly StackTemplate[];
   /** The resources of the region's stacks. */
   readonly resources: readonly StackResource[];
 }

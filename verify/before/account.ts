@@ -1,19 +1,52 @@
 /** The checks before a deployment read these things in one region of an AWS account. */
+import { DescribeCertificateCommand } from '@aws-sdk/client-acm';
 import { GetAccountCommand } from '@aws-sdk/client-api-gateway';
-import { DescribeStacksCommand, ValidateTemplateCommand } from '@aws-sdk/client-cloudformation';
+import {
+  type CloudFormationClient,
+  DescribeStacksCommand,
+  ListChangeSetsCommand,
+  paginateListExports,
+} from '@aws-sdk/client-cloudformation';
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import { SimulatePrincipalPolicyCommand } from '@aws-sdk/client-iam';
 import { GetAccountSettingsCommand } from '@aws-sdk/client-lambda';
+import { paginateListServiceQuotas } from '@aws-sdk/client-service-quotas';
 import { GetParameterCommand } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { stackResources } from '../../operate/stackResources.ts';
-import { readersIn } from '../clients.ts';
+import { changeSetClientsIn, type Readers, readersIn } from '../clients.ts';
+import { type ChangeSet, type ChangeSetAsked, isOwnChangeSet, tryChangeSet } from './changeSets.ts';
 import { isTaken, type Named } from './names.ts';
+import { type Network, openNetwork } from './network.ts';
 
 export interface Stack {
   readonly status: string;
   readonly isProtected: boolean;
   /** The logical ids of its resources that are there. */
   readonly logicalIds: ReadonlySet<string>;
+  /** The ids by which AWS knows these resources. */
+  readonly physicalIds: ReadonlySet<string>;
+  /** Whether it has nothing but change sets that an earlier run of this command left behind. */
+  readonly isOfChangeSets: boolean;
+}
+
+export interface Quota {
+  readonly code: string;
+  readonly name: string;
+  readonly value: number;
+}
+
+interface Certificate {
+  /** Such as `ISSUED`. */
+  readonly status: string;
+  readonly names: readonly string[];
+  readonly expiresAt: Date | undefined;
+}
+
+interface Decision {
+  readonly isAllowed: boolean;
+  /** Undefined for an account that is in no organisation. */
+  readonly isAllowedByOrganization: boolean | undefined;
 }
 
 export interface AwsAccount {
@@ -33,16 +66,77 @@ export interface AwsAccount {
   }>;
   /** @throws the error of CloudWatch for metrics or expressions that it does not take */
   readonly evaluate: (queries: MetricDataQuery[]) => Promise<void>;
-  /** @throws the error of CloudFormation for a template that it does not take */
-  readonly validate: (template: string) => Promise<void>;
+  /** The names of all exports of stacks. */
+  readonly exports: () => Promise<ReadonlySet<string>>;
+  /** @throws the error of CloudFormation for a template of which it makes no change set */
+  readonly changeSet: (asked: ChangeSetAsked) => Promise<ChangeSet>;
+  readonly network: Network;
+  readonly certificate: (arn: string) => Promise<Certificate>;
+  /** The quotas of a service that apply to the account. */
+  readonly quotas: (service: string) => Promise<readonly Quota[]>;
+  /**
+   * Asks IAM to simulate, organisation policies included, whether CloudFormation may make function URLs without authentication.
+   *
+   * @returns undefined where the bootstrap has no role for CloudFormation
+   */
+  readonly mayMakePublicUrls: (qualifier: string) => Promise<Decision | undefined>;
 }
 
 const isNamed = (error: unknown, form: RegExp): error is Error =>
   error instanceof Error && form.test(error.name);
 
+/** Whether a stack was never deployed to, and an earlier run of this command made its change sets. */
+async function isOfOwnChangeSets(client: CloudFormationClient, StackName: string): Promise<boolean> {
+  const { Summaries = [] } = await client.send(new ListChangeSetsCommand({ StackName }));
+  return Summaries.length > 0 && Summaries.every(({ ChangeSetName = '' }) => isOwnChangeSet(ChangeSetName));
+}
+
+/** The calls that a function URL without authentication takes. */
+const urlActions = ['lambda:CreateFunctionUrlConfig', 'lambda:AddPermission'];
+
+/**
+ * "The IAM policy simulator evaluates statements in identity-based policies, service control policies (SCPs) including their
+ * condition keys and resource scoping, and the inputs that you provide" (IAM API Reference, SimulatePrincipalPolicy).
+ */
+async function simulatePublicUrls(
+  { iam, sts }: Readers,
+  region: string,
+  qualifier: string,
+): Promise<Decision | undefined> {
+  const { Account = '', Arn = '' } = await sts.send(new GetCallerIdentityCommand({}));
+  const partition = Arn.split(':')[1] ?? 'aws';
+  const role = `cdk-${qualifier}-cfn-exec-role-${Account}-${region}`;
+  try {
+    const { EvaluationResults = [] } = await iam.send(
+      new SimulatePrincipalPolicyCommand({
+        PolicySourceArn: `arn:${partition}:iam::${Account}:role/${role}`,
+        ActionNames: urlActions,
+        ResourceArns: [`arn:${partition}:lambda:${region}:${Account}:function:publish`],
+        ContextEntries: [
+          {
+            ContextKeyName: 'lambda:FunctionUrlAuthType',
+            ContextKeyValues: ['NONE'],
+            ContextKeyType: 'string',
+          },
+        ],
+      }),
+    );
+    const byOrganization = EvaluationResults.flatMap(
+      ({ OrganizationsDecisionDetail }) => OrganizationsDecisionDetail?.AllowedByOrganizations ?? [],
+    );
+    return {
+      isAllowed: EvaluationResults.every(({ EvalDecision }) => EvalDecision === 'allowed'),
+      isAllowedByOrganization: byOrganization.length === 0 ? undefined : byOrganization.every(Boolean),
+    };
+  } catch (error) {
+    if (isNamed(error, /NoSuchEntity/)) return undefined;
+    throw error;
+  }
+}
+
 export function openAccount(region: string): AwsAccount {
   const readers = readersIn(region);
-  const { apiGateway, cloudFormation, cloudWatch, lambda, ssm, sts } = readers;
+  const { acm, apiGateway, cloudFormation, cloudWatch, lambda, quotas, ssm, sts } = readers;
   return {
     identity: async () => {
       const { Account = '', Arn = '' } = await sts.send(new GetCallerIdentityCommand({}));
@@ -62,10 +156,21 @@ export function openAccount(region: string): AwsAccount {
       try {
         const { Stacks = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
         const logicalIds = new Set<string>();
-        for await (const { logicalId, status } of stackResources(cloudFormation, StackName))
-          if (!/^(DELETE_COMPLETE|CREATE_FAILED)$/.test(status)) logicalIds.add(logicalId);
+        const physicalIds = new Set<string>();
+        for await (const { logicalId, physicalId, status } of stackResources(cloudFormation, StackName)) {
+          if (/^(DELETE_COMPLETE|CREATE_FAILED)$/.test(status)) continue;
+          logicalIds.add(logicalId);
+          physicalIds.add(physicalId);
+        }
         const { StackStatus = '', EnableTerminationProtection = false } = Stacks[0] ?? {};
-        return { status: StackStatus, isProtected: EnableTerminationProtection, logicalIds };
+        return {
+          status: StackStatus,
+          isProtected: EnableTerminationProtection,
+          logicalIds,
+          physicalIds,
+          isOfChangeSets:
+            StackStatus === 'REVIEW_IN_PROGRESS' && (await isOfOwnChangeSets(cloudFormation, StackName)),
+        };
       } catch (error) {
         if (isNamed(error, /ValidationError/) && error.message.includes('does not exist')) return undefined;
         throw error;
@@ -87,8 +192,31 @@ export function openAccount(region: string): AwsAccount {
       const StartTime = new Date(EndTime.getTime() - 3_600_000);
       await cloudWatch.send(new GetMetricDataCommand({ MetricDataQueries, StartTime, EndTime }));
     },
-    validate: async (TemplateBody) => {
-      await cloudFormation.send(new ValidateTemplateCommand({ TemplateBody }));
+    exports: async () => {
+      const names = new Set<string>();
+      for await (const { Exports = [] } of paginateListExports({ client: cloudFormation }, {}))
+        for (const { Name = '' } of Exports) names.add(Name);
+      return names;
     },
+    changeSet: (asked) => tryChangeSet(changeSetClientsIn(region), asked),
+    network: openNetwork(readers),
+    certificate: async (CertificateArn) => {
+      const { Certificate } = await acm.send(new DescribeCertificateCommand({ CertificateArn }));
+      const {
+        Status = 'untold',
+        DomainName = '',
+        SubjectAlternativeNames = [],
+        NotAfter,
+      } = Certificate ?? {};
+      return { status: Status, names: [DomainName, ...SubjectAlternativeNames], expiresAt: NotAfter };
+    },
+    quotas: async (ServiceCode) => {
+      const all: Quota[] = [];
+      for await (const { Quotas = [] } of paginateListServiceQuotas({ client: quotas }, { ServiceCode }))
+        for (const { QuotaCode = '', QuotaName = '', Value } of Quotas)
+          if (Value !== undefined) all.push({ code: QuotaCode, name: QuotaName, value: Value });
+      return all;
+    },
+    mayMakePublicUrls: (qualifier) => simulatePublicUrls(readers, region, qualifier),
   };
 }

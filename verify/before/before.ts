@@ -1,8 +1,9 @@
-/** `svc-queue verify --before`: reads an AWS account, and says what would keep a deployment from succeeding. */
+/** `svc-queue verify --before`: reads an AWS account, and says what would keep a deployment from succeeding. It leaves nothing behind. */
 import { type Outcome, runCheck } from '../check.ts';
 import type { Deployment } from '../deployment.ts';
 import type { AwsAccount } from './account.ts';
-import { type Before, beforeChecks } from './checks.ts';
+import { beforeChecks } from './checks.ts';
+import type { Before } from './context.ts';
 
 interface Asked {
   readonly deployment: Deployment;
@@ -11,6 +12,8 @@ interface Asked {
   readonly only: readonly string[];
   readonly isEmulator: boolean;
   readonly open: (region: string) => AwsAccount;
+  /** Ends the run; what it made is taken away all the same. */
+  readonly signal: AbortSignal;
 }
 
 /** Checks the regions side by side, and in each the credentials first: without them nothing else can be read. */
@@ -20,15 +23,17 @@ export async function verifyBefore({ regions, ...asked }: Asked): Promise<readon
 
 async function verifyRegion(
   region: string,
-  { deployment, only, isEmulator, open }: Omit<Asked, 'regions'>,
+  { deployment, only, isEmulator, open, signal }: Omit<Asked, 'regions'>,
 ): Promise<readonly Outcome[]> {
   const stacks = deployment.stacks.filter((stack) => stack.region === region);
-  const before: Before = { ...deployment, region, stacks, isEmulator, aws: open(region) };
+  const home = open(deployment.settings.regions[0] ?? region);
+  const before: Before = { ...deployment, region, stacks, isEmulator, aws: open(region), home, signal };
   const [credentials, ...others] = beforeChecks;
   const outcomes: Outcome[] = [];
   for (const check of credentials === undefined ? [] : [credentials, ...others]) {
     if (check !== credentials && only.length > 0 && !only.includes(check.name)) continue;
     outcomes.push(await runCheck(check, before));
+    signal.throwIfAborted();
     if (check === credentials && outcomes[0]?.result === 'short') break;
   }
   return outcomes;

@@ -1,23 +1,14 @@
-/** The checks before a deployment. They read only: see `readersIn`. */
-import { type Check, expectThat, Shortfall, Skipped } from '../check.ts';
-import type { Deployment, StackTemplate } from '../deployment.ts';
+/** The checks before a deployment. They leave nothing behind: all but that of change sets only read, see `readersIn`. */
+import { type Check, expectThat, Skipped } from '../check.ts';
+import { accountChecks } from './accountChecks.ts';
 import { alarmQueriesIn } from './alarms.ts';
-import type { AwsAccount } from './account.ts';
+import { changeSetChecks } from './changeSets.ts';
+import { type Before, listOf, stacksThere } from './context.ts';
 import { namesIn } from './names.ts';
-
-export interface Before extends Deployment {
-  readonly region: string;
-  readonly isEmulator: boolean;
-  /** The templates of the region's stacks. */
-  readonly stacks: readonly StackTemplate[];
-  readonly aws: AwsAccount;
-}
+import { networkChecks } from './networkChecks.ts';
 
 /** The version of the bootstrap stack that the CDK's templates ask for: "DefaultStackSynthesizer" in the AWS CDK Developer Guide. */
 const leastBootstrap = 6;
-
-/** Bytes of a template that `ValidateTemplate` takes in the request itself (AWS CloudFormation API Reference). */
-const largestTemplate = 51_200;
 
 /** Executions that Lambda wants to be left unreserved ("Configuring reserved concurrency", AWS Lambda Developer Guide). */
 const leastUnreserved = 100;
@@ -31,15 +22,6 @@ const stuck =
 
 /** Whether a stack is what an empty change set of `cdk deploy` left behind, which the next one uses. */
 const isWaiting = (status: string): boolean => status === 'REVIEW_IN_PROGRESS';
-
-const listOf = (items: readonly string[]): string => items.join('; ');
-
-async function stacksThere({ stacks, aws }: Before) {
-  const found = await Promise.all(
-    stacks.map(async (template) => ({ template, stack: await aws.stack(template.name) })),
-  );
-  return found.flatMap(({ template, stack }) => (stack === undefined ? [] : [{ template, ...stack }]));
-}
 
 async function checkNames(before: Before): Promise<string> {
   const { stacks, aws } = before;
@@ -141,24 +123,6 @@ async function checkAlarms({ stacks, aws }: Before): Promise<string> {
   return `CloudWatch takes the metrics of ${alarms.length} alarms`;
 }
 
-async function checkTemplates({ stacks, aws }: Before): Promise<string> {
-  const small = stacks.filter(({ text }) => Buffer.byteLength(text) <= largestTemplate);
-  for (const { name, text } of small) {
-    try {
-      await aws.validate(text);
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'ValidationError') throw error;
-      throw new Shortfall(`CloudFormation does not take ${name}: ${error.message}`);
-    }
-  }
-  const large = stacks.filter((stack) => !small.includes(stack)).map(({ name }) => name);
-  const rest =
-    large.length === 0
-      ? ''
-      : `; ${listOf(large)} is larger than ${largestTemplate} bytes and would have to be stored first, so only its change set shows it`;
-  return `CloudFormation takes ${listOf(small.map(({ name }) => name))}${rest}`;
-}
-
 export const beforeChecks: readonly Check<Before>[] = [
   {
     name: 'credentials',
@@ -231,10 +195,7 @@ export const beforeChecks: readonly Check<Before>[] = [
     remedy: 'Report it with the sentence of CloudWatch, and deploy with monitoring=false until it is mended.',
     run: checkAlarms,
   },
-  {
-    name: 'templates',
-    shows: 'CloudFormation takes the templates',
-    remedy: 'Report it with the sentence of CloudFormation.',
-    run: checkTemplates,
-  },
+  ...accountChecks,
+  ...networkChecks,
+  ...changeSetChecks,
 ];

@@ -5,15 +5,71 @@ import { describe, expect, it } from 'vitest';
 import { beforeChecks } from '../../../verify/before/checks.ts';
 import { verifyBefore } from '../../../verify/before/before.ts';
 import type { AwsAccount, Stack } from '../../../verify/before/account.ts';
+import { judgeChangeSet, withoutMissingImports } from '../../../verify/before/changeSets.ts';
+import type { Network, RouteTable } from '../../../verify/before/network.ts';
 import { namedTypes } from '../../../verify/before/names.ts';
 import { alarmQueriesIn } from '../../../verify/before/alarms.ts';
-import { readersIn, readingCalls } from '../../../verify/clients.ts';
+import { changeSetCalls, changeSetClientsIn, readersIn, readingCalls } from '../../../verify/clients.ts';
 import { type Deployment, readDeployment } from '../../../verify/deployment.ts';
-import { everythingOn } from '../app.ts';
+import { everythingOn, fixedAddresses } from '../app.ts';
+import { ExecuteChangeSetCommand } from '@aws-sdk/client-cloudformation';
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 
 const region = 'eu-central-1';
 const ofOne = { regions: region };
+
+const vpc = 'vpc-0a1b2c3d';
+
+/** A table whose subnets reach the internet by a NAT gateway. */
+const privateTable: RouteTable = {
+  id: 'rtb-0a1b2c3d',
+  subnets: ['subnet-0a1b2c3d', 'subnet-0b1b2c3d'],
+  isMain: false,
+  routes: [
+    { to: '10.1.0.0/16', via: 'local', isActive: true },
+    { to: '0.0.0.0/0', via: 'nat-0a1b2c3d', isActive: true },
+  ],
+};
+
+/** The table of a VPC for subnets without one of their own. */
+const mainTable: RouteTable = {
+  id: 'rtb-0c1b2c3d',
+  subnets: [],
+  isMain: true,
+  routes: [{ to: '10.1.0.0/16', via: 'local', isActive: true }],
+};
+
+const zones = ['euc1-az1', 'euc1-az2', 'euc1-az3'];
+
+const goodNetwork: Network = {
+  dnsOf: () => Promise.resolve({ isOn: true, hasHostnames: true }),
+  endpointsIn: () => Promise.resolve([]),
+  routeTablesIn: () => Promise.resolve([mainTable, privateTable]),
+  subnets: (ids) =>
+    Promise.resolve(ids.map((id, at) => ({ id, vpc, zoneId: zones[at] ?? '', freeAddresses: 200 }))),
+  addresses: (ids) =>
+    Promise.resolve(ids.map((id) => ({ id, address: '192.0.2.1', isInUse: false, borderGroup: region }))),
+  addressesOfNat: () => Promise.resolve([]),
+  zones: () =>
+    Promise.resolve(zones.map((id, at) => ({ id, name: `${region}${'abc'[at] ?? ''}`, isAvailable: true }))),
+  zonesOfService: () => Promise.resolve(zones),
+};
+
+const writeQuota = (value: number) => ({
+  code: 'L-AB614373',
+  name: 'Table-level write throughput limit',
+  value,
+});
+const scheduleQuota = (value: number) => ({
+  code: 'L-C0FFEE00',
+  name: 'CreateSchedule throttle limit in transactions per second',
+  value,
+});
+const sendQuota = (value: number) => ({
+  code: 'L-C0FFEE01',
+  name: 'Invocations throttle limit in transactions per second',
+  value,
+});
 
 /** An account in which nothing is deployed yet. */
 const empty: AwsAccount = {
@@ -24,7 +80,14 @@ const empty: AwsAccount = {
   concurrency: () => Promise.resolve({ limit: 1_000, unreserved: 1_000 }),
   gateway: () => Promise.resolve({ logRole: undefined, rate: 10_000, burst: 5_000 }),
   evaluate: () => Promise.resolve(),
-  validate: () => Promise.resolve(),
+  exports: () => Promise.resolve(new Set()),
+  changeSet: () => Promise.resolve({ isTaken: true, faults: [], warnings: [] }),
+  network: goodNetwork,
+  certificate: () =>
+    Promise.resolve({ status: 'ISSUED', names: ['*.example.com'], expiresAt: new Date(Date.now() + 1e9) }),
+  quotas: (service) =>
+    Promise.resolve(service === 'dynamodb' ? [writeQuota(40_000)] : [sendQuota(1_000), scheduleQuota(5_000)]),
+  mayMakePublicUrls: () => Promise.resolve({ isAllowed: true, isAllowedByOrganization: undefined }),
 };
 
 const named = (name: string, message: string): Error => Object.assign(new Error(message), { name });
@@ -33,6 +96,8 @@ const stack = (of: Partial<Stack> = {}): Stack => ({
   status: 'UPDATE_COMPLETE',
   isProtected: false,
   logicalIds: new Set(),
+  physicalIds: new Set(),
+  isOfChangeSets: false,
   ...of,
 });
 
@@ -53,13 +118,48 @@ const outcomesOf = (aws: Partial<AwsAccount>, context: Readonly<Record<string, s
     only: [],
     isEmulator: false,
     open: () => ({ ...empty, ...aws }),
+    signal: new AbortController().signal,
   });
 
 it('An empty account is good for the defaults', async () => {
   const outcomes = await outcomesOf({});
   expect(outcomes.map(({ check }) => check)).toEqual(beforeChecks.map(({ name }) => name));
-  expect(outcomes.filter(({ result }) => result !== 'good')).toEqual([]);
+  expect(
+    outcomes
+      .filter(({ result }) => result !== 'good')
+      .map(({ check, result, seen }) => [check, result, seen]),
+  ).toEqual([
+    ['certificates', 'skipped', 'the setting domains has none here'],
+    ['endpoints', 'skipped', 'the setting vpcs has no VPC here'],
+    ['routes', 'skipped', 'the setting vpcs has no VPC here'],
+    ['zones', 'skipped', 'the setting vpcs has no VPC here'],
+    ['addresses', 'skipped', 'the setting fixedAddresses has none here'],
+  ]);
   expect(outcomes.map(({ seen }) => seen)).toContainEqual(expect.stringMatching(/^\d\d names are free$/));
+});
+
+/** Settings with a VPC of the operator, with one that is made, and with all else. */
+const inVpc = everythingOn;
+const withAddresses = { ...everythingOn, ...fixedAddresses };
+
+it.each([
+  ['a VPC of the operator', inVpc, ['addresses']],
+  ['fixed addresses', withAddresses, ['endpoints', 'routes']],
+])('An account with %s is good for all settings', async (_, context, skipped) => {
+  const outcomes = await outcomesOf({}, context);
+  expect(outcomes.filter(({ result }) => result === 'short')).toEqual([]);
+  expect(outcomes.filter(({ result }) => result === 'skipped').map(({ check }) => check)).toEqual(skipped);
+});
+
+const net = (of: Partial<Network>): Partial<AwsAccount> => ({ network: { ...goodNetwork, ...of } });
+
+const endpoint = (service: string, of: object = {}) => ({
+  id: `vpce-${service}`,
+  service: `com.amazonaws.${region}.${service}`,
+  isGateway: false,
+  hasPrivateDns: true,
+  routeTables: [],
+  ...of,
 });
 
 /** What each check says of an account that is not as it has to be. */
@@ -143,9 +243,198 @@ const short: readonly {
     },
   },
   {
-    check: 'templates',
-    sentence: /CloudFormation does not take Svc-eu-central-1-State: Template format error/,
-    aws: { validate: () => Promise.reject(named('ValidationError', 'Template format error')) },
+    check: 'change-sets',
+    sentence: /CloudFormation does not take Svc-eu-central-1-Service: Queues extraneous key \[Colour\]\.$/,
+    aws: {
+      changeSet: ({ stackName }) =>
+        Promise.resolve(
+          stackName.endsWith('-Service')
+            ? { isTaken: false, faults: ['Queues extraneous key [Colour]'], warnings: [] }
+            : { isTaken: true, faults: [], warnings: [] },
+        ),
+    },
+  },
+  {
+    check: 'dynamodb-quotas',
+    sentence:
+      /A table may take 10000 write units a second; 10000 messages a second \(throttleRate\) need 20000/,
+    aws: {
+      quotas: (service) =>
+        Promise.resolve(service === 'dynamodb' ? [writeQuota(10_000)] : [scheduleQuota(5_000)]),
+    },
+  },
+  {
+    check: 'scheduler-quotas',
+    sentence:
+      /throttleRate=10000 is delayed by more than 15 minutes, 1000 schedules a second are needed, and 250 schedules may be made in a second/,
+    aws: {
+      quotas: (service) =>
+        Promise.resolve(
+          service === 'dynamodb' ? [writeQuota(40_000)] : [scheduleQuota(250), sendQuota(1_000)],
+        ),
+    },
+  },
+  {
+    check: 'certificates',
+    sentence: /0a1b2c3d is PENDING_VALIDATION/,
+    aws: {
+      certificate: () =>
+        Promise.resolve({ status: 'PENDING_VALIDATION', names: ['*.example.com'], expiresAt: undefined }),
+    },
+    context: inVpc,
+  },
+  {
+    check: 'certificates',
+    sentence:
+      /0a1b2c3d is for queue\.example\.com, \*\.admin\.example\.com, and not for admin\.example\.com\.$/,
+    aws: {
+      certificate: () =>
+        Promise.resolve({
+          status: 'ISSUED',
+          names: ['queue.example.com', '*.admin.example.com'],
+          expiresAt: undefined,
+        }),
+    },
+    context: inVpc,
+  },
+  {
+    check: 'certificates',
+    sentence: /expired at 2026-01-01T00:00:00\.000Z/,
+    aws: {
+      certificate: () =>
+        Promise.resolve({ status: 'ISSUED', names: ['*.example.com'], expiresAt: new Date('2026-01-01') }),
+    },
+    context: inVpc,
+  },
+  {
+    check: 'function-urls',
+    sentence:
+      /A policy of the organisation forbids function URLs that are open to everybody, which publishUrl/,
+    aws: { mayMakePublicUrls: () => Promise.resolve({ isAllowed: false, isAllowedByOrganization: false }) },
+    context: { ...ofOne, publishUrl: 'true' },
+  },
+  {
+    check: 'endpoints',
+    sentence: /vpce-sqs has the private name of sqs\.$/,
+    aws: net({ endpointsIn: () => Promise.resolve([endpoint('sqs')]) }),
+    context: inVpc,
+  },
+  {
+    check: 'endpoints',
+    sentence: /vpce-s3 has the route to s3 in rtb-0a1b2c3d\.$/,
+    aws: net({
+      endpointsIn: () =>
+        Promise.resolve([
+          endpoint('s3', { isGateway: true, hasPrivateDns: false, routeTables: ['rtb-0a1b2c3d'] }),
+        ]),
+    }),
+    context: inVpc,
+  },
+  {
+    check: 'endpoints',
+    sentence: /vpc-0a1b2c3d has DNS support or DNS hostnames off/,
+    aws: net({ dnsOf: () => Promise.resolve({ isOn: true, hasHostnames: false }) }),
+    context: inVpc,
+  },
+  {
+    check: 'routes',
+    sentence: /subnet-0b1b2c3d is in vpc-0f/,
+    aws: net({
+      subnets: (ids) =>
+        Promise.resolve(
+          ids.map((id, at) => ({
+            id,
+            vpc: at === 0 ? vpc : 'vpc-0f',
+            zoneId: zones[at] ?? '',
+            freeAddresses: 99,
+          })),
+        ),
+    }),
+    context: inVpc,
+  },
+  {
+    check: 'routes',
+    sentence: /subnet-0a1b2c3d leads to the internet gateway igw-0a1b2c3d/,
+    aws: net({
+      routeTablesIn: () =>
+        Promise.resolve([
+          { ...privateTable, routes: [{ to: '0.0.0.0/0', via: 'igw-0a1b2c3d', isActive: true }] },
+        ]),
+    }),
+    context: inVpc,
+  },
+  {
+    check: 'routes',
+    sentence: /subnet-0a1b2c3d leads to nat-0a1b2c3d, which is not there any more/,
+    aws: net({
+      routeTablesIn: () =>
+        Promise.resolve([
+          { ...privateTable, routes: [{ to: '0.0.0.0/0', via: 'nat-0a1b2c3d', isActive: false }] },
+        ]),
+    }),
+    context: inVpc,
+  },
+  {
+    check: 'routes',
+    sentence:
+      /subnet-0b1b2c3d has no route to the internet, and no endpoint of dynamodb, s3, sqs, scheduler, secretsmanager/,
+    aws: net({
+      routeTablesIn: () => Promise.resolve([mainTable, { ...privateTable, subnets: ['subnet-0a1b2c3d'] }]),
+    }),
+    context: { ...inVpc, vpcEndpoints: 'false', routeTables: '' },
+  },
+  {
+    check: 'zones',
+    sentence: /all subnets are in euc1-az1, and nothing is delivered when that zone fails/,
+    aws: net({
+      subnets: (ids) =>
+        Promise.resolve(ids.map((id) => ({ id, vpc, zoneId: 'euc1-az1', freeAddresses: 99 }))),
+    }),
+    context: inVpc,
+  },
+  {
+    check: 'zones',
+    sentence: /scheduler has no endpoints in euc1-az2, the zone of subnet-0b1b2c3d/,
+    aws: net({
+      zonesOfService: (service) => Promise.resolve(service.endsWith('.scheduler') ? ['euc1-az1'] : zones),
+    }),
+    context: inVpc,
+  },
+  {
+    check: 'zones',
+    sentence: /subnet-0a1b2c3d has 3 free addresses/,
+    aws: net({
+      subnets: (ids) =>
+        Promise.resolve(ids.map((id, at) => ({ id, vpc, zoneId: zones[at] ?? '', freeAddresses: 3 }))),
+    }),
+    context: inVpc,
+  },
+  {
+    check: 'addresses',
+    sentence: /eipalloc-0b1b2c3d \(192\.0\.2\.1\) belongs to something else already/,
+    aws: {
+      ...net({
+        addresses: (ids) =>
+          Promise.resolve(
+            ids.map((id) => ({ id, address: '192.0.2.1', isInUse: true, borderGroup: region })),
+          ),
+        addressesOfNat: (gateways) =>
+          Promise.resolve(gateways.includes('nat-0a1b2c3d') ? ['eipalloc-0a1b2c3d'] : []),
+      }),
+      stack: () => Promise.resolve(stack({ physicalIds: new Set(['nat-0a1b2c3d']) })),
+    },
+    context: withAddresses,
+  },
+  {
+    check: 'addresses',
+    sentence: /is announced in eu-central-1-ham-1/,
+    aws: net({
+      addresses: (ids) =>
+        Promise.resolve(
+          ids.map((id) => ({ id, address: '192.0.2.1', isInUse: false, borderGroup: 'eu-central-1-ham-1' })),
+        ),
+    }),
+    context: withAddresses,
   },
 ];
 
@@ -194,7 +483,7 @@ it('What this deployment has itself is not in its way', async () => {
         burst: 5_000,
       }),
   });
-  expect(outcomes.filter(({ result }) => result !== 'good')).toEqual([]);
+  expect(outcomes.filter(({ result }) => result === 'short')).toEqual([]);
 });
 
 describe('the templates', () => {
@@ -225,18 +514,121 @@ describe('the templates', () => {
 describe('nothing is changed', () => {
   const folder = resolve(import.meta.dirname, '../../../verify/before');
 
-  it('by the calls that the checks make', () => {
-    const calls = readdirSync(folder).flatMap((name) => [
-      ...readFileSync(join(folder, name), 'utf8').matchAll(/new (\w+)Command\(/g),
-    ]);
+  it('by the calls that the checks make, save change sets, which they take away', () => {
+    const calls = readdirSync(folder).flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/new (\w+Command)\(/g)].map(([, call = '']) => ({
+        file,
+        call,
+      })),
+    );
     expect(calls.length).toBeGreaterThan(10);
-    expect(calls.flatMap(([, name = '']) => (readingCalls.test(name) ? [] : [name]))).toEqual([]);
+    const changing = calls.filter(({ call }) => !readingCalls.test(call));
+    expect(
+      changing.filter(({ file, call }) => file !== 'changeSets.ts' || !changeSetCalls.test(call)),
+    ).toEqual([]);
+    expect(changing.map(({ call }) => call).toSorted()).toEqual([
+      'CreateChangeSetCommand',
+      'DeleteChangeSetCommand',
+      'DeleteObjectCommand',
+      'DeleteStackCommand',
+      'PutObjectCommand',
+    ]);
   });
 
   it('because the clients refuse other calls', async () => {
     const purge = new PurgeQueueCommand({ QueueUrl: 'https://sqs.eu-central-1.amazonaws.com/1/q' });
     await expect(readersIn(region).sqs.send(purge)).rejects.toThrow(
       'PurgeQueueCommand could change something.',
+    );
+    const execute = new ExecuteChangeSetCommand({ ChangeSetName: 'any', StackName: 'any' });
+    await expect(changeSetClientsIn(region).cloudFormation.send(execute)).rejects.toThrow(
+      'ExecuteChangeSetCommand could change something.',
+    );
+  });
+});
+
+describe('a quota of a replica', () => {
+  it('has to be the same in both regions', async () => {
+    const asked: string[] = [];
+    const outcomes = await verifyBefore({
+      deployment: deploymentOf({ regions: 'eu-central-1,us-east-1' }),
+      regions: ['us-east-1'],
+      only: ['dynamodb-quotas'],
+      isEmulator: false,
+      open: (place) => ({
+        ...empty,
+        quotas: () => {
+          asked.push(place);
+          return Promise.resolve([writeQuota(place === region ? 80_000 : 40_000)]);
+        },
+      }),
+      signal: new AbortController().signal,
+    });
+    expect(asked).toEqual(['us-east-1', region]);
+    expect(outcomes.at(-1)?.seen).toMatch(
+      /40000 write units a second in us-east-1 and 80000 in eu-central-1/,
+    );
+  });
+});
+
+describe('a change set', () => {
+  const failed = {
+    Status: 'FAILED',
+    StatusReason: 'Validation failed. Call DescribeEvents.',
+  };
+
+  it('is taken when CloudFormation made it, or found nothing to change', () => {
+    expect(judgeChangeSet({ Status: 'CREATE_COMPLETE' }, [])).toEqual({
+      isTaken: true,
+      faults: [],
+      warnings: [],
+    });
+    const StatusReason = "The submitted information didn't contain changes. Submit different information.";
+    expect(judgeChangeSet({ Status: 'FAILED', StatusReason }, []).isTaken).toBe(true);
+  });
+
+  it('falls short with what DescribeEvents names, and tells warnings apart', () => {
+    expect(
+      judgeChangeSet(failed, [
+        {
+          EventType: 'VALIDATION_ERROR',
+          LogicalResourceId: 'Bodies',
+          ValidationName: 'PROPERTY_VALIDATION',
+          ValidationFailureMode: 'FAIL',
+          ValidationPath: '/Resources/Bodies/Properties/Colour',
+          ValidationStatusReason: 'Unsupported property [Colour]',
+        },
+        {
+          EventType: 'VALIDATION_ERROR',
+          LogicalResourceId: 'Vpc',
+          ValidationFailureMode: 'WARN',
+          ValidationStatusReason: 'The quota L-F678F1CE is reached',
+        },
+        { EventType: 'STACK_EVENT', LogicalResourceId: 'Svc', ResourceStatus: 'CREATE_COMPLETE' },
+      ]),
+    ).toEqual({
+      isTaken: false,
+      faults: [
+        failed.StatusReason,
+        'Bodies /Resources/Bodies/Properties/Colour Unsupported property [Colour]',
+      ],
+      warnings: ['Vpc The quota L-F678F1CE is reached'],
+    });
+  });
+
+  it('has values in the place of imports that are not exported yet, and leaves the others', () => {
+    const { stacks } = deploymentOf(ofOne);
+    const [state, service] = ['State', 'Service'].map((end) => stacks.find(({ name }) => name.endsWith(end)));
+    const there = { region, account: '111122223333' };
+    const text = service?.text ?? '';
+    const imports = [...text.matchAll(/"Fn::ImportValue":"([^"]+)"/g)].map(([, name = '']) => name);
+    expect(imports.length).toBeGreaterThan(10);
+    expect(withoutMissingImports(text, stacks, { ...there, exported: new Set(imports) })).toBe(text);
+    const replaced = withoutMissingImports(text, stacks, { ...there, exported: new Set() });
+    expect(replaced).not.toContain('Fn::ImportValue');
+    expect(replaced).toContain(`"arn:aws:service:${region}:111122223333:to-come"`);
+    expect(withoutMissingImports(state?.text ?? '', stacks, { ...there, exported: new Set() })).toBe(
+      state?.text,
     );
   });
 });

@@ -2,17 +2,21 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { App } from 'aws-cdk-lib';
-import { readSettings } from '../../../lib/settings.ts';
+import { readSettings, type Settings } from '../../../lib/settings.ts';
+import type { StackResource } from '../../../operate/stackResources.ts';
 import { type Answer, clientOf, type Send } from '../../../verify/after/api.ts';
 import { afterChecks } from '../../../verify/after/checks.ts';
 import type { After } from '../../../verify/after/context.ts';
 import { reachable } from '../../../verify/after/deployed.ts';
-import { functionCheck, missingFunction } from '../../../verify/after/functionCheck.ts';
-import { percentile, usageQueries } from '../../../verify/after/measures.ts';
-import type { Received } from '../../../verify/after/receiver.ts';
-import { until } from '../../../verify/after/wait.ts';
+import { functionCheck, missingFunction } from '../../../verify/after/delivery/functionCheck.ts';
+import { percentile, usageQueries } from '../../../verify/after/watch/measures.ts';
+import type { Received } from '../../../verify/after/receiver/receiver.ts';
+import { releaseCheck } from '../../../verify/release/release.ts';
+import { until } from '../../../verify/wait.ts';
+import { answerFrom, type Outputs } from '../../support/answeringClients.ts';
 import { runCheck, Shortfall } from '../../../verify/check.ts';
-import { clientsIn } from '../../../verify/clients.ts';
+import { type Clients, clientsIn } from '../../../verify/clients.ts';
+import { readDeployment } from '../../../verify/deployment.ts';
 
 const region = 'eu-central-1';
 const signal = new AbortController().signal;
@@ -41,6 +45,7 @@ const delivery = (of: Partial<Received>): Received => ({
   method: 'POST',
   path: '',
   query: '',
+  from: '192.0.2.1',
   messageId: 'msg_1',
   retried: 0,
   contentType: 'text/plain',
@@ -67,7 +72,8 @@ function contextOf(
     startedAt: 0,
     api: { url: 'https://api', send, client },
     publishUrl: client,
-    management: { send },
+    management: { send, client },
+    sendTo: () => send,
     awsAccount: '111122223333',
     account: { id: 'account', token: 'token' },
     others: [{ region: 'us-east-1', send: sending(other) }],
@@ -79,9 +85,43 @@ function contextOf(
           : Promise.resolve(deliveries.map(delivery)),
     }),
     stacks: [],
+    templates: [],
     resources: [],
   };
 }
+
+/** Clients that answer from a table in place of AWS. */
+function answeredBy(outputs: Outputs): Clients {
+  const clients = clientsIn(region);
+  for (const client of Object.values(clients)) answerFrom(client, outputs);
+  return clients;
+}
+
+const resource = (logicalId: string, type: string, physicalId: string): StackResource => ({
+  logicalId,
+  type,
+  physicalId,
+  status: 'CREATE_COMPLETE',
+});
+
+/** Settings over the defaults. */
+const setting = (of: Partial<Settings>): Pick<After, 'settings'> => ({
+  settings: { ...readSettings(new App()), ...of },
+});
+
+/** The templates of the default settings, with a table that expires, is recoverable and protected. */
+const { stacks: templates } = readDeployment({ regions: region });
+
+/** A queue that shows a job again at once. */
+const queueStack = {
+  name: 'Svc-Service',
+  text: '{}',
+  resources: { QueuesShortD3EE16E9: { Type: 'AWS::SQS::Queue', Properties: { VisibilityTimeout: 0 } } },
+};
+
+const logEvents = (...messages: readonly string[]): Outputs => ({
+  FilterLogEventsCommand: { events: messages.map((message) => ({ message })) },
+});
 
 const unauthorized = answerOf(401, refusal, { 'x-amzn-Remapped-WWW-Authenticate': 'Bearer' });
 const asTheyHaveToBe = {
@@ -147,7 +187,7 @@ const short: readonly {
   },
   {
     check: 'publish-url',
-    sentence: /POST \/v2\/publish\/https:\/\/receiver\/i1\/ok was answered 403: Forbidden/,
+    sentence: /POST \/v2\/publish\/https:\/\/receiver\/i1\/ok\S+ was answered 403: Forbidden/,
     context: contextOf({ 'POST /v2/publish': answerOf(403, 'Forbidden') }),
   },
   {
@@ -250,6 +290,186 @@ const short: readonly {
     context: contextOf({}),
   },
   {
+    check: 'answers',
+    sentence: /With a token, a path that does not exist was answered 403 \{"message":"Invalid key=value pair/,
+    context: (() => {
+      const context = contextOf(asTheyHaveToBe);
+      const send: Send = (method, path, request) =>
+        path === '/v2/nowhere' && request?.authorization !== undefined
+          ? Promise.resolve(answerOf(403, '{"message":"Invalid key=value pair (missing equal-sign)"}'))
+          : context.api.send(method, path, request);
+      return { ...context, api: { ...context.api, send } };
+    })(),
+  },
+  {
+    check: 'gateway-answers',
+    sentence: /THROTTLED is AWS’s own/,
+    context: {
+      ...contextOf({}),
+      resources: [resource('ApiF70053CD', 'AWS::ApiGateway::RestApi', 'abc')],
+      clients: answeredBy({
+        GetExportCommand: { body: Buffer.from('{"openapi":"3.0.1"}') },
+        GetGatewayResponsesCommand: {
+          items: [
+            { responseType: 'THROTTLED', defaultResponse: true, statusCode: '429' },
+            {
+              responseType: 'REQUEST_TOO_LARGE',
+              defaultResponse: false,
+              statusCode: '413',
+              responseTemplates: { 'application/json': '{}' },
+            },
+          ],
+        },
+      }),
+    },
+  },
+  {
+    check: 'firewall',
+    sentence: /A known attack in a header was answered 200/,
+    context: { ...contextOf({}), ...setting({ firewall: true }) },
+  },
+  {
+    check: 'throttled',
+    sentence: /None of 600 requests at once was refused/,
+    context: contextOf({}),
+  },
+  {
+    check: 'publish-url',
+    sentence: /\/\/a%2Fb arrived as \/a\/b/,
+    context: contextOf(published, [{ text: 'by the publish URL', path: '/a/b' }]),
+  },
+  {
+    check: 'publish-url-bytes',
+    sentence: /x=1&x=2\+3 arrived as x=1&x=2%203/,
+    context: contextOf(published, [{ query: 'x=1&x=2%203' }]),
+  },
+  {
+    check: 'publish-url-sizes',
+    sentence: /7 MB were answered 201/,
+    context: contextOf(published, [{ bytes: 4 * 1_024 * 1_024 }]),
+  },
+  {
+    check: 'domains',
+    sentence: /queue\.example\.com answered the account 403 Forbidden/,
+    context: {
+      ...contextOf({ 'GET /v2/keys': answerOf(403, 'Forbidden') }),
+      ...setting({ domains: [`${region}=queue.example.com`] }),
+    },
+  },
+  {
+    check: 'account-change',
+    sentence: /us-east-1 answered the token of an account of eu-central-1 200/,
+    context: contextOf({
+      'POST /v2/svc/users': answerOf(200, `{"id":"a","token":"t","region":"${region}"}`),
+    }),
+  },
+  {
+    check: 'burst',
+    sentence: /POST \/v2\/batch was answered 503/,
+    context: contextOf({ 'POST /v2/batch': answerOf(503) }),
+  },
+  {
+    check: 'slow-host',
+    sentence: /The receiver got 0 of 60 requests/,
+    context: contextOf({ 'POST /v2/batch': answerOf(200, '[]') }),
+  },
+  {
+    check: 'long-attempt',
+    sentence: /An attempt that takes 400 s ended as CREATED, RETRY, FAILED/,
+    context: contextOf({
+      ...published,
+      'GET /v2/logs': answerOf(200, '{"logs":[{"state":"CREATED"},{"state":"RETRY"},{"state":"FAILED"}]}'),
+    }),
+  },
+  {
+    check: 'far-fire',
+    sentence: /A message that was due in 16 minutes came -\d+ s late/,
+    context: contextOf(published, [{ at: Date.now() }]),
+  },
+  {
+    check: 'killed-worker',
+    sentence:
+      /A job whose worker does not end it did not come back; its queue has to show it again after \d+ s/,
+    context: {
+      ...contextOf(published),
+      inbox: () => ({ url: 'https://receiver/i1/ok', received: () => Promise.resolve([]) }),
+      templates: [{ ...queueStack, region }],
+      resources: [resource('QueuesShortD3EE16E9', 'AWS::SQS::Queue', 'https://sqs/1/short')],
+      clients: answeredBy({
+        GetQueueAttributesCommand: { Attributes: { ApproximateNumberOfMessages: '0' } },
+        ReceiveMessageCommand: { Messages: [{ Body: '{"messageId":"msg_1"}', ReceiptHandle: 'r' }] },
+        ChangeMessageVisibilityCommand: {},
+      }),
+    },
+  },
+  {
+    check: 'sender-address',
+    sentence: /Deliveries came from 192\.0\.2\.1, and the fixed addresses are 198\.51\.100\.7/,
+    context: {
+      ...contextOf(published, [{}, {}, {}, {}, {}]),
+      ...setting({ fixedAddresses: [`${region}=eipalloc-0a1b2c3d`] }),
+      clients: answeredBy({ DescribeAddressesCommand: { Addresses: [{ PublicIp: '198.51.100.7' }] } }),
+    },
+  },
+  {
+    check: 'data-settings',
+    sentence:
+      /Svc-m-1 expires by nothing, and has to by expiresAt; Svc-m-1 has point-in-time recovery off; Svc-m-1 is not protected from deletion/,
+    context: {
+      ...contextOf({}),
+      templates,
+      resources: [resource('Messages804FA4EB', 'AWS::DynamoDB::GlobalTable', 'Svc-m-1')],
+      clients: answeredBy({
+        DescribeTableCommand: { Table: { DeletionProtectionEnabled: false } },
+        DescribeTimeToLiveCommand: { TimeToLiveDescription: { TimeToLiveStatus: 'DISABLED' } },
+        DescribeContinuousBackupsCommand: {
+          ContinuousBackupsDescription: {
+            ContinuousBackupsStatus: 'ENABLED',
+            PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus: 'DISABLED' },
+          },
+        },
+      }),
+    },
+  },
+  {
+    check: 'denied',
+    sentence:
+      /KeysLog: User: arn:aws:sts::1:assumed-role\/Keys\/Svc-Keys is not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:\S+accounts/,
+    context: {
+      ...contextOf({}),
+      resources: [resource('KeysLog', 'AWS::Logs::LogGroup', 'Svc-Keys')],
+      clients: answeredBy(
+        logEvents(
+          '{"level":"ERROR","error":{"message":"User: arn:aws:sts::1:assumed-role/Keys/Svc-Keys is not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:eu-central-1:1:table/Svc-accounts because no identity-based policy allows it"}}',
+        ),
+      ),
+    },
+  },
+  {
+    check: 'denied-trail',
+    sentence: /Svc-Fire: CreateSchedule of scheduler\.amazonaws\.com, User is not authorized/,
+    context: {
+      ...contextOf({}),
+      resources: [resource('Fire', 'AWS::Lambda::Function', 'Svc-Fire')],
+      clients: answeredBy({
+        LookupEventsCommand: {
+          Events: [
+            {
+              Username: 'Svc-Fire',
+              CloudTrailEvent: JSON.stringify({
+                eventVersion: '1.09',
+                eventSource: 'scheduler.amazonaws.com',
+                eventName: 'CreateSchedule',
+                errorCode: 'AccessDenied',
+                errorMessage: 'User is not authorized',
+              }),
+            },
+          ],
+        },
+      }),
+    },
+  },
+  {
     check: 'usage',
     sentence: /GET \/v2\/logs.* was answered 500/,
     context: contextOf({ 'GET /v2/logs': answerOf(500) }),
@@ -275,6 +495,24 @@ it('What is not deployed is skipped, with the reason', async () => {
   const check = afterChecks.find(({ name }) => name === 'publish-url');
   const outcome = check && (await runCheck(check, { ...contextOf({}), publishUrl: undefined }));
   expect(outcome).toMatchObject({ result: 'skipped', seen: 'the setting publishUrl is off' });
+});
+
+it.each([
+  ['the receiver', 'msg_1', '{"logs":[]}', 'good', /^1 messages were accepted and all arrived/],
+  ['the service', 'msg_9', '{"logs":[{"state":"CREATED"},{"state":"DELIVERED"}]}', 'good', /all arrived/],
+  ['nobody', 'msg_9', '{"logs":[{"state":"CREATED"}]}', 'short', /1 did not arrive: msg_1 \(CREATED\)/],
+])('A message of a release that %s knows', async (_, messageId, log, result, seen) => {
+  const context = contextOf({ ...published, 'GET /v2/logs': answerOf(200, log) });
+  const inbox: After['inbox'] = (answers) => ({
+    url: 'https://receiver',
+    received: () => Promise.resolve(answers === 'ok' ? [] : [delivery({ messageId, retried: 1 })]),
+  });
+  const outcome = await runCheck(
+    releaseCheck(() => Promise.resolve()),
+    { ...context, inbox },
+  );
+  expect(outcome.result).toBe(result);
+  expect(outcome.seen).toMatch(seen);
 });
 
 const place = { region, awsAccount: '111122223333' };

@@ -6,7 +6,7 @@ it('No two checks have one name, and each says what it shows and what to do', ()
   const names = [...beforeChecks, ...afterChecks].map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const { shows, remedy } of [...beforeChecks, ...afterChecks]) {
-    expect(shows).toMatch(/^[a-z].*[^.]$|^(AWS|API|Lambda|CloudWatch|CloudFormation)/);
+    expect(shows).toMatch(/^[a-z].*[^.]$|^(AWS|API|Lambda|CloudWatch|CloudFormation|DynamoDB)/);
     expect(remedy).toMatch(/^.*[.?]$/);
   }
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { afterChecks } from '../../../verify/after/checks.ts';
-import { parseVerify } from '../../../verify/options.ts';
+import { parseVerify, yesterday } from '../../../verify/options.ts';
 
 const known = { before: ['names', 'stacks'], after: ['delivery', 'queue'] };
 function helpOf(checks: typeof known): string {
@@ -19,6 +19,9 @@ describe('the options of verify', () => {
       isBefore: false,
       regions: [],
       only: [],
+      isSlow: false,
+      bill: undefined,
+      release: undefined,
       isJson: false,
       context: {},
       waitSeconds: 60,
@@ -31,6 +34,9 @@ describe('the options of verify', () => {
       isBefore: false,
       regions: ['us-east-1', 'eu-central-1'],
       only: ['delivery', 'queue'],
+      isSlow: false,
+      bill: undefined,
+      release: undefined,
       isJson: true,
       context: { name: 'SvcDev', ownHosts: 'a=b' },
       waitSeconds: 60,
@@ -38,7 +44,21 @@ describe('the options of verify', () => {
     expect(parse('--before', '--only', 'names')).toMatchObject({ isBefore: true, only: ['names'] });
   });
 
+  it('have modes: slow checks, the bill of a day, and a release', () => {
+    expect(parse('--slow')).toMatchObject({ isSlow: true });
+    expect(parse('--bill', '2026-11-25')).toMatchObject({ bill: '2026-11-25' });
+    expect(parse('--bill').bill).toBe(yesterday(new Date()));
+    expect(parse('--release', '--upgrade', 'a b').release).toEqual({ commands: ['a b'] });
+    expect(parse('--release', '--upgrade', 'a', '--back', 'b').release).toEqual({ commands: ['a', 'b'] });
+  });
+
   it.each([
+    [['--bill', 'yesterday'], /Allowed is a day such as 2026-11-25/],
+    [['--before', '--bill'], /--before and --bill exclude each other/],
+    [['--before', '--slow'], /--slow is for the checks after a deployment/],
+    [['--release'], /--release needs --upgrade/],
+    [['--upgrade', 'a'], /--upgrade needs --release/],
+    [['--back', 'a'], /--back needs --release/],
     [['--region', 'Europe'], /--region <region>' argument 'Europe' is invalid. Allowed is a region/],
     [['--only', 'names'], /There is no check names. The checks are delivery, queue\./],
     [['-c', 'name'], /Allowed is name=value/],

@@ -5,9 +5,10 @@ import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { close, listen } from '../../../local/http.ts';
-import { readLine } from '../../../verify/after/inbox.ts';
-import { handler } from '../../../verify/after/receiver.ts';
-import { receiverCode, receiverTemplate } from '../../../verify/after/receiverStack.ts';
+import { readLine } from '../../../verify/after/receiver/inbox.ts';
+import { handler } from '../../../verify/after/receiver/receiver.ts';
+import { receiverCode } from '../../../verify/after/receiver/receiverCode.ts';
+import { receiverTemplate } from '../../../verify/after/receiver/receiverStack.ts';
 
 function eventOf(
   rawPath: string,
@@ -59,6 +60,7 @@ describe('the receiver', () => {
       method: 'POST',
       path: '//a%2Fb',
       query: 'x=1&x=2+3',
+      from: '192.0.2.1',
       messageId: 'msg_1',
       retried: 0,
       contentType: 'text/plain',
@@ -79,6 +81,13 @@ describe('the receiver', () => {
   ])('answers %s at attempt %s with %i', async (path, retried, status) => {
     const { answer } = await receive(path, { 'svc-retried': retried });
     expect(answer.statusCode).toBe(status);
+  });
+
+  it('waits as many seconds as it is asked to', async () => {
+    const start = performance.now();
+    const { answer } = await receive('/i1/wait-1/');
+    expect(answer).toEqual({ statusCode: 200, body: 'waited' });
+    expect(performance.now() - start).toBeGreaterThan(900);
   });
 
   it('keeps a long body out of the log', async () => {
@@ -134,22 +143,21 @@ const template = z.object({
   Resources: z.record(z.string(), z.looseObject({ Type: z.string(), DeletionPolicy: z.string().optional() })),
 });
 
-it('The receiver’s stack is taken away as a whole, and may do nothing but log', () => {
+it('The receiver’s stack has two hosts, is taken away as a whole, and may do nothing but log', () => {
   const text = receiverTemplate('Svc');
   const { Resources } = template.parse(JSON.parse(text));
   const types = Object.values(Resources).map(({ Type }) => Type);
   expect(types.toSorted()).toEqual([
-    'AWS::IAM::Role',
-    'AWS::Lambda::Function',
-    'AWS::Lambda::Permission',
-    'AWS::Lambda::Permission',
-    'AWS::Lambda::Url',
-    'AWS::Logs::LogGroup',
+    ...['AWS::IAM::Role', 'AWS::IAM::Role'],
+    ...['AWS::Lambda::Function', 'AWS::Lambda::Function'],
+    ...Array.from({ length: 4 }, () => 'AWS::Lambda::Permission'),
+    ...['AWS::Lambda::Url', 'AWS::Lambda::Url'],
+    ...['AWS::Logs::LogGroup', 'AWS::Logs::LogGroup'],
   ]);
   expect(
     Object.values(Resources).filter(({ DeletionPolicy = 'Delete' }) => DeletionPolicy !== 'Delete'),
   ).toEqual([]);
-  expect(text.match(/"[a-z]+:[A-Z]\w+"/g)).toEqual([
+  expect([...new Set(text.match(/"[a-z]+:[A-Z]\w+"/g))]).toEqual([
     '"sts:AssumeRole"',
     '"logs:CreateLogStream"',
     '"logs:PutLogEvents"',

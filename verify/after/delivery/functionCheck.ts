@@ -1,8 +1,8 @@
 /** Checks that messages may go to Lambda functions. */
 import { randomBytes } from 'node:crypto';
-import { isArnOfFunction, matchesArn } from '../../lambdas/destination/functions.ts';
-import { type Check, expectThat, Skipped } from '../check.ts';
-import type { After } from './context.ts';
+import { isArnOfFunction, matchesArn } from '../../../lambdas/destination/functions.ts';
+import { type Check, expectThat, Skipped } from '../../check.ts';
+import type { After } from '../context.ts';
 import { makeDeadLetter } from './deliveryChecks.ts';
 
 /**

@@ -1,11 +1,10 @@
 /** Measures how long publishing and delivering take, and what the run consumed. */
-import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import * as z from 'zod';
-import type { StackResource } from '../../operate/stackResources.ts';
-import { type Check, expectThat } from '../check.ts';
-import { published } from './api.ts';
-import type { After } from './context.ts';
-import { until } from './wait.ts';
+import type { StackResource } from '../../../operate/stackResources.ts';
+import { type Check, expectThat } from '../../check.ts';
+import { published } from '../api.ts';
+import type { After } from '../context.ts';
+import { type Counted, queriesOf, sumsOf } from './metricSums.ts';
 
 /** Messages that are timed, one after the other: the first may meet processes that have to start. */
 const timed = 40;
@@ -50,13 +49,7 @@ async function measureLatency({ api: { client }, inbox }: After): Promise<string
 }
 
 /** The figures that are counted of each kind of resource. */
-const counted: readonly {
-  readonly what: string;
-  readonly type: string;
-  readonly namespace: string;
-  readonly metric: string;
-  readonly dimension: string;
-}[] = [
+const counted: readonly (Counted & { readonly what: string })[] = [
   {
     what: 'invocations',
     type: 'AWS::Lambda::Function',
@@ -87,27 +80,8 @@ const counted: readonly {
   },
 ];
 
-/** A queue is known by its URL, and to CloudWatch by its name. */
-const nameOf = ({ physicalId }: StackResource): string => physicalId.split('/').at(-1) ?? physicalId;
-
 /** The questions to CloudWatch, one for each resource and metric. */
-export const usageQueries = (resources: readonly StackResource[]): MetricDataQuery[] =>
-  counted.flatMap(({ type, namespace, metric, dimension }, kind) =>
-    resources
-      .filter((resource) => resource.type === type)
-      .map((resource, index) => ({
-        Id: `k${kind}_${index}`,
-        MetricStat: {
-          Metric: {
-            Namespace: namespace,
-            MetricName: metric,
-            Dimensions: [{ Name: dimension, Value: nameOf(resource) }],
-          },
-          Period: 60,
-          Stat: 'Sum',
-        },
-      })),
-  );
+export const usageQueries = (resources: readonly StackResource[]) => queriesOf(resources, counted);
 
 const stats = z.object({ logs: z.array(z.unknown()) });
 
@@ -115,29 +89,12 @@ const stats = z.object({ logs: z.array(z.unknown()) });
 const metricsMs = 300_000;
 
 async function countUsage(after: After): Promise<string> {
-  const { api, clients, timeout, resources, startedAt } = after;
+  const { api, startedAt } = after;
   const { logs } = await api.client.read(stats, 'GET', '/v2/logs?state=CREATED&count=1000');
   const messages = logs.length;
-  const MetricDataQueries = usageQueries(resources);
-  const read = async (): Promise<readonly number[]> => {
-    const { MetricDataResults = [] } = await clients.cloudWatch.send(
-      new GetMetricDataCommand({ MetricDataQueries, StartTime: new Date(startedAt), EndTime: new Date() }),
-    );
-    return counted.map((_, kind) =>
-      MetricDataResults.filter(({ Id = '' }) => Id.startsWith(`k${kind}_`))
-        .flatMap(({ Values = [] }) => Values)
-        .reduce((sum, value) => sum + value, 0),
-    );
-  };
-  const sums = await until(
-    async () => {
-      const now = await read();
-      // Each message is written once and sent once at least, but for the few that are withdrawn before they are due.
-      return now.every((sum) => sum >= 0.9 * messages) ? now : undefined;
-    },
-    () => `CloudWatch does not show what ${messages} messages used.`,
-    { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricsMs },
-  );
+  // Each message is written once and sent once at least, but for the few that are withdrawn before they are due.
+  const isEnough = (sums: readonly number[]): boolean => sums.every((sum) => sum >= 0.9 * messages);
+  const sums = await sumsOf(after, counted, startedAt, isEnough, metricsMs);
   const each = (sum: number): string => (sum / Math.max(1, messages)).toFixed(1);
   return `${messages} messages, callbacks and steps among them; of each: ${counted
     .map(({ what }, kind) => `${each(sums[kind] ?? 0)} ${what}`)

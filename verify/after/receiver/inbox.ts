@@ -2,7 +2,7 @@
 import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
 import type { Received } from './receiver.ts';
-import { type Timeout, until } from './wait.ts';
+import { type Timeout, until } from '../../wait.ts';
 
 const line = z.object({
   received: z.object({
@@ -11,6 +11,7 @@ const line = z.object({
     method: z.string(),
     path: z.string(),
     query: z.string(),
+    from: z.string(),
     messageId: z.string(),
     retried: z.number(),
     contentType: z.string(),
@@ -35,29 +36,34 @@ export interface Inbox {
   readonly received: (count: number, timeout?: Partial<Timeout>) => Promise<readonly Received[]>;
 }
 
-/** The kinds of answers that the receiver gives. */
-export type Answers = 'ok' | 'fail' | 'fail-first' | 'flow';
+/** The kinds of answers that the receiver gives. `wait-5` answers after five seconds. */
+export type Answers = 'ok' | 'fail' | 'fail-first' | 'flow' | `wait-${number}`;
+
+/** The receiver's hosts: each is a function of its own, so that one can be slow beside the other. */
+export type ReceiverHost = 'quick' | 'slow';
 
 interface Source {
   /** Reads all that the receiver got in this run. */
   readonly read: () => Promise<readonly Received[]>;
-  /** Where the receiver is, without a slash at the end. */
-  readonly url: string;
+  /** Where each host of the receiver is, without a slash at the end. */
+  readonly urls: Readonly<Record<ReceiverHost, string>>;
   readonly timeout: Timeout;
 }
 
 /** Reads all that the receiver got since a moment, in Unix milliseconds, in the order of its coming. */
-export async function readLog(
+export async function readLogs(
   client: CloudWatchLogsClient,
-  logGroupName: string,
+  logGroupNames: readonly string[],
   startTime: number,
 ): Promise<readonly Received[]> {
   const all: Received[] = [];
-  const input = { logGroupName, startTime, filterPattern: '"received"' };
-  for await (const { events = [] } of paginateFilterLogEvents({ client }, input)) {
-    for (const { message = '' } of events) {
-      const received = readLine(message);
-      if (received !== undefined) all.push(received);
+  for (const logGroupName of logGroupNames) {
+    const input = { logGroupName, startTime, filterPattern: '"received"' };
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, input)) {
+      for (const { message = '' } of events) {
+        const received = readLine(message);
+        if (received !== undefined) all.push(received);
+      }
     }
   }
   return all.toSorted((one, other) => one.at - other.at);
@@ -71,11 +77,11 @@ export function openInboxes(source: Source) {
       reading = undefined;
     }));
   let names = 0;
-  return (answers: Answers): Inbox => {
+  return (answers: Answers, host: ReceiverHost = 'quick'): Inbox => {
     const name = `i${(names += 1)}`;
     let last: readonly Received[] = [];
     return {
-      url: `${source.url}/${name}/${answers}`,
+      url: `${source.urls[host]}/${name}/${answers}`,
       received: (count, timeout = {}) =>
         until(
           async () => {

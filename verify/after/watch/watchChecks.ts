@@ -5,26 +5,31 @@ import {
   paginateDescribeStackResourceDrifts,
 } from '@aws-sdk/client-cloudformation';
 import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { metricsService } from '../../lambdas/aws/resources.ts';
-import { type Check, expectThat, Shortfall } from '../check.ts';
-import type { After } from './context.ts';
-import { until } from './wait.ts';
+import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { metricsService } from '../../../lambdas/aws/resources.ts';
+import { type Check, expectThat, Shortfall } from '../../check.ts';
+import type { After } from '../context.ts';
+import { until } from '../../wait.ts';
 
-/** The logical id of the queue of short jobs. */
+/** The logical ids of the queue of short jobs, and of the one for messages that no release can read yet. */
 const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
+const parkedQueue = /^QueuesParked[0-9A-F]{8}$/;
+/** The text of a message that is no job. */
+const noJob = 'svc-queue verify';
 
 /** CloudWatch reads metrics out of logs within a few minutes. */
 const metricMs = 240_000;
 
 async function checkUnreadable({ clients, timeout, resources, settings }: After): Promise<string> {
   const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
-  if (queue === undefined) throw new Shortfall('The stack has no queue of short jobs.');
+  const parked = resources.find(({ logicalId }) => parkedQueue.test(logicalId));
+  if (queue === undefined || parked === undefined)
+    throw new Shortfall('The stack has no queue of short jobs, or of parked ones.');
   const sentAt = Date.now();
   await clients.sqs.send(
     new SendMessageCommand({
       QueueUrl: queue.physicalId,
-      MessageBody: 'svc-queue verify',
+      MessageBody: noJob,
       MessageGroupId: 'verify',
     }),
   );
@@ -56,9 +61,35 @@ async function checkUnreadable({ clients, timeout, resources, settings }: After)
     () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
     { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricMs },
   );
+  await takeBack({ clients, timeout }, parked.physicalId);
   return settings.monitoring
-    ? 'a job that nobody can read was counted; its alarm sends a mail within five minutes'
-    : 'a job that nobody can read was counted';
+    ? 'a message that is no job was counted and parked; the alarm GivenUp sends a mail within five minutes'
+    : 'a message that is no job was counted and parked';
+}
+
+/** Takes the message out of the queue of parked ones, and leaves the others. */
+async function takeBack(
+  { clients: { sqs }, timeout }: Pick<After, 'clients' | 'timeout'>,
+  QueueUrl: string,
+): Promise<void> {
+  await until(
+    async () => {
+      const { Messages = [] } = await sqs.send(
+        new ReceiveMessageCommand({
+          QueueUrl,
+          MaxNumberOfMessages: 10,
+          VisibilityTimeout: 5,
+          WaitTimeSeconds: 5,
+        }),
+      );
+      const own = Messages.find(({ Body = '' }) => Body.includes(noJob));
+      if (own === undefined) return undefined;
+      await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: own.ReceiptHandle }));
+      return true;
+    },
+    () => 'A message that is no job was not parked.',
+    timeout,
+  );
 }
 
 /** CloudFormation compares the resources of a stack for minutes. */
@@ -118,7 +149,7 @@ export const watchChecks: readonly Check<After>[] = [
   {
     name: 'unreadable',
     shows:
-      'CloudWatch reads the metrics out of the logs: a job that nobody can read is counted, and its alarm goes on',
+      'CloudWatch reads the metrics out of the logs: a message that is no job is counted and parked, and an alarm goes on',
     remedy:
       'Look at the log of the function DeliverShort: has it a line with _aws and WorkUnreadable? Does the alarm’s topic have a confirmed address?',
     notOnEmulator: 'the emulator makes no metrics of log lines',

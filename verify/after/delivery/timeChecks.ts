@@ -1,13 +1,13 @@
 /** Checks what EventBridge Scheduler has, and when it fires. */
 import { GetScheduleCommand, paginateListSchedules } from '@aws-sdk/client-scheduler';
-import { type Check, expectThat } from '../check.ts';
-import { scheduleGroupOf } from '../../lib/names.ts';
-import { anything, published } from './api.ts';
-import type { After } from './context.ts';
-import { until } from './wait.ts';
+import { type Check, expectThat } from '../../check.ts';
+import { scheduleGroupOf } from '../../../lib/names.ts';
+import { anything, published } from '../api.ts';
+import type { After } from '../context.ts';
+import { until } from '../../wait.ts';
 
 /** Scheduler keeps an attempt that is due later than a message timer of SQS reaches, under a name that begins with the message's id. */
-async function schedulesOf({ clients: { scheduler }, settings }: After, messageId: string) {
+export async function schedulesOf({ clients: { scheduler }, settings }: After, messageId: string) {
   const names: string[] = [];
   const input = { GroupName: scheduleGroupOf(settings), NamePrefix: messageId };
   for await (const { Schedules = [] } of paginateListSchedules({ client: scheduler }, input))

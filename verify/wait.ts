@@ -1,6 +1,6 @@
 /** Waiting, which a cancelled run ends. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Shortfall } from '../check.ts';
+import { Shortfall } from './check.ts';
 
 export interface Timeout {
   /** The longest wait for what comes at once when all is well. */

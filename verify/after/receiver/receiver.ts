@@ -3,6 +3,7 @@
  * as the path asks: `/<inbox>/<answer>/…`. It runs with nothing but Node.js, so it imports nothing else.
  */
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 
 /** A request as it stands in the log. */
@@ -14,6 +15,8 @@ export interface Received {
   /** The path behind the inbox and the answer, byte for byte. */
   readonly path: string;
   readonly query: string;
+  /** The address that the request came from. */
+  readonly from: string;
   readonly messageId: string;
   readonly retried: number;
   readonly contentType: string;
@@ -90,6 +93,16 @@ async function goOn({ headers, body }: Request): Promise<Answer> {
   return { statusCode: response.ok ? 200 : 500, headers: { 'Svc-Workflow-Sdk-Version': '1' }, body: answer };
 }
 
+/** The seconds to wait before the answer, in its kind: `wait-400`. */
+const waiting = /^wait-(\d{1,3})$/;
+
+async function answerOf(kind: string, request: Request): Promise<Answer> {
+  const seconds = waiting.exec(kind)?.[1];
+  if (seconds === undefined) return (await answers[kind]?.(request)) ?? { statusCode: 404 };
+  await sleep(Number(seconds) * 1_000);
+  return { statusCode: 200, body: 'waited' };
+}
+
 export async function handler(event: LambdaFunctionURLEvent): Promise<Answer> {
   const at = Date.now();
   const { rawPath, rawQueryString, headers, requestContext, body = '', isBase64Encoded } = event;
@@ -102,6 +115,7 @@ export async function handler(event: LambdaFunctionURLEvent): Promise<Answer> {
     method: requestContext.http.method,
     path: rest,
     query: rawQueryString,
+    from: requestContext.http.sourceIp,
     messageId: headers['svc-message-id'] ?? '',
     retried,
     contentType: headers['content-type'] ?? '',
@@ -112,5 +126,5 @@ export async function handler(event: LambdaFunctionURLEvent): Promise<Answer> {
   };
   // oxlint-disable-next-line no-console -- The log is what `svc-queue verify` reads.
   console.log(JSON.stringify({ received }));
-  return (await answers[kind]?.({ headers, retried, body: bytes.toString() })) ?? { statusCode: 404 };
+  return answerOf(kind, { headers, retried, body: bytes.toString() });
 }

@@ -2,10 +2,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import jws from 'jws';
 import * as z from 'zod';
-import { type Check, expectThat } from '../check.ts';
-import { anything, published } from './api.ts';
-import type { After } from './context.ts';
-import { until } from './wait.ts';
+import { type Check, expectThat } from '../../check.ts';
+import { anything, published } from '../api.ts';
+import type { After } from '../context.ts';
+import { until } from '../../wait.ts';
 
 const json = { 'content-type': 'application/json' };
 

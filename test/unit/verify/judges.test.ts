@@ -1,0 +1,243 @@
+/** What the checks of verify say of figures and of answers of AWS, good and bad. */
+import { CostExplorerClient } from '@aws-sdk/client-cost-explorer';
+import { describe, expect, it } from 'vitest';
+import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts';
+import { clientOptions } from '../../../lambdas/aws/clientOptions.ts';
+import { judgeFlood, wrongAnswers } from '../../../verify/after/answers/gatewayChecks.ts';
+import { attemptsIn, judgeQuick } from '../../../verify/after/delivery/loadChecks.ts';
+import type { Received } from '../../../verify/after/receiver/receiver.ts';
+import { differencesOf, wantedTables } from '../../../verify/after/watch/dataChecks.ts';
+import { deniedIn } from '../../../verify/after/watch/deniedChecks.ts';
+import { judgeBill, readBilled } from '../../../verify/bill/bill.ts';
+import { forecastOf, services } from '../../../verify/bill/forecast.ts';
+import { readDeployment } from '../../../verify/deployment.ts';
+import { judgeTraffic, missingOf, openCommands } from '../../../verify/release/release.ts';
+import { answerFrom } from '../../support/answeringClients.ts';
+
+const region = 'eu-central-1';
+const deployment = readDeployment({ regions: 'eu-central-1,us-east-1' });
+
+describe('the answers of the gateway', () => {
+  const good = Object.fromEntries(
+    gatewayAnswers.map((answer) => [
+      answer.type.responseType,
+      {
+        ...(answer.status !== undefined && { statusCode: answer.status.toString() }),
+        responseTemplates: { 'application/json': refusalBody(answer) },
+      },
+    ]),
+  );
+
+  it('are good when they are those of this release', () => {
+    expect(wrongAnswers(good)).toEqual([]);
+  });
+
+  it('fall short with a status, a body or an answer that is another', () => {
+    const { THROTTLED: _, ...others } = good;
+    const timeout = { ...good['INTEGRATION_TIMEOUT'], statusCode: '500', responseTemplates: {} };
+    expect(wrongAnswers({ ...others, INTEGRATION_TIMEOUT: timeout })).toEqual([
+      'THROTTLED is AWS’s own',
+      'INTEGRATION_TIMEOUT is 500 undefined',
+    ]);
+  });
+});
+
+describe('a flood of requests', () => {
+  const answer = (status: number, text: string, headers = {}) => ({
+    status,
+    text,
+    headers: new Headers(headers),
+  });
+  const found = answer(404, '{"error":"No."}');
+  const refused = answer(429, '{"error":"Too many.","code":"service_throttled"}', { 'retry-after': '1' });
+
+  it('is good when some are refused as they have to be', () => {
+    expect(judgeFlood([found, refused, refused])).toBe(2);
+  });
+
+  it.each([
+    ['none is refused', [found], /None of 1 requests/],
+    ['the body is the gateway’s own', [answer(429, '{"message":"Too Many Requests"}')], /429 \{"message"/],
+    ['Retry-After is missing', [answer(429, refused.text)], /Retry-After: null/],
+  ])('falls short when %s', (_, answers, sentence) => {
+    expect(() => judgeFlood(answers)).toThrow(sentence);
+  });
+});
+
+describe('load', () => {
+  it('counts the attempts of an invocation by its metrics, and passes over other lines', () => {
+    const metrics = '{"_aws":{"Timestamp":1},"service":"svc","Delivered":9,"Retried":1,"Lateness":[1,2]}';
+    expect(attemptsIn(metrics)).toBe(10);
+    expect(attemptsIn(`2026-11-25T00:00:00.000Z\tid\tINFO\t${metrics}`)).toBe(10);
+    expect(attemptsIn('{"_aws":{"Timestamp":1},"LongestLine":3}')).toBeUndefined();
+    expect(attemptsIn('{"level":"INFO","message":"attempt"}')).toBeUndefined();
+  });
+
+  it('is good when quick messages do not wait for a slow host', () => {
+    expect(judgeQuick([100, 200, 300, 6_000])).toMatch(/4 of a quick one came after p50 200, p99 6000 ms/);
+    expect(() => judgeQuick([5_100, 5_200, 300])).toThrow(/came after 5100 ms/);
+  });
+});
+
+it('Denied calls are told apart from other errors of CloudTrail', () => {
+  const event = (of: object) => ({
+    Username: 'Svc-Publish',
+    CloudTrailEvent: JSON.stringify({ eventName: 'Decrypt', eventSource: 'kms.amazonaws.com', ...of }),
+  });
+  expect(
+    deniedIn([
+      event({}),
+      event({ errorCode: 'ThrottlingException' }),
+      event({ errorCode: 'Client.UnauthorizedOperation' }),
+      event({ errorCode: 'AccessDeniedException', errorMessage: 'not authorized' }),
+    ]),
+  ).toEqual([
+    'Svc-Publish: Decrypt of kms.amazonaws.com, Client.UnauthorizedOperation',
+    'Svc-Publish: Decrypt of kms.amazonaws.com, not authorized',
+  ]);
+});
+
+describe('the tables', () => {
+  it('are those with a replica in the region, the shared one of another template among them', () => {
+    const wanted = wantedTables({ templates: deployment.stacks, resources: [], region: 'us-east-1' });
+    expect(wanted).toContainEqual({
+      table: 'Svc-accounts',
+      expiry: 'expiresAt',
+      isRecoverable: true,
+      isProtected: true,
+    });
+    expect(wanted.map(({ table }) => table).toSorted()).toEqual(['Svc-accounts', 'Svc-usage']);
+  });
+
+  it('may lack what is not asked for, and nothing else', () => {
+    const wanted = { table: 'Svc-usage', expiry: undefined, isRecoverable: false, isProtected: false };
+    expect(differencesOf(wanted, wanted)).toEqual([]);
+    expect(
+      differencesOf(wanted, { ...wanted, expiry: 'expiresAt', isRecoverable: true, isProtected: true }),
+    ).toHaveLength(3);
+  });
+});
+
+describe('a release', () => {
+  const received = (messageId: string, retried = 0): Received => ({
+    inbox: 'i1',
+    at: 0,
+    method: 'POST',
+    path: '',
+    query: '',
+    from: '192.0.2.1',
+    messageId,
+    retried,
+    contentType: '',
+    signature: '',
+    bytes: 0,
+    sha256: '',
+    text: '',
+  });
+  const names = Array.from({ length: 100 }, (_, index) => `msg_${index}`);
+  /** The first fails at first. */
+  const traffic = { accepted: new Map(names.map((id) => [id, id === 'msg_0'])), refused: [] };
+  const all = [...names.map((id) => received(id)), received('msg_0', 1)];
+
+  it('is good when all arrived, and next to none twice', () => {
+    expect(missingOf(traffic, all)).toEqual([]);
+    expect(judgeTraffic(traffic, [...all, received('msg_7')])).toBe(
+      '100 messages were accepted and all arrived, 1 attempts came twice, 0 requests were refused',
+    );
+  });
+
+  it.each([
+    ['many come twice', traffic, [...all, ...all], /101 attempts were made twice/],
+    [
+      'requests are refused',
+      { ...traffic, refused: ['503', '503', '503'] },
+      all,
+      /3 of 103 requests were refused: 503/,
+    ],
+  ])('falls short when %s', (_, sent, arrived, sentence) => {
+    expect(() => judgeTraffic(sent, arrived)).toThrow(sentence);
+  });
+
+  it('misses messages that did not come, and retries', () => {
+    expect(missingOf(traffic, all.slice(0, -1))).toEqual(['msg_0']);
+    expect(missingOf(traffic, all.slice(2))).toEqual(['msg_1']);
+  });
+
+  it('ends with the run', async () => {
+    const ending = new AbortController();
+    const run = openCommands({ commands: ['exit 0'] }, 1, () => undefined)(ending.signal);
+    ending.abort();
+    await expect(run).rejects.toThrow('aborted');
+  });
+});
+
+describe('the bill', () => {
+  const day = '2026-11-25';
+  const { stacks } = deployment;
+
+  it('is read page by page, by service, and only for what the deployment used', async () => {
+    const client = new CostExplorerClient({ ...clientOptions('quick'), region: 'us-east-1' });
+    const group = (service: string, Amount: string) => ({
+      Keys: [service],
+      Metrics: { UnblendedCost: { Amount, Unit: 'USD' } },
+    });
+    const inputs: unknown[] = [];
+    answerFrom(client, {
+      GetCostAndUsageCommand: (input) => {
+        inputs.push(input);
+        return inputs.length === 1
+          ? { NextPageToken: 'more', ResultsByTime: [{ Groups: [group('AWS Lambda', '0.1')] }] }
+          : { ResultsByTime: [{ Groups: [group('AWS Lambda', '0.2'), group('Amazon DynamoDB', '1')] }] };
+      },
+    });
+    const billed = await readBilled(client, { day, deployment, regions: [region] });
+    expect([...billed].map(([service, dollars]) => [service, dollars.toFixed(2)])).toEqual([
+      ['AWS Lambda', '0.30'],
+      ['Amazon DynamoDB', '1.00'],
+    ]);
+    expect(inputs[1]).toMatchObject({ NextPageToken: 'more' });
+    expect(inputs[0]).toMatchObject({
+      TimePeriod: { Start: day, End: '2026-11-26' },
+      Filter: {
+        And: [
+          { Tags: { Key: 'service', Values: ['Svc'] } },
+          { Dimensions: { Key: 'REGION', Values: [region] } },
+          { Dimensions: { Key: 'RECORD_TYPE', Values: ['Usage'] } },
+        ],
+      },
+    });
+  });
+
+  it('has a forecast for messages, and for what is there without any', () => {
+    const sum = (messages: number, of: 'alone' | 'batched'): number =>
+      forecastOf(messages, stacks).reduce((total, one) => total + one[of], 0);
+    const perMillion = (of: 'alone' | 'batched'): number => sum(1_000_000, of) - sum(0, of);
+    // docs/cost.md: 7.43 and 6.53, and running time and logs on top.
+    expect(perMillion('alone')).toBeGreaterThan(7.43);
+    expect(perMillion('alone')).toBeLessThan(9.5);
+    expect(perMillion('batched')).toBeGreaterThan(6.53);
+    expect(perMillion('batched')).toBeLessThan(8);
+    const idle = forecastOf(0, stacks).find(({ service }) => service === services.secrets);
+    // $1.20 a month for two regions.
+    expect(idle?.alone).toBeCloseTo(1.2 / (730 / 24), 3);
+  });
+
+  const forecast = [{ service: 'AWS Lambda', alone: 2, batched: 1 }];
+
+  it('is good up to the forecast, and names services without one', () => {
+    const billed = new Map([
+      ['AWS Lambda', 1.5],
+      ['EC2 - Other', 0.5],
+    ]);
+    expect(judgeBill({ day, messages: 1_000 }, billed, forecast)).toBe(
+      '2026-11-25: AWS billed $2.00 for 1000 messages; the forecast is $1.00 in batches to $2.00 alone: AWS Lambda $1.50 ($1.00 to $2.00), EC2 - Other $0.50 (no forecast)',
+    );
+  });
+
+  it('falls short above it, and without tagged costs', () => {
+    expect(() => judgeBill({ day, messages: 1 }, new Map([['AWS Lambda', 3]]), forecast)).toThrow(
+      /AWS billed \$3\.00/,
+    );
+    expect(() => judgeBill({ day, messages: 1 }, new Map(), forecast)).toThrow(/with the tag service/);
+  });
+});

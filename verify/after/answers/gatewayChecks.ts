@@ -1,0 +1,139 @@
+/** Checks the answers that API Gateway and the firewall give by themselves, where they can be seen without harm. */
+import { GetExportCommand, GetGatewayResponsesCommand } from '@aws-sdk/client-api-gateway';
+import * as z from 'zod';
+import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts';
+import { type Check, expectThat, Shortfall, Skipped } from '../../check.ts';
+import type { Answer } from '../api.ts';
+import type { After } from '../context.ts';
+import { isRefusal, shown } from './answerChecks.ts';
+
+/** The stage of the API, which answers from a copy of the API's definition. */
+const stageName = 'api';
+
+const responses = z.record(
+  z.string(),
+  z.object({
+    statusCode: z.union([z.string(), z.number()]).optional(),
+    responseTemplates: z.record(z.string(), z.string()).default({}),
+  }),
+);
+type Responses = z.output<typeof responses>;
+
+const exported = z.object({ 'x-amazon-apigateway-gateway-responses': responses.optional() });
+
+/** Says how the answers of an API differ from those of this release, each by its type. */
+export function wrongAnswers(found: Responses): readonly string[] {
+  return gatewayAnswers.flatMap((answer) => {
+    const { responseType } = answer.type;
+    const there = found[responseType];
+    if (there === undefined) return [`${responseType} is AWS’s own`];
+    const status = answer.status?.toString();
+    const isAlike =
+      (status === undefined || String(there.statusCode) === status) &&
+      there.responseTemplates['application/json'] === refusalBody(answer);
+    return isAlike
+      ? []
+      : [
+          `${responseType} is ${String(there.statusCode)} ${String(there.responseTemplates['application/json'])}`,
+        ];
+  });
+}
+
+/** Reads the gateway responses of the stage; where the export leaves them out, those of the API. */
+async function readAnswers({ clients: { apiGateway }, resources }: After): Promise<Responses> {
+  const restApiId = resources.find(
+    ({ type, logicalId }) => type === 'AWS::ApiGateway::RestApi' && /^Api[0-9A-F]{8}$/.test(logicalId),
+  )?.physicalId;
+  if (restApiId === undefined) throw new Shortfall('The stack has no API.');
+  const { body } = await apiGateway.send(
+    new GetExportCommand({
+      restApiId,
+      stageName,
+      exportType: 'oas30',
+      parameters: { extensions: 'apigateway' },
+      accepts: 'application/json',
+    }),
+  );
+  const definition: unknown = JSON.parse(Buffer.from(body ?? []).toString() || '{}');
+  const inStage = exported.parse(definition)['x-amazon-apigateway-gateway-responses'];
+  if (inStage !== undefined) return inStage;
+  const { items = [] } = await apiGateway.send(new GetGatewayResponsesCommand({ restApiId, limit: 500 }));
+  return Object.fromEntries(
+    items
+      .filter(({ defaultResponse }) => defaultResponse !== true)
+      .map(({ responseType = '', statusCode, responseTemplates = {} }) => [
+        responseType,
+        { statusCode, responseTemplates },
+      ]),
+  );
+}
+
+async function checkGatewayAnswers(after: After): Promise<string> {
+  const wrong = wrongAnswers(await readAnswers(after));
+  expectThat(wrong.length === 0, `The gateway would not answer as it has to: ${wrong.join('; ')}.`);
+  return `the gateway has its ${gatewayAnswers.length} own answers, those of 429, 502 and 504 among them`;
+}
+
+/** A header that "Baseline rule groups" (AWS WAF Developer Guide) knows as Log4JRCE_HEADER. */
+const attack = { 'x-verify': '${jndi:ldap://example.com/}' };
+
+async function checkFirewall({ settings, api }: After): Promise<string> {
+  if (!settings.firewall) throw new Skipped('the setting firewall is off');
+  const answer = await api.send('GET', '/v2/health', { headers: attack });
+  expectThat(
+    answer.status === 403 && isRefusal(answer) && answer.text.includes('request_blocked'),
+    `A known attack in a header was answered ${shown(answer)}.`,
+  );
+  return 'a known attack in a header was refused with 403 and a code';
+}
+
+/** Six times the requests that the management API takes at one instant and in the second after. */
+const flood = 600;
+
+/** Judges the answers to more requests at once than an API takes. @returns how many were refused */
+export function judgeFlood(answers: readonly Answer[]): number {
+  const refused = answers.filter(({ status }) => status === 429);
+  expectThat(refused.length > 0, `None of ${answers.length} requests at once was refused.`);
+  const wrong = refused.find((answer) => !isRefusal(answer) || answer.headers.get('retry-after') !== '1');
+  expectThat(
+    wrong === undefined,
+    `One request too many was answered ${wrong === undefined ? '' : shown(wrong)}, with Retry-After: ${String(wrong?.headers.get('retry-after'))}.`,
+  );
+  return refused.length;
+}
+
+async function checkThrottled({ management }: After): Promise<string> {
+  if (management === undefined) throw new Skipped('the management API is in the first region');
+  const answers = await Promise.all(
+    Array.from({ length: flood }, () => management.client.send('GET', '/v2/svc/users/verify-none')),
+  );
+  return `${judgeFlood(answers)} of ${flood} requests at once were refused with 429, a code and Retry-After`;
+}
+
+export const gatewayChecks: readonly Check<After>[] = [
+  {
+    name: 'gateway-answers',
+    shows: 'the gateway has the answers of this release for what it refuses itself: 429, 502, 504 and others',
+    remedy:
+      'npx svc-queue drift shows a changed API; npx svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
+    run: checkGatewayAnswers,
+  },
+  {
+    name: 'firewall',
+    shows: 'the firewall refuses a known attack, with an error as JSON',
+    remedy: 'Look at the web ACL and its association with the stage of the API: npx svc-queue drift.',
+    notOnEmulator: 'the emulator has no firewall before its APIs',
+    run: checkFirewall,
+  },
+];
+
+/** Runs alone: operators share the throttle of the management API. */
+export const throttledCheck: Check<After> = {
+  name: 'throttled',
+  shows: 'more requests at once than the management API takes are refused with 429 and Retry-After',
+  remedy:
+    'Look at the throttle of the stage of the management API, and at its gateway response THROTTLED: npx svc-queue drift.',
+  isSlow: true,
+  notOnEmulator: 'the emulator throttles no APIs',
+  run: checkThrottled,
+};

@@ -1,0 +1,169 @@
+/** Checks what many messages at once do: how they share invocations, how long they take, and whether slow hosts hold up others. */
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import * as z from 'zod';
+import { type Check, expectThat } from '../../check.ts';
+import { published } from '../api.ts';
+import type { After } from '../context.ts';
+import type { Received } from '../receiver/receiver.ts';
+import { percentile } from '../watch/measures.ts';
+import { sumsOf } from '../watch/metricSums.ts';
+
+const json = { 'content-type': 'application/json' };
+
+/** Messages that have to be answered soon, so that they take the short queue. */
+const soon = { 'Svc-Timeout': '20s', 'Content-Type': 'text/plain' };
+
+const burst = 2_000;
+
+/** An emulator on one machine runs each function as a process of its own: there, the burst only shows that the check works. */
+const emulatedBurst = 100;
+
+/** Messages of one request: docs/limits.md. */
+const perRequest = 100;
+
+/** A deployment in an account of ten executions takes minutes for the burst. */
+const drainMs = 300_000;
+
+async function publishMany({ api: { client } }: After, url: string, count: number): Promise<void> {
+  const items = Array.from({ length: count }, (_, index) => ({
+    destination: url,
+    headers: soon,
+    body: `message ${index}`,
+  }));
+  const requests = Array.from({ length: Math.ceil(count / perRequest) }, (_, index) =>
+    items.slice(index * perRequest, (index + 1) * perRequest),
+  );
+  await Promise.all(
+    requests.map((batch) =>
+      client.read(z.array(published), 'POST', '/v2/batch', { headers: json, body: JSON.stringify(batch) }),
+    ),
+  );
+}
+
+/** A line of metrics, which a worker writes at the end of an invocation; see `lambdas/aws/metrics.ts`. */
+const line = z.object({
+  Delivered: z.number().default(0),
+  Retried: z.number().default(0),
+  Failed: z.number().default(0),
+});
+
+/** Reads from a line of a worker's log how many attempts its invocation made; undefined for another line. */
+export function attemptsIn(message: string): number | undefined {
+  const start = message.indexOf('{"_aws"');
+  if (start < 0) return undefined;
+  const { success, data } = line.safeParse(JSON.parse(message.slice(start)));
+  const attempts = success ? data.Delivered + data.Retried + data.Failed : 0;
+  return attempts > 0 ? attempts : undefined;
+}
+
+/** Reads how many attempts each invocation of a worker made since a moment. */
+async function batchesOf({ clients: { logs }, resources }: After, since: number): Promise<readonly number[]> {
+  const group = resources.find(
+    ({ type, logicalId }) => type === 'AWS::Logs::LogGroup' && logicalId.startsWith('DeliverShortLog'),
+  );
+  const sizes: number[] = [];
+  const input = { logGroupName: group?.physicalId ?? '', startTime: since, filterPattern: '"_aws"' };
+  for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input))
+    for (const { message = '' } of events) sizes.push(attemptsIn(message) ?? 0);
+  return sizes.filter((size) => size > 0);
+}
+
+const throttles = {
+  type: 'AWS::Lambda::Function',
+  namespace: 'AWS/Lambda',
+  metric: 'Throttles',
+  dimension: 'FunctionName',
+} as const;
+
+/** CloudWatch has the metrics of Lambda some minutes later. */
+const metricMs = 240_000;
+
+/** How often Lambda refused an invocation of a function since a moment; undefined where CloudWatch does not tell. */
+async function countThrottles(after: After, since: number): Promise<number | undefined> {
+  if (after.isEmulator) return undefined;
+  const [, sum] = await sumsOf(
+    after,
+    [{ ...throttles, metric: 'Invocations' }, throttles],
+    since,
+    ([invocations = 0]) => invocations > 0,
+    metricMs,
+  );
+  return sum;
+}
+
+const ids = (received: readonly Received[]): ReadonlySet<string> =>
+  new Set(received.map(({ messageId }) => messageId));
+
+async function checkBurst(after: After): Promise<string> {
+  const one = after.inbox('ok');
+  const count = after.isEmulator ? emulatedBurst : burst;
+  const startedAt = Date.now();
+  await publishMany(after, one.url, count);
+  const publishMs = Date.now() - startedAt;
+  let received: readonly Received[] = [];
+  for (let wanted = count; ids(received).size < count; wanted = received.length + count - ids(received).size)
+    received = await one.received(wanted, { waitMs: after.timeout.waitMs + drainMs });
+  const seconds = Math.max(0.1, ((received.at(-1)?.at ?? startedAt) - startedAt) / 1_000);
+  const sizes = await batchesOf(after, startedAt);
+  const refused = await countThrottles(after, startedAt);
+  const mean = sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
+  const batches =
+    sizes.length === 0
+      ? 'the workers wrote no metrics of their invocations'
+      : `${sizes.length} invocations made ${mean.toFixed(1)} attempts on average, ${Math.min(...sizes)} to ${Math.max(...sizes)} (docs/cost.md assumes 1 and 10)`;
+  return [
+    `${count} messages were published in ${(publishMs / 1_000).toFixed(1)} s and delivered after ${seconds.toFixed(1)} s, ${Math.round(count / seconds)} a second`,
+    `${received.length - count} came twice`,
+    batches,
+    refused === undefined ? 'throttles are untold' : `Lambda throttled ${refused} invocations`,
+  ].join('; ');
+}
+
+/** Seconds that the slow host takes for an answer. */
+const slowSeconds = 5;
+const slowMessages = 30;
+const quickMessages = 60;
+
+/** Judges the times, in ms, that messages of quick hosts took beside a slow one. */
+export function judgeQuick(times: readonly number[]): string {
+  const [middle, most] = [percentile(times, 50), percentile(times, 99)];
+  expectThat(
+    middle < slowSeconds * 1_000,
+    `Half of the messages of a quick host came after ${Math.round(middle)} ms: they waited for a host that takes ${slowSeconds} s.`,
+  );
+  return `beside ${slowMessages} messages of a host that takes ${slowSeconds} s, ${times.length} of a quick one came after p50 ${Math.round(middle)}, p99 ${Math.round(most)} ms`;
+}
+
+async function checkSlowHost(after: After): Promise<string> {
+  const slow = after.inbox(`wait-${slowSeconds}`, 'slow');
+  const quick = after.inbox('ok');
+  await publishMany(after, slow.url, slowMessages);
+  const startedAt = Date.now();
+  await publishMany(after, quick.url, quickMessages);
+  const received = await quick.received(quickMessages);
+  const seen = judgeQuick(received.map(({ at }) => Math.max(0, at - startedAt)));
+  await slow.received(slowMessages);
+  return seen;
+}
+
+export const slowHostCheck: Check<After> = {
+  name: 'slow-host',
+  shows: 'a slow host does not hold up a quick one',
+  remedy:
+    'Raise deliveryConcurrency, if the account has the executions: docs/settings.md, "Room for the API". A circuit keeps a host that is down from taking them: docs/lanes.md.',
+  isSlow: true,
+  run: checkSlowHost,
+};
+
+/** Run one after the other, so that they measure the deployment and not each other. */
+export const loadChecks: readonly Check<After>[] = [
+  {
+    name: 'burst',
+    shows: `a burst of ${burst} messages is delivered; measures the batches, the time and the throttles`,
+    remedy:
+      'Look for throttles: docs/settings.md, "Room for the API". Where batches are small, a message costs more than under load: docs/cost.md.',
+    isSlow: true,
+    run: checkBurst,
+  },
+  slowHostCheck,
+];

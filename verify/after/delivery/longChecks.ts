@@ -1,0 +1,195 @@
+/** Checks what takes minutes: long attempts, far messages that fire, and what becomes of a job whose worker dies. */
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+} from '@aws-sdk/client-sqs';
+import * as z from 'zod';
+import { valuesIn } from '../../../lib/regional.ts';
+import { type Check, expectThat, Shortfall, Skipped } from '../../check.ts';
+import { until } from '../../wait.ts';
+import { published } from '../api.ts';
+import type { After } from '../context.ts';
+import { schedulesOf } from './timeChecks.ts';
+
+const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
+
+/**
+ * Makes the check of an attempt that takes long. A NAT gateway drops connections that are silent for 350 s ("NAT gateway basics",
+ * Amazon VPC User Guide), unless keep-alive probes cross them.
+ */
+export const longAttempt = (seconds: number): Check<After> => ({
+  name: 'long-attempt',
+  shows: `an attempt whose answer takes ${seconds} s succeeds, and is made once`,
+  remedy:
+    'Look for the message in GET /v2/logs. Behind a NAT gateway, of the deployment or of your VPC, a connection that is silent for 350 s is dropped: do the delivery functions send keep-alive probes? Look at the visibility timeout of the queue Long, too.',
+  isSlow: true,
+  run: async (after) => {
+    const { api, inbox, settings, region, timeout } = after;
+    const slow = inbox(`wait-${seconds}`, 'slow');
+    const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${slow.url}`, {
+      body: 'long',
+      headers: { 'svc-timeout': `${seconds + 60}s`, 'svc-retries': '0' },
+    });
+    await until(
+      async () => {
+        const { logs } = await api.client.read(log, 'GET', `/v2/logs?messageId=${messageId}`);
+        const states = logs.map(({ state }) => state);
+        if (states.some((state) => /^(FAILED|ERROR|RETRY)$/.test(state)))
+          throw new Shortfall(`An attempt that takes ${seconds} s ended as ${states.join(', ')}.`);
+        return states.includes('DELIVERED') ? true : undefined;
+      },
+      () => `An attempt that takes ${seconds} s has not ended.`,
+      { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + seconds * 1_000 },
+    );
+    const received = await slow.received(1);
+    expectThat(received.length === 1, `The receiver got ${received.length} requests of one attempt.`);
+    const way =
+      valuesIn(settings.fixedAddresses, region).length > 0
+        ? 'through the NAT gateway of the deployment'
+        : valuesIn(settings.vpcs, region).length > 0
+          ? 'from your VPC'
+          : 'from the network of Lambda';
+    return `an attempt of ${seconds} s succeeded, ${way}`;
+  },
+});
+
+/** The longest message timer of SQS is 15 minutes, so this one waits in Scheduler. */
+const farMinutes = 16;
+
+/** Scheduler fires within its minute, and the rest is a message timer. */
+const latestMs = 120_000;
+
+async function checkFarFire(after: After): Promise<string> {
+  const { api, inbox, timeout } = after;
+  const one = inbox('ok');
+  const dueAt = Date.now() + farMinutes * 60_000;
+  const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${one.url}`, {
+    body: 'far',
+    headers: { 'svc-delay': `${farMinutes}m` },
+  });
+  const [received] = await one.received(1, {
+    everyMs: 5_000,
+    waitMs: farMinutes * 60_000 + latestMs + timeout.waitMs,
+  });
+  const late = (received?.at ?? 0) - dueAt;
+  expectThat(
+    received?.messageId === messageId && late > -2_000 && late < latestMs,
+    `A message that was due in ${farMinutes} minutes came ${Math.round(late / 1_000)} s late.`,
+  );
+  await until(
+    async () => ((await schedulesOf(after, messageId)).length === 0 ? true : undefined),
+    () => 'Scheduler still has the schedule of a message that was delivered.',
+    timeout,
+  );
+  return `a message that was due in ${farMinutes} minutes came ${(late / 1_000).toFixed(1)} s late, and its schedule is gone`;
+}
+
+/** The logical id of the queue of short jobs. */
+const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
+
+const queueShape = z.object({ VisibilityTimeout: z.number() });
+
+/** Requests for messages at one time, and rounds: the workers ask as well, and SQS gives a job to one of those that ask. */
+const pollers = 20;
+const rounds = 10;
+const perRound = 5;
+
+/** Takes jobs off the queue as a worker does, and gives back all that are not of these messages. */
+async function takeJobs(
+  { clients: { sqs } }: After,
+  QueueUrl: string,
+  isOwn: (job: Message) => boolean,
+): Promise<readonly Message[]> {
+  const taken = await Promise.all(
+    Array.from({ length: pollers }, () =>
+      sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 1, WaitTimeSeconds: 1 })),
+    ),
+  );
+  const jobs = taken.flatMap(({ Messages = [] }) => Messages);
+  for (const { ReceiptHandle } of jobs.filter((job) => !isOwn(job)))
+    await sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
+  return jobs.filter(isOwn);
+}
+
+async function isQuiet({ clients: { sqs } }: After, QueueUrl: string): Promise<boolean> {
+  const { Attributes = {} } = await sqs.send(
+    new GetQueueAttributesCommand({
+      QueueUrl,
+      AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+    }),
+  );
+  return Object.values(Attributes).every((count) => count === '0');
+}
+
+/**
+ * Takes a job off the queue and never deletes it, which is all that SQS sees of a worker that is killed. Lambda has no call that kills
+ * one.
+ */
+async function checkKilledWorker(after: After): Promise<string> {
+  const { api, inbox, resources, templates, region } = after;
+  const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
+  const shape = templates
+    .filter((stack) => stack.region === region)
+    .flatMap((stack) => Object.entries(stack.resources))
+    .find(([logicalId]) => shortQueue.test(logicalId))?.[1];
+  if (queue === undefined || shape === undefined)
+    throw new Shortfall('The stack has no queue of short jobs.');
+  const { VisibilityTimeout } = queueShape.parse(shape.Properties);
+  if (!(await isQuiet(after, queue.physicalId)))
+    throw new Skipped('the queue of short jobs is in use, and this check would hold up the jobs of others');
+  const one = inbox('ok');
+  const messageIds: string[] = [];
+  let held: readonly Message[] = [];
+  for (let round = 0; round < rounds && held.length === 0; round += 1) {
+    const taking = takeJobs(after, queue.physicalId, ({ Body = '' }) =>
+      messageIds.some((id) => Body.includes(id)),
+    );
+    for (let number = 0; number < perRound; number += 1) {
+      const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${one.url}`, {
+        body: 'held',
+        headers: { 'svc-timeout': '20s' },
+      });
+      messageIds.push(messageId);
+    }
+    held = await taking;
+  }
+  const takenAt = Date.now();
+  if (held.length === 0) throw new Skipped('the workers took each job before this check could');
+  const heldIds = messageIds.filter((id) => held.some(({ Body = '' }) => Body.includes(id)));
+  const back = await until(
+    async () => {
+      const received = await one.received(0);
+      const came = received.filter(({ messageId }) => heldIds.includes(messageId));
+      return new Set(came.map(({ messageId }) => messageId)).size === heldIds.length ? came : undefined;
+    },
+    () =>
+      `A job whose worker does not end it did not come back; its queue has to show it again after ${VisibilityTimeout} s.`,
+    { ...after.timeout, everyMs: 5_000, waitMs: VisibilityTimeout * 1_000 + after.timeout.waitMs },
+  );
+  const seconds = Math.round((Math.min(...back.map(({ at }) => at)) - takenAt) / 1_000);
+  return `${heldIds.length} jobs were taken off the queue and not ended, as by a worker that is killed; they were delivered ${seconds} s later (visibility timeout ${VisibilityTimeout} s)`;
+}
+
+export const longChecks: readonly Check<After>[] = [
+  longAttempt(400),
+  {
+    name: 'far-fire',
+    shows: `a message that is due in ${farMinutes} minutes is delivered then, and leaves no schedule behind`,
+    remedy:
+      'Look at the schedule group and at its role, which only Scheduler may assume for this group; then at the queue of undelivered fires: docs/operate.md, "UndeliveredFires" and "SchedulerTarget".',
+    isSlow: true,
+    run: checkFarFire,
+  },
+];
+
+/** Runs when nothing else does: it takes jobs off a queue. */
+export const killedWorkerCheck: Check<After> = {
+  name: 'killed-worker',
+  shows: 'a job whose worker is killed is done by another',
+  remedy:
+    'Look at the visibility timeout and the redrive policy of the queue Short, and at the function DeliverAlone: npx svc-queue drift.',
+  isSlow: true,
+  run: checkKilledWorker,
+};

@@ -1,0 +1,105 @@
+/** The stack of the receiver. CloudFormation makes it as a whole, and takes it away as a whole. */
+import {
+  type CloudFormationClient,
+  CreateStackCommand,
+  DeleteStackCommand,
+  DescribeStacksCommand,
+  waitUntilStackCreateComplete,
+  waitUntilStackDeleteComplete,
+} from '@aws-sdk/client-cloudformation';
+import { App, CfnOutput, Duration, LegacyStackSynthesizer, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Code, Function, FunctionUrlAuthType, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { outputsOf } from '../deployed.ts';
+import type { ReceiverHost } from './inbox.ts';
+import { receiverCode } from './receiverCode.ts';
+
+/** The functions of the receiver. A function URL waits as long as its function may run, at most 15 minutes. */
+const hosts: Readonly<Record<ReceiverHost, { readonly id: string; readonly timeout: Duration }>> = {
+  quick: { id: 'Receiver', timeout: Duration.seconds(25) },
+  slow: { id: 'Slow', timeout: Duration.minutes(15) },
+};
+const hostNames: readonly ReceiverHost[] = ['quick', 'slow'];
+
+/** The names of the receiver's stack, of its functions and of their log groups. */
+export const receiverNames = (deployment: string) => ({
+  stack: `${deployment}-Verify`,
+  functions: { quick: `${deployment}-verify`, slow: `${deployment}-verify-slow` },
+  logGroups: [`/aws/lambda/${deployment}-verify`, `/aws/lambda/${deployment}-verify-slow`],
+});
+
+/** Makes the template; its outputs `ReceiverUrl` and `SlowUrl` are where the receiver is. */
+export function receiverTemplate(deployment: string): string {
+  const names = receiverNames(deployment);
+  const app = new App({ analyticsReporting: false });
+  const stack = new Stack(app, names.stack, { synthesizer: new LegacyStackSynthesizer() });
+  const code = Code.fromInline(receiverCode());
+  for (const host of hostNames) {
+    const { id, timeout } = hosts[host];
+    const logGroup = new LogGroup(stack, `${id}Log`, {
+      logGroupName: `/aws/lambda/${names.functions[host]}`,
+      retention: RetentionDays.ONE_DAY,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const logging = new PolicyStatement({
+      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      resources: [logGroup.logGroupArn],
+    });
+    const receiver = new Function(stack, id, {
+      functionName: names.functions[host],
+      description: 'Receives the messages of svc-queue verify, which takes it away',
+      runtime: Runtime.NODEJS_24_X,
+      handler: 'index.handler',
+      code,
+      timeout,
+      memorySize: 256,
+      logGroup,
+      role: new Role(stack, `${id}Role`, {
+        assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+        inlinePolicies: { Log: new PolicyDocument({ statements: [logging] }) },
+      }),
+    });
+    const { url } = receiver.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
+    new CfnOutput(stack, `${id}Url`, { value: url });
+  }
+  return JSON.stringify(app.synth().getStackByName(names.stack).template);
+}
+
+/** Seconds that CloudFormation may take for the few resources of the receiver. */
+const maxWaitTime = 300;
+
+/** @returns whether there was one */
+export async function removeReceiver(client: CloudFormationClient, deployment: string): Promise<boolean> {
+  const { stack: StackName } = receiverNames(deployment);
+  try {
+    await client.send(new DescribeStacksCommand({ StackName }));
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ValidationError') return false;
+    throw error;
+  }
+  await client.send(new DeleteStackCommand({ StackName }));
+  await waitUntilStackDeleteComplete({ client, maxWaitTime, minDelay: 2, maxDelay: 5 }, { StackName });
+  return true;
+}
+
+/** Makes the receiver. @returns the URL of each of its hosts */
+export async function makeReceiver(
+  client: CloudFormationClient,
+  deployment: string,
+  abortSignal: AbortSignal,
+): Promise<Readonly<Record<ReceiverHost, string>>> {
+  const { stack: StackName } = receiverNames(deployment);
+  await client.send(
+    new CreateStackCommand({
+      StackName,
+      TemplateBody: receiverTemplate(deployment),
+      Capabilities: ['CAPABILITY_IAM'],
+      OnFailure: 'DELETE',
+    }),
+  );
+  const waiting = { client, maxWaitTime, minDelay: 2, maxDelay: 5, abortSignal };
+  await waitUntilStackCreateComplete(waiting, { StackName });
+  const { ReceiverUrl: quick = '', SlowUrl: slow = '' } = await outputsOf(client, StackName);
+  return { quick, slow };
+}

@@ -1,0 +1,131 @@
+/** Checks that no role of the deployment was denied a call. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Event, LookupEventsCommand } from '@aws-sdk/client-cloudtrail';
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import * as z from 'zod';
+import { type Check, expectThat } from '../../check.ts';
+import type { After } from '../context.ts';
+
+/** A request to each function that answers some: what its role lacks shows in its log. */
+const requests = [
+  '/v2/messages',
+  '/v2/logs?count=1',
+  '/v2/topics',
+  '/v2/queues',
+  '/v2/globalParallelism',
+  '/v2/dlq?count=1',
+  '/v2/schedules',
+  '/v2/workflows/logs?count=1',
+  '/v2/keys',
+  '/v2/stats',
+];
+
+/** The sentence of each refusal by IAM names who, what and on what; see "Troubleshoot access denied error messages" in its guide. */
+const denial = /(?:User: )?\S+ is not authorized to perform: [\w:]+(?: on resource: \S+)?/;
+
+/** CloudWatch Logs shows a line within seconds. */
+const ingestionMs = 10_000;
+
+async function checkDenied({
+  api,
+  clients: { logs },
+  resources,
+  startedAt,
+  timeout,
+}: After): Promise<string> {
+  for (const path of requests) await api.client.send('GET', path);
+  await sleep(Math.min(ingestionMs, timeout.waitMs), undefined, { signal: timeout.signal });
+  const groups = resources.filter(({ type }) => type === 'AWS::Logs::LogGroup');
+  const denials = new Set<string>();
+  // One after the other: CloudWatch answers few such calls a second.
+  for (const { logicalId, physicalId: logGroupName } of groups) {
+    const input = { logGroupName, startTime: startedAt, filterPattern: '"not authorized to perform"' };
+    for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input))
+      for (const { message = '' } of events)
+        denials.add(`${logicalId}: ${denial.exec(message)?.[0] ?? message.slice(0, 200)}`);
+  }
+  expectThat(denials.size === 0, `Calls were denied: ${[...denials].slice(0, 5).join('; ')}.`);
+  return `no function wrote of a denied call, in ${groups.length} logs`;
+}
+
+const record = z.object({
+  eventName: z.string(),
+  eventSource: z.string(),
+  errorCode: z.string().optional(),
+  errorMessage: z.string().optional(),
+});
+
+/** Codes of refusals; each service has its own spelling of them. */
+const denied = /AccessDenied|UnauthorizedOperation|NotAuthorized/;
+
+/** Finds the denied calls among events of CloudTrail. */
+export const deniedIn = (events: readonly Event[]): readonly string[] =>
+  events.flatMap(({ CloudTrailEvent = '{}', Username = '' }) => {
+    const json: unknown = JSON.parse(CloudTrailEvent);
+    const { data } = record.safeParse(json);
+    return data !== undefined && denied.test(data.errorCode ?? '')
+      ? [
+          `${Username}: ${data.eventName} of ${data.eventSource}, ${data.errorMessage ?? String(data.errorCode)}`,
+        ]
+      : [];
+  });
+
+/** "The rate of lookup requests is limited to two per second, per account, per Region" (LookupEvents, CloudTrail API Reference). */
+const lookupMs = 600;
+
+/** Pages of 50 events for a function, newest first. */
+const mostPages = 5;
+
+/** CloudTrail tells of a call after five minutes on average, and promises nothing ("How CloudTrail works"): an hour covers earlier runs. */
+const lookedBackMs = 3_600_000;
+
+async function checkTrail({
+  clients: { cloudTrail },
+  resources,
+  startedAt,
+  timeout,
+}: After): Promise<string> {
+  const functions = resources.filter(({ type }) => type === 'AWS::Lambda::Function');
+  const denials: string[] = [];
+  let looked = 0;
+  for (const { physicalId } of functions) {
+    let NextToken: string | undefined;
+    for (let page = 0; page < mostPages && (page === 0 || NextToken !== undefined); page += 1) {
+      const found = await cloudTrail.send(
+        new LookupEventsCommand({
+          // Lambda names the session of a function's role by the function.
+          LookupAttributes: [{ AttributeKey: 'Username', AttributeValue: physicalId }],
+          StartTime: new Date(startedAt - lookedBackMs),
+          EndTime: new Date(),
+          ...(NextToken !== undefined && { NextToken }),
+        }),
+      );
+      ({ NextToken } = found);
+      looked += found.Events?.length ?? 0;
+      denials.push(...deniedIn(found.Events ?? []));
+      await sleep(lookupMs, undefined, { signal: timeout.signal });
+    }
+  }
+  const different = [...new Set(denials)];
+  expectThat(different.length === 0, `CloudTrail has denied calls: ${different.slice(0, 5).join('; ')}.`);
+  return `none of ${looked} calls of ${functions.length} functions in CloudTrail was denied; it has no calls of data, and those of the last minutes may follow: --only denied-trail`;
+}
+
+const remedy =
+  'Look at the role of the function: npx svc-queue drift shows a changed one. Does a policy of the organisation, or of an endpoint, forbid the call?';
+
+export const deniedChecks: readonly Check<After>[] = [
+  {
+    name: 'denied',
+    shows: 'no function was denied a call in this run, by its log',
+    remedy,
+    run: checkDenied,
+  },
+  {
+    name: 'denied-trail',
+    shows: 'no role of the functions was denied a call in the last hour, by CloudTrail',
+    remedy,
+    notOnEmulator: 'the emulator notes no denied calls',
+    run: checkTrail,
+  },
+];

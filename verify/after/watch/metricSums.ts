@@ -1,0 +1,70 @@
+/** Sums of metrics that AWS's services keep of the deployment's resources. */
+import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import type { StackResource } from '../../../operate/stackResources.ts';
+import { until } from '../../wait.ts';
+import type { After } from '../context.ts';
+
+/** A metric of each resource of a type. */
+export interface Counted {
+  readonly type: string;
+  readonly namespace: string;
+  readonly metric: string;
+  readonly dimension: string;
+}
+
+/** A queue is known by its URL, and to CloudWatch by its name. */
+const nameOf = ({ physicalId }: StackResource): string => physicalId.split('/').at(-1) ?? physicalId;
+
+/** The questions to CloudWatch, one for each resource and metric. */
+export const queriesOf = (
+  resources: readonly StackResource[],
+  counted: readonly Counted[],
+): MetricDataQuery[] =>
+  counted.flatMap(({ type, namespace, metric, dimension }, kind) =>
+    resources
+      .filter((resource) => resource.type === type)
+      .map((resource, index) => ({
+        Id: `k${kind}_${index}`,
+        MetricStat: {
+          Metric: {
+            Namespace: namespace,
+            MetricName: metric,
+            Dimensions: [{ Name: dimension, Value: nameOf(resource) }],
+          },
+          Period: 60,
+          Stat: 'Sum',
+        },
+      })),
+  );
+
+/**
+ * Adds up each metric over all resources of its type, once CloudWatch shows enough.
+ *
+ * @param since Unix milliseconds
+ * @param isEnough whether these sums are not those of too early a look
+ * @param waitMs how long CloudWatch may take, beyond the wait of the run
+ */
+export async function sumsOf(
+  { clients: { cloudWatch }, timeout, resources }: Pick<After, 'clients' | 'timeout' | 'resources'>,
+  counted: readonly Counted[],
+  since: number,
+  isEnough: (sums: readonly number[]) => boolean,
+  waitMs: number,
+): Promise<readonly number[]> {
+  const MetricDataQueries = queriesOf(resources, counted);
+  return until(
+    async () => {
+      const { MetricDataResults = [] } = await cloudWatch.send(
+        new GetMetricDataCommand({ MetricDataQueries, StartTime: new Date(since), EndTime: new Date() }),
+      );
+      const sums = counted.map((_, kind) =>
+        MetricDataResults.filter(({ Id = '' }) => Id.startsWith(`k${kind}_`))
+          .flatMap(({ Values = [] }) => Values)
+          .reduce((sum, value) => sum + value, 0),
+      );
+      return isEnough(sums) ? sums : undefined;
+    },
+    () => 'CloudWatch does not show yet what was used.',
+    { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + waitMs },
+  );
+}

@@ -1,0 +1,177 @@
+/** Reads the network that an AWS account has in a region. */
+import {
+  DescribeAddressesCommand,
+  DescribeAvailabilityZonesCommand,
+  DescribeNatGatewaysCommand,
+  DescribeVpcAttributeCommand,
+  DescribeVpcEndpointServicesCommand,
+  paginateDescribeRouteTables,
+  paginateDescribeSubnets,
+  paginateDescribeVpcEndpoints,
+} from '@aws-sdk/client-ec2';
+import type { Readers } from '../clients.ts';
+
+export interface Endpoint {
+  readonly id: string;
+  /** Such as `com.amazonaws.eu-central-1.sqs`. */
+  readonly service: string;
+  readonly isGateway: boolean;
+  /** Whether the service's usual name leads to it in the VPC. */
+  readonly hasPrivateDns: boolean;
+  /** The route tables of a gateway endpoint. */
+  readonly routeTables: readonly string[];
+}
+
+export interface Subnet {
+  readonly id: string;
+  readonly vpc: string;
+  /** The id of its zone, such as `euc1-az2`. */
+  readonly zoneId: string;
+  readonly freeAddresses: number;
+}
+
+export interface Route {
+  /** The destination; `0.0.0.0/0` is the internet. */
+  readonly to: string;
+  /** The id of what it leads to, such as `nat-0a1b2c3d`. */
+  readonly via: string;
+  /** Whether what it leads to is there. */
+  readonly isActive: boolean;
+}
+
+export interface RouteTable {
+  readonly id: string;
+  readonly subnets: readonly string[];
+  /** Whether subnets without a table of their own have it. */
+  readonly isMain: boolean;
+  readonly routes: readonly Route[];
+}
+
+export interface Address {
+  readonly id: string;
+  readonly address: string;
+  readonly isInUse: boolean;
+  /** The region, or the local zone, that announces it. */
+  readonly borderGroup: string;
+}
+
+export interface Zone {
+  readonly id: string;
+  readonly name: string;
+  readonly isAvailable: boolean;
+}
+
+export interface Network {
+  /** Whether names are looked up in the VPC, and whether its hosts get names: private names of endpoints need both. */
+  readonly dnsOf: (vpc: string) => Promise<{ readonly isOn: boolean; readonly hasHostnames: boolean }>;
+  readonly endpointsIn: (vpc: string) => Promise<readonly Endpoint[]>;
+  readonly routeTablesIn: (vpc: string) => Promise<readonly RouteTable[]>;
+  /** @throws the error of EC2 for an id that is none */
+  readonly subnets: (ids: readonly string[]) => Promise<readonly Subnet[]>;
+  /** @throws the error of EC2 for an id that is none */
+  readonly addresses: (ids: readonly string[]) => Promise<readonly Address[]>;
+  /** The ids of the addresses that NAT gateways have. */
+  readonly addressesOfNat: (gateways: readonly string[]) => Promise<readonly string[]>;
+  readonly zones: () => Promise<readonly Zone[]>;
+  /** The ids of the zones in which a service may have endpoints. */
+  readonly zonesOfService: (service: string) => Promise<readonly string[]>;
+}
+
+export function openNetwork({ ec2: client }: Readers): Network {
+  const attributeOf = async (VpcId: string, Attribute: 'enableDnsSupport' | 'enableDnsHostnames') => {
+    const { EnableDnsSupport, EnableDnsHostnames } = await client.send(
+      new DescribeVpcAttributeCommand({ VpcId, Attribute }),
+    );
+    return (EnableDnsSupport ?? EnableDnsHostnames)?.Value === true;
+  };
+  return {
+    dnsOf: async (vpc) => ({
+      isOn: await attributeOf(vpc, 'enableDnsSupport'),
+      hasHostnames: await attributeOf(vpc, 'enableDnsHostnames'),
+    }),
+    endpointsIn: async (vpc) => {
+      const all: Endpoint[] = [];
+      const input = { Filters: [{ Name: 'vpc-id', Values: [vpc] }] };
+      for await (const { VpcEndpoints = [] } of paginateDescribeVpcEndpoints({ client }, input))
+        for (const one of VpcEndpoints)
+          // An endpoint that is deleted or refused takes no name and no route.
+          if (!/^(deleting|deleted|rejected|failed|expired)$/i.test(one.State ?? ''))
+            all.push({
+              id: one.VpcEndpointId ?? '',
+              service: one.ServiceName ?? '',
+              isGateway: one.VpcEndpointType === 'Gateway',
+              hasPrivateDns: one.PrivateDnsEnabled === true,
+              routeTables: one.RouteTableIds ?? [],
+            });
+      return all;
+    },
+    routeTablesIn: async (vpc) => {
+      const all: RouteTable[] = [];
+      const input = { Filters: [{ Name: 'vpc-id', Values: [vpc] }] };
+      for await (const { RouteTables = [] } of paginateDescribeRouteTables({ client }, input))
+        for (const { RouteTableId = '', Associations = [], Routes = [] } of RouteTables)
+          all.push({
+            id: RouteTableId,
+            subnets: Associations.flatMap(({ SubnetId }) => SubnetId ?? []),
+            isMain: Associations.some(({ Main }) => Main === true),
+            routes: Routes.map((route) => ({
+              to: route.DestinationCidrBlock ?? route.DestinationPrefixListId ?? '',
+              via:
+                route.NatGatewayId ??
+                route.TransitGatewayId ??
+                route.VpcPeeringConnectionId ??
+                route.NetworkInterfaceId ??
+                route.GatewayId ??
+                route.CoreNetworkArn ??
+                '',
+              isActive: route.State === 'active',
+            })),
+          });
+      return all;
+    },
+    subnets: async (ids) => {
+      const all: Subnet[] = [];
+      const input = { SubnetIds: [...ids] };
+      for await (const { Subnets = [] } of paginateDescribeSubnets({ client }, input))
+        for (const one of Subnets)
+          all.push({
+            id: one.SubnetId ?? '',
+            vpc: one.VpcId ?? '',
+            zoneId: one.AvailabilityZoneId ?? '',
+            freeAddresses: one.AvailableIpAddressCount ?? 0,
+          });
+      return all;
+    },
+    addresses: async (ids) => {
+      const { Addresses = [] } = await client.send(new DescribeAddressesCommand({ AllocationIds: [...ids] }));
+      return Addresses.map((one) => ({
+        id: one.AllocationId ?? '',
+        address: one.PublicIp ?? '',
+        isInUse: one.AssociationId !== undefined,
+        borderGroup: one.NetworkBorderGroup ?? '',
+      }));
+    },
+    addressesOfNat: async (gateways) => {
+      const { NatGateways = [] } = await client.send(
+        new DescribeNatGatewaysCommand({ NatGatewayIds: [...gateways] }),
+      );
+      return NatGateways.flatMap(({ NatGatewayAddresses = [] }) =>
+        NatGatewayAddresses.flatMap(({ AllocationId }) => AllocationId ?? []),
+      );
+    },
+    zones: async () => {
+      const { AvailabilityZones = [] } = await client.send(new DescribeAvailabilityZonesCommand({}));
+      return AvailabilityZones.map(({ ZoneId = '', ZoneName = '', State }) => ({
+        id: ZoneId,
+        name: ZoneName,
+        isAvailable: State === 'available',
+      }));
+    },
+    zonesOfService: async (service) => {
+      const { ServiceDetails = [] } = await client.send(
+        new DescribeVpcEndpointServicesCommand({ ServiceNames: [service] }),
+      );
+      return ServiceDetails.flatMap(({ AvailabilityZoneIds = [] }) => AvailabilityZoneIds);
+    },
+  };
+}

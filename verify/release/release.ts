@@ -1,0 +1,204 @@
+/** `svc-queue verify --release`: an upgrade, and a way back, while messages are published and delivered. */
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
+import { type Check, expectThat, Shortfall } from '../check.ts';
+import { published } from '../after/api.ts';
+import type { After } from '../after/context.ts';
+import type { Received } from '../after/receiver/receiver.ts';
+import { until } from '../wait.ts';
+
+export interface Release {
+  /** The operator's commands, in their order: the upgrade, and the way back where there is one. */
+  readonly commands: readonly string[];
+}
+
+/** Between two messages, so that there are some in each state at each moment; an emulator on one machine bears fewer. */
+const paceMs = { onAws: 250, onEmulator: 2_000 };
+
+/** Traffic before the first command and after each, so that old and new functions have had messages. */
+const calmMs = 20_000;
+
+/** Delays, so that messages wait across a deployment. */
+const delays = ['0s', '10s', '60s'];
+
+/** Every fifth message fails at first, so that its retry may be made by another release than its first attempt. */
+const failing = 5;
+
+/** The largest share of messages that may come twice: SQS and a worker that ends may do so at any time. */
+const mostTwice = 0.01;
+
+/** The largest share of requests that may be refused while functions and the API are replaced: clients send them again. */
+const mostRefused = 0.02;
+
+/** Messages, and what came of them. */
+export interface Traffic {
+  /** The ids of accepted messages; true for those whose first attempt fails. */
+  readonly accepted: ReadonlyMap<string, boolean>;
+  /** The answers to requests that were refused. */
+  readonly refused: readonly string[];
+}
+
+/** Ids of messages that did not arrive yet. */
+export const missingOf = ({ accepted }: Traffic, received: readonly Received[]): readonly string[] => {
+  const arrived = new Set(
+    received
+      .filter(({ messageId, retried }) => accepted.get(messageId) !== true || retried > 0)
+      .map(({ messageId }) => messageId),
+  );
+  return [...accepted.keys()].filter((id) => !arrived.has(id));
+};
+
+/** Judges the traffic of a release after all of its messages arrived. */
+export function judgeTraffic({ accepted, refused }: Traffic, received: readonly Received[]): string {
+  const attempts = new Map<string, number>();
+  for (const { messageId, retried } of received) {
+    const attempt = `${messageId}~${retried}`;
+    attempts.set(attempt, (attempts.get(attempt) ?? 0) + 1);
+  }
+  const twice = [...attempts.values()].filter((count) => count > 1).length;
+  expectThat(
+    twice <= mostTwice * accepted.size,
+    `Of ${accepted.size} messages ${twice} attempts were made twice.`,
+  );
+  expectThat(
+    refused.length <= mostRefused * (accepted.size + refused.length),
+    `${refused.length} of ${accepted.size + refused.length} requests were refused: ${String(refused[0])}.`,
+  );
+  return `${accepted.size} messages were accepted and all arrived, ${twice} attempts came twice, ${refused.length} requests were refused`;
+}
+
+/** Publishes until it is told to stop. */
+function keepPublishing(
+  { api: { client }, timeout: { signal }, isEmulator }: After,
+  okUrl: string,
+  failUrl: string,
+) {
+  const accepted = new Map<string, boolean>();
+  const refused: string[] = [];
+  const stopping = new AbortController();
+  const running = (async () => {
+    for (let number = 0; !stopping.signal.aborted && !signal.aborted; number += 1) {
+      const fails = number % failing === 0;
+      try {
+        const { messageId } = await client.read(published, 'POST', `/v2/publish/${fails ? failUrl : okUrl}`, {
+          body: `message ${number}`,
+          headers: {
+            'svc-delay': delays[number % delays.length] ?? '0s',
+            'svc-retries': '3',
+            'svc-retry-delay': '5000',
+          },
+        });
+        accepted.set(messageId, fails);
+      } catch (error) {
+        // The client of a refused request knows: nothing was accepted.
+        refused.push(error instanceof Error ? error.message : String(error));
+      }
+      await sleep(isEmulator ? paceMs.onEmulator : paceMs.onAws);
+    }
+  })();
+  const stop = async (): Promise<Traffic> => {
+    stopping.abort();
+    await running;
+    return { accepted, refused };
+  };
+  return { stop };
+}
+
+/** Runs a command of the operator; its output goes to this process's stderr. */
+function runCommandLine(command: string, signal: AbortSignal): Promise<void> {
+  return new Promise((done, failed) => {
+    const child = spawn(command, { shell: true, stdio: ['ignore', process.stderr, process.stderr], signal });
+    child.once('error', failed);
+    child.once('close', (status) => {
+      if (status === 0) done();
+      else failed(new Shortfall(`The command "${command}" ended with ${String(status)}.`));
+    });
+  });
+}
+
+/** Runs the commands once for all regions, as soon as each of them has traffic. */
+export function openCommands({ commands }: Release, regions: number, say: (sentence: string) => void) {
+  let ready = 0;
+  let start: () => void = () => undefined;
+  const allReady = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  let all: Promise<void> | undefined;
+  const runAll = async (signal: AbortSignal): Promise<void> => {
+    await allReady;
+    await sleep(calmMs, undefined, { signal });
+    for (const command of commands) {
+      say(`running ${command}`);
+      await runCommandLine(command, signal);
+      await sleep(calmMs, undefined, { signal });
+    }
+  };
+  return (signal: AbortSignal): Promise<void> => {
+    ready += 1;
+    if (ready === regions) start();
+    return (all ??= runAll(signal));
+  };
+}
+
+const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
+
+/** The most messages that the service is asked for one by one. */
+const mostAsked = 20;
+
+/**
+ * Finds the messages that were not delivered. A line of the receiver may be missing in its log, so the service is asked for the few
+ * that the receiver does not know.
+ */
+async function undelivered(
+  { api: { client } }: After,
+  traffic: Traffic,
+  received: readonly Received[],
+): Promise<readonly string[]> {
+  const missing = missingOf(traffic, received);
+  if (missing.length > mostAsked) return missing;
+  const open: string[] = [];
+  for (const id of missing) {
+    const { logs } = await client.read(log, 'GET', `/v2/logs?messageId=${id}`);
+    const states = logs.map(({ state }) => state);
+    if (!states.includes('DELIVERED')) open.push(`${id} (${states.join(', ')})`);
+  }
+  return open;
+}
+
+/** The waits of the run that the last messages may take: with the default of 60 s, longer than the longest delay and a retry. */
+const waits = 3;
+
+export const releaseCheck = (runCommands: (signal: AbortSignal) => Promise<void>): Check<After> => ({
+  name: 'release',
+  shows: 'an upgrade and a way back lose no message, and repeat next to none',
+  remedy:
+    'Look for the lost messages in GET /v2/logs, and at the logs of the functions and the alarms of the time: docs/operate.md. Where requests were refused, the API or publish was away for a while.',
+  run: async (after) => {
+    const [ok, fail] = [after.inbox('ok'), after.inbox('fail-first')];
+    const traffic = keepPublishing(after, ok.url, fail.url);
+    let sent: Traffic;
+    try {
+      await runCommands(after.timeout.signal);
+    } finally {
+      sent = await traffic.stop();
+    }
+    const received = async (): Promise<readonly Received[]> => [
+      ...(await ok.received(0)),
+      ...(await fail.received(0)),
+    ];
+    let last: readonly Received[] = [];
+    let lost: readonly string[] = [];
+    await until(
+      async () => {
+        last = await received();
+        lost = await undelivered(after, sent, last);
+        return lost.length === 0 ? true : undefined;
+      },
+      () =>
+        `Of ${sent.accepted.size} accepted messages ${lost.length} did not arrive: ${lost.slice(0, 3).join('; ')}.`,
+      { ...after.timeout, everyMs: 3_000, waitMs: waits * after.timeout.waitMs },
+    );
+    return judgeTraffic(sent, last);
+  },
+});
