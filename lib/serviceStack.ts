@@ -4,7 +4,6 @@ import type { Construct } from 'constructs';
 import { consoleRoutes, routes } from '../lambdas/http/routes.ts';
 import { Accounts } from './functions/accounts.ts';
 import { makeApi, makeGatewayLogRole } from './api/api.ts';
-import { Counting } from './functions/counting.ts';
 import { makeExtraCaLayer } from './functions/extraCa.ts';
 import { Delivery, rightsOfAllDelivery } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
@@ -16,11 +15,11 @@ import { scheduleGroupOf, namesOf } from './names.ts';
 import { makeNetwork } from './functions/network.ts';
 import { Queues } from './state/queues.ts';
 import { type Resources, Rights } from './functions/rights.ts';
-import { Redriving } from './functions/redriving.ts';
 import { ScheduleGroup } from './state/scheduleGroup.ts';
 import { Scheduling } from './functions/scheduling.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import type { Settings } from './settings.ts';
+import { Timers } from './functions/timers.ts';
 import type { StateStack } from './stateStack.ts';
 import { tablesOf } from './state/tables.ts';
 
@@ -36,8 +35,7 @@ export class ServiceStack extends Stack {
   readonly delivery: Delivery;
   readonly scheduling: Scheduling;
   readonly accounts: Accounts;
-  readonly counting: Counting;
-  readonly redriving: Redriving;
+  readonly timers: Timers;
   /** The dashboard, the alarms and their topic; undefined where the settings have none. */
   readonly monitoring: Monitoring | undefined;
   /** The resources that functions of the region may use. */
@@ -94,8 +92,7 @@ export class ServiceStack extends Stack {
     this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network, extraCa } });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
     this.accounts = new Accounts(this, { ...parts, shared });
-    this.counting = new Counting(this, { ...parts, shared });
-    this.redriving = new Redriving(this, { ...parts, shared });
+    this.timers = new Timers(this, { ...parts, shared });
 
     this.monitoring = settings.monitoring !== false ? this.monitor(settings, group) : undefined;
     if (settings.canary && this.monitoring !== undefined)
@@ -112,7 +109,7 @@ export class ServiceStack extends Stack {
 
   /** The functions that messages pass, with publish. */
   private get onThePath(): readonly SvcFunction[] {
-    const { delivery, messagingApi, scheduling, accounts, counting } = this;
+    const { delivery, messagingApi, scheduling, accounts, timers } = this;
     return [
       messagingApi.functions.publish,
       delivery.short,
@@ -121,14 +118,14 @@ export class ServiceStack extends Stack {
       delivery.alone,
       scheduling.fire,
       accounts.follow,
-      counting.countOutcomes,
+      timers.countOutcomes,
     ];
   }
 
   /** All functions of the region. */
   private get functions(): readonly SvcFunction[] {
     return [
-      ...new Set([...this.onThePath, this.redriving.redrive, ...Object.values(this.messagingApi.functions)]),
+      ...new Set([...this.onThePath, this.timers.redrive, ...Object.values(this.messagingApi.functions)]),
     ];
   }
 

@@ -64,10 +64,12 @@ async function checkConcurrency({ settings, aws }: Before): Promise<string> {
   const { limit, unreserved } = await aws.concurrency();
   const faults: string[] = [];
   const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency } = settings;
-  const needed = 2 * deliveryConcurrency + publishConcurrency + restConcurrency;
+  // Of the queues `short`, `long` and `slow`.
+  const deliveries = 3 * deliveryConcurrency;
+  const needed = deliveries + publishConcurrency + restConcurrency;
   if (needed > limit)
     faults.push(
-      `deliveries may take ${2 * deliveryConcurrency} executions and publishing ${publishConcurrency}, with ${restConcurrency} for the rest that is ${needed}`,
+      `deliveries may take ${deliveries} executions and publishing ${publishConcurrency}, with ${restConcurrency} for the rest that is ${needed}`,
     );
   if (publishConcurrency > 0 && unreserved - publishConcurrency < leastUnreserved)
     faults.push(

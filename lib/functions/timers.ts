@@ -1,0 +1,36 @@
+/** The functions that run by the clock. */
+import type { Stack } from 'aws-cdk-lib';
+import type { SharedProps, SvcFunction } from './function.ts';
+import type { Rights } from './rights.ts';
+import { makeTimed } from './timed.ts';
+
+interface TimersProps {
+  readonly shared: SharedProps;
+  readonly rights: Rights;
+}
+
+/** The resources are in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+export class Timers {
+  /** Counts outcomes, before they expire in the log. */
+  readonly countOutcomes: SvcFunction;
+  /** Sends parked messages back, once a release can do more with them than the one before. */
+  readonly redrive: SvcFunction;
+
+  constructor(stack: Stack, { shared, rights }: TimersProps) {
+    this.countOutcomes = makeTimed(stack, 'CountOutcomes', {
+      ...shared,
+      runs: 'countOutcomes',
+      description: 'Counts what became of all accounts’ messages',
+      ruleDescription: 'Lets outcomes be counted',
+      parts: shared.settings.countingParts,
+      may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
+    });
+    this.redrive = makeTimed(stack, 'Redrive', {
+      ...shared,
+      runs: 'redrive',
+      description: 'Sends back what an earlier release parked',
+      ruleDescription: 'Lets parked messages be looked at',
+      may: rights.redrive(),
+    });
+  }
+}
