@@ -67,11 +67,15 @@ export function endIn({ following }: MessageRows): End | undefined {
   return ended && endOf(ended);
 }
 
-/** Whether a message was cancelled, or has failed for good: it ended, and was not delivered. */
+/**
+ * Whether a message was cancelled or has failed for good, and was not delivered. An attempt that was in flight at its cancellation
+ * may have delivered it.
+ */
 export async function endedUndelivered(key: MessageKey): Promise<boolean> {
   const rows = await loadMessageRows(key);
   if (rows === undefined) return false;
   const states = rows.following.filter(isAttempt).map((row) => outlineOf(row).state);
+  if (states.includes('DELIVERED')) return false;
   return endIn(rows) !== undefined || states.some((state) => state === 'FAILED' || state === 'CANCELED');
 }
 

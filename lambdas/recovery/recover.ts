@@ -3,7 +3,7 @@
  * done; SQS and Scheduler only say when, so all that they had can be recreated from the tables. To do it twice, or beside jobs
  * that are still there, may make an attempt twice, and does no other harm.
  */
-import { now } from '../shared/clock.ts';
+import { hourMs, now } from '../shared/clock.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendAll, type DueJob } from '../job/send.ts';
 import { laneJobsOf, nameOf, pumpsOf, readLanes, type LaneJobs } from '../lane/recover.ts';
@@ -15,8 +15,11 @@ import { startFiring } from '../schedule/firing.ts';
 import { allSchedules } from '../schedule/rows.ts';
 import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
-/** The longest time that a worker takes from a record to all that follows from it: a long job has 15 minutes, and three tries. */
-export const longestWorkMs = 3_600_000;
+/**
+ * The longest time that a worker takes from a record to all that follows from it. A long job whose worker died at its start stays
+ * hidden for 90 minutes, and may meet that twice.
+ */
+export const longestWorkMs = 3 * hourMs;
 
 export interface RecoverOptions {
   /**

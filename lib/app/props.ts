@@ -107,13 +107,13 @@ export interface SvcQueueProps {
    */
   readonly throttleBurst?: number;
   /**
-   * The most executions at once of each of the two delivery functions.
+   * The most executions at once of each of the three delivery functions.
    *
-   * @default 300
+   * @default 200
    */
   readonly deliveryConcurrency?: number;
   /**
-   * MB of memory of the two delivery functions, 256 at least. With less than 512 one execution delivers fewer messages at once.
+   * MB of memory of the delivery functions, 256 to 2925; the one for slow hosts has three and a half times as much. With less than 512 one execution delivers fewer messages at once.
    *
    * @default 512
    */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, logged, ok, publishDelayed, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
+import { heldInbox } from '../support/heldInbox.ts';
 import { untilState } from '../support/listedMessages.ts';
 import { messageIdOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -60,6 +61,18 @@ describe('a message with the deduplication id of another', () => {
     await untilState(third, 'DELIVERED');
     const fourth = await publish(inbox.url, { headers });
     expect([fourth.status, fourth.json]).toEqual([202, { messageId: third, deduplicated: true }]);
+  });
+
+  it('is a duplicate of one that was delivered while it was cancelled', async () => {
+    const inbox = heldInbox(receiver);
+    const headers = { 'Svc-Deduplication-Id': unique('id') };
+    const first = messageIdOf(await publish(inbox.url, { headers }));
+    await inbox.received(1);
+    await ok(api('DELETE', `/v2/messages/${first}`));
+    inbox.letGo();
+    await untilState(first, 'DELIVERED');
+    const second = await publish(inbox.url, { headers });
+    expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
   });
 
   it('published many times at once after the first was cancelled is one message', async () => {
