@@ -6,8 +6,8 @@ import { bearer } from '../api.ts';
 import type { After } from '../context.ts';
 import { shown } from './answerChecks.ts';
 
-/** Processes of the APIs know an account for up to a minute, and a replica follows within seconds. */
-const followMs = 120_000;
+/** The waits of the run that a change may take: processes of the APIs know an account for up to a minute. */
+const followWaits = 2;
 
 async function checkAccountChange({ api, management, others, region, timeout }: After): Promise<string> {
   const [other] = others;
@@ -31,7 +31,7 @@ async function checkAccountChange({ api, management, others, region, timeout }: 
         return last.status === 200 ? true : undefined;
       },
       () => `${other.region} still answers an account that was moved there ${shown(last)}.`,
-      { ...timeout, waitMs: timeout.waitMs + followMs },
+      { ...timeout, waitMs: followWaits * timeout.waitMs },
     );
     const seconds = Math.round((Date.now() - movedAt) / 1_000);
     await until(
@@ -40,7 +40,7 @@ async function checkAccountChange({ api, management, others, region, timeout }: 
         return last.status === 401 ? true : undefined;
       },
       () => `${region} still answers an account that was moved away ${shown(last)}.`,
-      { ...timeout, waitMs: timeout.waitMs + followMs },
+      { ...timeout, waitMs: followWaits * timeout.waitMs },
     );
     return `${other.region} served an account ${seconds} s after it was moved there, and ${region} no longer`;
   } finally {
