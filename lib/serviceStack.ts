@@ -87,7 +87,10 @@ export class ServiceStack extends Stack {
     };
     this.messagingApi = new MessagingApi(this, { ...parts, made });
     const { publishUrl, shared } = this.messagingApi;
-    const network = makeNetwork(this, { settings, may: rightsOfAllDelivery(parts.rights, this.queues) });
+    const network = makeNetwork(this, {
+      settings,
+      may: rightsOfAllDelivery(parts.rights, { queues: this.queues, forEmulator: settings.forEmulator }),
+    });
     const extraCa = makeExtraCaLayer(this, settings);
     this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network, extraCa } });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });

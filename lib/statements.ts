@@ -52,3 +52,12 @@ export const removeTokens = (...accountsArns: readonly string[]): PolicyStatemen
 /** Allows to write to the audit trails of accounts, and nothing else of what usage tables have. */
 export const writeTrails = (...usageArns: readonly string[]): PolicyStatement =>
   allowRows(['dynamodb:UpdateItem'], usageArns, [`${auditedPrefix}*`]);
+
+/**
+ * Names actions of SQS for calls with one message and with several. AWS judges a batch as the operation on one message ("Actions,
+ * resources, and condition keys for Amazon SQS"), and only emulators know the second name.
+ */
+export const alsoInBatches = (forEmulator: boolean, ...actions: readonly string[]): string[] => [
+  ...actions,
+  ...(forEmulator ? actions.map((action) => `${action}Batch`) : []),
+];

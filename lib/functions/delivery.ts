@@ -87,10 +87,13 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
 ];
 
 /** All rights of the functions that deliver. */
-export const rightsOfAllDelivery = (rights: Rights, queues: Queues): readonly PolicyStatement[] => [
+export const rightsOfAllDelivery = (
+  rights: Rights,
+  of: { readonly queues: Queues; readonly forEmulator: boolean },
+): readonly PolicyStatement[] => [
   ...rightsOfAlone(rights),
   rights.send('slow'),
-  ...(['short', 'long', 'slow', 'dead'] as const).flatMap((source) => rightsOfWorker(queues, source)),
+  ...(['short', 'long', 'slow', 'dead'] as const).flatMap((source) => rightsOfWorker(of, source)),
 ];
 
 const rightsOfAlone = (rights: Rights): readonly PolicyStatement[] => [

@@ -11,7 +11,7 @@ import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
-import { allow, noteHostsAndUses, readApiHosts, removeTokens } from '../statements.ts';
+import { allow, alsoInBatches, noteHostsAndUses, readApiHosts, removeTokens } from '../statements.ts';
 import type { Tables } from '../state/tables.ts';
 
 type TableAction =
@@ -100,17 +100,19 @@ export class Rights {
   /** Allows to send jobs to the delivery queues, one at a time and in batches. */
   sendJobsInBatches(): PolicyStatement {
     const { queues, settings } = this.#resources;
-    // AWS judges a batch as SendMessage ("Actions, resources, and condition keys for Amazon SQS"), and only emulators know the
-    // second name.
-    const actions = ['sqs:SendMessage', ...(settings.forEmulator ? ['sqs:SendMessageBatch'] : [])];
-    return allow(actions, queues.short.queueArn, queues.long.queueArn);
+    return allow(
+      alsoInBatches(settings.forEmulator, 'sqs:SendMessage'),
+      queues.short.queueArn,
+      queues.long.queueArn,
+    );
   }
 
   /** Allows to send parked messages back to the queues that they came from. */
   redrive(): PolicyStatement[] {
-    const { parked } = this.#resources.queues;
+    const { queues, settings } = this.#resources;
     return [
-      allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'], parked.queueArn),
+      allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage'], queues.parked.queueArn),
+      allow(alsoInBatches(settings.forEmulator, 'sqs:ChangeMessageVisibility'), queues.parked.queueArn),
       this.send('short', 'long', 'slow', 'dead', 'fire', 'accountChanges'),
     ];
   }

@@ -6,7 +6,7 @@ import { functionMemoryMb, messagesInMemory } from '../../lambdas/aws/resources.
 import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
 import { type QueueName, type Queues, timing } from '../state/queues.ts';
-import { allow } from '../statements.ts';
+import { allow, alsoInBatches } from '../statements.ts';
 
 interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
   readonly queues: Queues;
@@ -23,8 +23,14 @@ interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItsel
 }
 
 /** The rights that the code of every worker has: to hold and to delete what it gets, and to park what it cannot read. */
-export const rightsOfWorker = (queues: Queues, source: QueueName): readonly PolicyStatement[] => [
-  allow(['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], queues[source].queueArn),
+export const rightsOfWorker = (
+  { queues, forEmulator }: { readonly queues: Queues; readonly forEmulator: boolean },
+  source: QueueName,
+): readonly PolicyStatement[] => [
+  allow(
+    alsoInBatches(forEmulator, 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'),
+    queues[source].queueArn,
+  ),
   allow(['sqs:SendMessage'], queues.parked.queueArn),
 ];
 
@@ -37,7 +43,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
   const worker = new SvcFunction(stack, id, {
     ...own,
-    may: [...own.may, ...rightsOfWorker(queues, source)],
+    may: [...own.may, ...rightsOfWorker({ queues, forEmulator: own.settings.forEmulator }, source)],
     timeout: timing[source].timeout,
     mayInvokeItself: true,
   });
