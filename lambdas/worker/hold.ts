@@ -34,8 +34,8 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
 
   const inCalls = async (held: readonly SQSRecord[], call: 'hide' | 'remove'): Promise<void> => {
     try {
-      const calls = await import('./holdCalls.ts');
-      for (const some of chunksOf(held, messagesPerCall)) await calls[call](source, some);
+      const holdCalls = await import('./holdCalls.ts');
+      for (const some of chunksOf(held, messagesPerCall)) await holdCalls[call](source, some);
     } catch (error) {
       log.warn('Messages of a long invocation could not be held', {
         error: error instanceof Error ? error : String(error),
