@@ -203,8 +203,11 @@ async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
     'what was left behind is taken away by the next run',
     good,
   );
+  // An account is changed in the first region, and seen in the other.
+  const made = checksThat('good', good);
+  const skipped = checksThat('skipped', good).filter((check) => !made.includes(check));
   expectThat(
-    checksThat('skipped', good).toSorted().join() === onlyOnAws.join(),
+    skipped.toSorted().join() === onlyOnAws.join(),
     `only ${onlyOnAws.join(', ')} are skipped`,
     good,
   );
