@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { visibilitySecondsOf } from '../../../../lambdas/aws/resources.ts';
 import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
 import { callbackOf } from '../../../support/callbacks.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
@@ -78,6 +79,9 @@ async function sendAll(
 /** Each death takes a second: of some 700 an ordinary run has 40, a thorough one a fifth. */
 const every = { ordinary: 25, thorough: 5 };
 
+/** Longer than a job of the long queue stays hidden whose worker died before it could hide it for less. */
+const longestHiddenMs = 2 * visibilitySecondsOf('long') * 1_000;
+
 /** Runs a way of messages with a death at each of the calls that workers make. */
 function diesAtEachCall(way: (on: LaneFixture) => Promise<void>, limits?: Readonly<Record<string, number>>) {
   itAtEachDeath(
@@ -101,7 +105,7 @@ describe('two messages of a queue whose attempts fail, with callbacks', () => {
       { name: 'first', config, queue: 'strict' },
       { name: 'second', config, queue: 'strict' },
     ]);
-    await on.fleet.advance(3_600_000);
+    await on.fleet.advance(longestHiddenMs);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);
     expect([...once(to.events)].sort()).toEqual(
       [
@@ -131,7 +135,7 @@ describe('a delayed message of a queue, and one before it', () => {
       { name: 'delayed', config: { delay: '30s' }, queue: 'delays' },
       { name: 'at once', queue: 'delays' },
     ]);
-    await on.fleet.advance(3_600_000);
+    await on.fleet.advance(longestHiddenMs);
     expect(once(to.events)).toEqual(['at once try 0', 'delayed try 0']);
     expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(['DELIVERED', 'DELIVERED']);
   });
@@ -146,7 +150,7 @@ describe('three messages of a key with a parallelism of 1', () => {
       { name: 'two', config },
       { name: 'three', config },
     ]);
-    await on.fleet.advance(3_600_000);
+    await on.fleet.advance(longestHiddenMs);
     expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
     expect([...once(to.events)].sort()).toEqual(['one try 0', 'three try 0', 'two try 0']);
     expect(to.most()).toBe(1);
@@ -165,7 +169,7 @@ describe('messages of a queue and a key, of one of them, and of none, in a small
         { name: 'queue', queue: 'strict' },
         { name: 'none' },
       ]);
-      await on.fleet.advance(3_600_000);
+      await on.fleet.advance(longestHiddenMs);
       expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
       expect(to.most()).toBe(1);
       const ofQueue = to.events.filter((event) => /^(both|queue)/.test(event));
@@ -184,7 +188,7 @@ describe('a queue that is deleted while messages wait in it', () => {
       ['first', 'second', 'third', 'fourth'].map((name) => ({ name, queue: 'doomed' })),
     );
     await lambdas.deleteQueue(on.account, 'doomed');
-    await on.fleet.advance(3_600_000);
+    await on.fleet.advance(longestHiddenMs);
     // The first had its slot already.
     expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual([
       'DELIVERED',
@@ -214,7 +218,7 @@ describe('messages that wait while their account is suspended', () => {
     await on.fleet.advance(600_000);
     expect(to.events).toEqual([]);
     await on.changeState('active');
-    await on.fleet.advance(3_600_000);
+    await on.fleet.advance(longestHiddenMs);
     expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
     expect(once(to.events.filter((event) => /first|second/.test(event)))).toEqual([
       'first try 0',
@@ -244,7 +248,7 @@ describe('an attempt that is given up while it has a queue’s slot', () => {
       'short',
       JSON.stringify({ ...job, returns: mostFaults, faults: mostFaults }),
     );
-    await on.fleet.advance(3_600_000);
+    await on.fleet.advance(longestHiddenMs);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);
     expect([...once(to.events)].sort()).toEqual([
       'first callback 0',
