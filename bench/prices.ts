@@ -187,5 +187,5 @@ export function apiDollars(requests: number, region: PricedRegion): number {
   return dollars;
 }
 
-/** What QStash takes for a message, pay as you go: `https://upstash.com/pricing/qstash`, $1 for 100,000, retries counted. */
+/** QStash's price of a message, pay as you go: `https://upstash.com/pricing/qstash`, $1 for 100,000, retries counted. */
 export const qstashDollarsPerMillion = 10;

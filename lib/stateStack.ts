@@ -161,7 +161,6 @@ function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]):
   for (const other of others) other.node.addDependency(...named.slice(-1));
 }
 
-/** cdk-nag finds a secret that nothing renews. */
 /** Accepts what cdk-nag finds in a bucket whose objects are written once and end by their age. */
 function acceptPlainBucket(bucket: Bucket): void {
   accept(

@@ -1,7 +1,7 @@
-/** What each contender is to the measurement: a service that takes messages over HTTP and delivers them to one destination. */
+/** A contender of the measurement: a service that takes messages over HTTP and delivers them to one destination. */
 import type { Closable } from './servers/together.ts';
 
-/** What `--against` can name, besides a commit. */
+/** The services that `--against` can name, besides a commit. */
 export const rivalNames = ['bullmq', 'outpost'] as const;
 export type RivalName = (typeof rivalNames)[number];
 export const isRivalName = (name: string): name is RivalName => rivalNames.some((rival) => rival === name);

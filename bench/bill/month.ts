@@ -47,7 +47,7 @@ export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine
 export const metricsDollars = (region: PricedRegion): number =>
   dollarsPerMillion('metric', assumed.metrics / 1e6, region);
 
-/** What a month costs besides: an idle region with the defaults, and metrics for each hour. */
+/** The costs of a month without any message: an idle region with the defaults, and the functions' metrics. */
 export const fixedOfMonth = (region: PricedRegion): readonly MonthLine[] => [
   { what: 'CloudWatch, metrics of the functions', dollars: metricsDollars(region) },
   {

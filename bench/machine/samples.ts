@@ -11,7 +11,7 @@ import { startReceiver } from '../../test/support/receiver.ts';
 import type { Stage } from '../../test/support/stage.ts';
 import { makeStageAccount } from '../stageAccount.ts';
 
-/** What a store has of a message: its rows, and its schedule if it waits for days. */
+/** The entries of one message in a store: its rows, and its schedule if it waits for days. */
 interface Sample {
   readonly messageId: string;
   /** Unix milliseconds. */

@@ -9,7 +9,7 @@ export interface Scenario {
    * half of what the first has, the third a third, and so on.
    */
   readonly largestShare: number;
-  /** How many accounts are the largest. */
+  /** The number of accounts that share the largest part. */
   readonly largest: number;
   /** The part of the largest account's messages that goes to one URL group, which has this many endpoints. */
   readonly groupShare: number;

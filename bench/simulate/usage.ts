@@ -78,7 +78,7 @@ export class UsageFleet {
     this.#processes = Array.from({ length: size }, () => new PublishProcess(service, random));
   }
 
-  /** The process that a request comes to: any that is idle. */
+  /** Picks an idle process for a request, at random. */
   pick(): PublishProcess {
     const process = this.#processes[Math.floor(this.#random() * this.#processes.length)];
     if (process === undefined) throw new Error('A fleet has one process at least.');

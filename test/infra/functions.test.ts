@@ -31,6 +31,9 @@ describe('executions at once', () => {
   });
 });
 
+/** The functions that queues invoke. */
+const behindQueues = ['DeliverShort', 'DeliverLong', 'DeliverSlow', 'DeliverAlone', 'Fire', 'FollowAccount'];
+
 describe('the functions', () => {
   it('are these', () => {
     expect(functions.map(({ name, Code }) => `${name} ${Code.ZipFile}`).sort()).toEqual([
@@ -72,14 +75,6 @@ describe('the functions', () => {
   });
 
   it('answer the gateway before it gives up after 29 s', () => {
-    const behindQueues = [
-      'DeliverShort',
-      'DeliverLong',
-      'DeliverSlow',
-      'DeliverAlone',
-      'Fire',
-      'FollowAccount',
-    ];
     const byTheClock = ['CountOutcomes', 'Redrive'];
     for (const { name, Timeout } of functions) {
       if (![...behindQueues, ...byTheClock].includes(name)) expect([name, Timeout]).toEqual([name, 28]);
@@ -88,14 +83,7 @@ describe('the functions', () => {
 
   it('may go on in a chain through the queues, where Lambda would end a loop after 16 rounds', () => {
     for (const { name, RecursiveLoop } of functions) {
-      const inAChain = [
-        'DeliverShort',
-        'DeliverLong',
-        'DeliverSlow',
-        'DeliverAlone',
-        'Fire',
-        'FollowAccount',
-      ].includes(name);
+      const inAChain = behindQueues.includes(name);
       expect([name, RecursiveLoop]).toEqual([name, inAChain ? 'Allow' : 'Terminate']);
     }
   });

@@ -12,7 +12,7 @@ export interface Installer {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What it installs, as the error says it. */
+  /** The name of the installed program, for the error. */
   readonly what: string;
   /** The lines of its errors that say why it failed. */
   readonly reasons?: RegExp;
