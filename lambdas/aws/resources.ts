@@ -135,8 +135,16 @@ export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512, 1024] as const;
 /** Messages whose timeout is at most this go through the short queue, all others through the long one. */
 export const shortTimeoutMs = 30_000;
 
-/** The longest timeout of a message. Lambda ends a function after 900 s, and the worker needs a minute to read and to record. */
-export const longTimeoutMs = 840_000;
+/**
+ * The longest timeout of a message, in seconds, by what waits for the answer. Lambda ends a function after 900 s, and one on a managed
+ * instance after 90 minutes; the worker needs a minute or two of it to read and to record. A process of one machine waits for as long
+ * as SQS can hide a message: 12 hours.
+ */
+export const longestTimeoutSeconds = { functions: 840, instances: 5_280, machine: 43_200 } as const;
+export type LongDelivery = Exclude<keyof typeof longestTimeoutSeconds, 'machine'>;
+
+/** The longest timeout of a message that a function waits for. */
+export const longTimeoutMs = longestTimeoutSeconds.functions * 1_000;
 
 /** The timeout of a function behind an API. API Gateway gives up after 29 s, so the function ends before. */
 export const apiFunctionTimeoutSeconds = 28;

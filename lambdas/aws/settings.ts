@@ -4,7 +4,7 @@
  * it may use.
  */
 import * as z from 'zod/mini';
-import { defaultPricePerMessage, functionMemoryMb } from './resources.ts';
+import { defaultPricePerMessage, functionMemoryMb, longestTimeoutSeconds } from './resources.ts';
 
 const commaList = z.pipe(
   z.string(),
@@ -85,6 +85,11 @@ const environment = z.object({
    * names.
    */
   LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
+  /** The longest timeout of a message, in seconds: see `longestTimeoutSeconds` in `resources.ts`. */
+  LONGEST_TIMEOUT: z._default(
+    z.coerce.number().check(z.int(), z.gte(longestTimeoutSeconds.functions)),
+    longestTimeoutSeconds.functions,
+  ),
   /** Whether X-Ray traces the functions. */
   TRACING: z._default(z.enum(['true', 'false']), 'false'),
   /**
@@ -148,6 +153,7 @@ export const settings = {
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,
   lambdaDestinations: env.LAMBDA_DESTINATIONS,
+  longestTimeoutSeconds: env.LONGEST_TIMEOUT,
   ownHosts: env.OWN_HOSTS,
   learnHosts: env.LEARN_HOSTS === 'true',
   isTraced: env.TRACING === 'true',

@@ -25,6 +25,7 @@ export type FunctionEnvironment = Readonly<
     | 'API_URL'
     | 'TRACING'
     | 'KEPT_CONNECTIONS'
+    | 'LONGEST_TIMEOUT'
   >
 >;
 
