@@ -92,7 +92,11 @@ export class ServiceStack extends Stack {
       may: rightsOfAllDelivery(parts.rights, { queues: this.queues, forEmulator: settings.forEmulator }),
     });
     const extraCa = makeExtraCaLayer(this, settings);
-    this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network, extraCa } });
+    this.delivery = new Delivery(this, {
+      ...parts,
+      // Deliveries tell where their attempts may be completed.
+      shared: { ...shared, network, extraCa, variables: { API_URL: made.url } },
+    });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
     this.accounts = new Accounts(this, { ...parts, shared });
     this.timers = new Timers(this, { ...parts, shared });

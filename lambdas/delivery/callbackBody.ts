@@ -3,6 +3,8 @@ import { beginningOf } from '../shared/bytes.ts';
 import { joinedHeaders, shownHeaders } from '../shared/headers.ts';
 import type { CallbackDetails } from '../message/kinds.ts';
 import { shortened } from './rules/shortenedText.ts';
+import { jsonTextBytes } from '../shared/jsonSize.ts';
+import type { DestinationResponse } from '../destination/response.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
@@ -76,7 +78,7 @@ export function callbackBody(
 }
 
 /** Counts the bytes of a callback with the whole response, and without the message's body. */
-export const bytesWithResponse = (details: CallbackDetails): number =>
+const bytesWithResponse = (details: CallbackDetails): number =>
   jsonBytes({ ...emptyCallback(details), bodyIsCut: true, sourceBodyIsCut: true }) +
   4 * Math.ceil(details.response.body.length / 3);
 
@@ -103,4 +105,32 @@ export function failedCallbackBody(
   const told = shortened(body, capacity, isCut);
   const bodyIsCut = told === body ? undefined : true;
   return Buffer.from(JSON.stringify({ ...whole, body: base64(told), bodyIsCut }));
+}
+
+/** Bytes of a result's names, numbers, and quotes. The step's name and the answer's headers are counted beside them. */
+const bytesAround = 512;
+
+/**
+ * Counts the bytes of the step that the client makes of an answer: it reads the answer as Latin-1, and writes it into JSON within
+ * JSON.
+ */
+function stepBytes({ headers, body }: DestinationResponse): number {
+  const around = bytesAround + 4 * Buffer.byteLength(JSON.stringify(headers));
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
+  return around + jsonTextBytes(text, 2) - jsonTextBytes('', 2);
+}
+
+/**
+ * Checks that an answer fits into the result of its step. A part of it would be taken for the whole, so a call whose answer does
+ * not fit has failed.
+ *
+ * @param maxBytes the largest message
+ * @returns the call's error; undefined where the answer fits
+ */
+export function tooLargeForStep(details: CallbackDetails, maxBytes: number): string | undefined {
+  const { body, isCut } = details.response;
+  const bytes = Math.max(bytesWithResponse(details), stepBytes(details.response));
+  if (isCut === undefined && bytes <= maxBytes) return undefined;
+  const size = isCut === undefined ? `${body.length} bytes` : `${body.length} bytes or more`;
+  return `The answer has ${size}, and the result of its step would have ${bytes} with it; allowed are ${maxBytes} (max_message_size).`;
 }

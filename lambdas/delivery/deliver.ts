@@ -14,7 +14,7 @@ import { leaveAsMessage, leaveEndedLanes } from '../lane/leaveLanes.ts';
 import { loadBody } from '../message/bodies.ts';
 import { dueTimeOf, recordOf, type MessageHistory } from '../message/history.ts';
 import { now, secondMs } from '../shared/clock.ts';
-import { continueRecorded } from './continueRecorded.ts';
+import { continueRecorded } from './continuations/continueRecorded.ts';
 import type { LoadedMessage } from './finishAttempt.ts';
 import { makeAttempt } from './makeAttempt.ts';
 import { loadMessageOf, waitForRow } from './missingRow.ts';
@@ -41,6 +41,12 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
   if (job.isFollowUp === true) return;
   if (history.end !== undefined) {
     await leaveEndedLanes(history.message, job, isAgain);
+    return;
+  }
+
+  if (history.open?.number === job.attempt) {
+    const { stayOpen } = await import('./deferred.ts');
+    await stayOpen(history.message, history.open);
     return;
   }
 

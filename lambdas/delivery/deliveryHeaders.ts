@@ -1,5 +1,6 @@
 /** The headers of an attempt: the signatures, and what tells the destination about its message. */
 import type { Account } from '../account/account.ts';
+import { completionToken } from '../account/completionToken.ts';
 import { signingKeysOf } from '../account/credentials.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { settings } from '../aws/settings.ts';
@@ -9,6 +10,7 @@ import { addMissingHeaders } from '../request/forwarding.ts';
 import { now } from '../shared/clock.ts';
 import { headerName, type Header } from '../shared/headers.ts';
 import { loopMark } from './loopDetection.ts';
+import { deferralOf } from './rules/deferral.ts';
 import { signatureHeaders } from './rules/signature.ts';
 
 /** Makes the headers that tell a destination about its message, and where that came from. */
@@ -27,6 +29,18 @@ function tellingHeaders(message: Message, dialect: string, attempt: number): rea
   return Object.entries(told).flatMap(([name, value]): Header[] =>
     value === undefined ? [] : [[headerName(dialect, name).toLowerCase(), value]],
   );
+}
+
+/** Makes the header with the URL at which the destination may complete the attempt later. */
+async function completionHeaders(
+  { accountId, messageId }: Message,
+  dialects: readonly string[],
+  attempt: number,
+): Promise<readonly Header[]> {
+  if (settings.apiUrl === undefined) return [];
+  const target = { accountId, messageId, attempt, startedAt: now() };
+  const url = `${settings.apiUrl}/v2/complete/${await completionToken(target)}`;
+  return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
 /**
@@ -54,6 +68,7 @@ export async function deliveryHeaders(
     ...(message.hideHeaders === true
       ? []
       : dialects.flatMap((dialect) => tellingHeaders(message, dialect, attempt))),
+    ...(deferralOf(message) === undefined ? [] : await completionHeaders(message, dialects, attempt)),
     ...(await loopMark(message)),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];

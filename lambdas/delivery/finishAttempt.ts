@@ -7,7 +7,7 @@ import { TransientError } from '../error/transientError.ts';
 import { log, urlForLog } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import { traceHeader } from '../aws/trace.ts';
-import { isEnded, type MessageHistory } from '../message/history.ts';
+import { isEnded, type MessageHistory, type RecordedAttempt } from '../message/history.ts';
 import { recordAttempt } from '../message/messages.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
@@ -30,6 +30,8 @@ export interface AttemptResult {
   readonly recordedAt: number;
   readonly response: DestinationResponse;
   readonly outcome: Outcome;
+  /** Whether the attempt was left open before. */
+  readonly wasOpen?: true | undefined;
 }
 
 /** The metric that counts a record. A message that was cancelled is counted at its cancellation. */
@@ -49,7 +51,7 @@ const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] |
  */
 export async function finishAttempt(
   { history, account, body }: LoadedMessage,
-  { number, startedAt, recordedAt, response, outcome: decided }: AttemptResult,
+  result: AttemptResult,
   {
     storeMessage = (store) => store(),
     release,
@@ -59,49 +61,69 @@ export async function finishAttempt(
   } = {},
 ): Promise<void> {
   const { message } = history;
-  const outcome = await unlessCancelled(message, decided);
+  const { response } = result;
+  const outcome = await unlessCancelled(message, result.outcome);
   const accountCallback = await accountCallbackAfter(message, account, outcome.state, response);
-  const keptBody = beginningOf(response.body, limitsOf(account).max_events_size);
-  const attempt: Attempt = {
+  const attempt = attemptOf(message, account, { ...result, outcome }, accountCallback);
+  const messages = messagesToStore({ history, account, attempt, body, response });
+  await Promise.all(messages.map(storeMessage));
+
+  const isFirst = await noteAttempt(history, attempt);
+  // Another worker has recorded it and continues. Should that one die before it does, the redelivery of this job continues.
+  if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
+  const recorded = { history, account, attempt };
+  await Promise.all([continueFrom(recorded), countCallbacks(recorded), release?.()]);
+}
+
+/** Makes the record of an attempt. */
+export function attemptOf(
+  message: Message,
+  account: Account,
+  result: Omit<AttemptResult, 'outcome'> & { readonly outcome: Pick<Attempt, 'state' | 'nextDeliveryAt'> },
+  accountCallback: string | undefined,
+): Attempt {
+  const { number, startedAt, recordedAt, outcome, wasOpen, response } = result;
+  const { status, error, headers } = response;
+  const asked = [message.callback, message.failureCallback, accountCallback];
+  return {
     number,
     startedAt,
     recordedAt,
     ...outcome,
-    callbacksByOutcome: [message.callback, message.failureCallback, accountCallback].some(
-      (asked) => asked !== undefined,
-    )
-      ? true
-      : undefined,
+    callbacksByOutcome: asked.some((one) => one !== undefined) ? true : undefined,
     accountCallback,
-    response: { status: response.status, error: response.error, headers: response.headers, body: keptBody },
+    wasOpen,
+    response: {
+      status,
+      error,
+      headers,
+      body: beginningOf(response.body, limitsOf(account).max_events_size),
+    },
   };
-  const messages = messagesToStore({ history, account, attempt, body, response });
-  await Promise.all(messages.map(storeMessage));
+}
 
+/** Records an attempt. @returns false where it was recorded before */
+export async function noteAttempt(history: MessageHistory, attempt: Attempt): Promise<boolean> {
+  const { message } = history;
   const isFirst = await recordAttempt(message, attempt);
   logAttempt(message, attempt, isFirst);
-  // Another worker has recorded it and continues. Should that one die before it does, the redelivery of this job continues.
-  if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
-  const callbacks = callbackIdsOf({ history, attempt }).length;
+  if (!isFirst) return false;
   const counted = countedAs[attempt.state];
   if (counted !== undefined) count(counted);
-  count('Callbacks', callbacks);
-  await Promise.all([
-    continueFrom({ history, account, attempt }),
-    countCallbacks(account, callbacks),
-    release?.(),
-  ]);
+  count('Callbacks', callbackIdsOf({ history, attempt }).length);
+  return true;
 }
 
 /** Counts the callbacks of an attempt. Few messages have any, and what counts them is loaded when the first comes. */
-async function countCallbacks(account: Account, callbacks: number): Promise<void> {
+export async function countCallbacks({ account, ...recorded }: RecordedAttempt): Promise<void> {
+  const callbacks = callbackIdsOf(recorded).length;
   if (callbacks === 0) return;
   const messages = await import('./continuations/callbackMessages.ts');
   await messages.countCallbacks(account, callbacks);
 }
 
 /** Makes an attempt that failed after its message was cancelled an end, which nothing follows. Only failures cost this read. */
-async function unlessCancelled(
+export async function unlessCancelled(
   message: Message,
   outcome: Outcome,
 ): Promise<Outcome | { readonly state: 'CANCELED' }> {

@@ -1,5 +1,4 @@
 /** One attempt: its request is made, and its outcome is decided and recorded. */
-import { limitsOf } from '../account/account.ts';
 import { measure } from '../aws/metrics.ts';
 import { verdictOf } from '../circuit/verdict.ts';
 import type { AttemptJob } from '../job/job.ts';
@@ -8,8 +7,9 @@ import type { Acquired } from '../lane/acquireLanes.ts';
 import { dueTimeOf, type MessageHistory } from '../message/history.ts';
 import { now } from '../shared/clock.ts';
 import { callDestination } from './callDestination.ts';
+import { deferralOf } from './rules/deferral.ts';
 import { finishAttempt } from './finishAttempt.ts';
-import { outcomeOf, type Outcome } from './outcome.ts';
+import { decide } from './outcome.ts';
 import type { ReadyMessage } from './readyMessage.ts';
 
 /** Makes an attempt, and leaves its lanes once it is recorded. */
@@ -27,13 +27,14 @@ export async function makeAttempt(
     noteTime(job, request.message.url, recordedAt - startedAt);
     measureAttempt(loaded.history, number, { startedAt, recordedAt, hasWaited: admittedTo !== undefined });
     acquired.report(verdictOf(answer, recordedAt));
-    const error = request.errorOf(answer, limitsOf(loaded.account).max_message_size);
-    const response = error === undefined ? answer : { ...answer, error };
-    const outcome: Outcome =
-      error === undefined
-        ? await outcomeOf(request.message, number, response, recordedAt)
-        : { state: 'FAILED' };
-    const result = { number, startedAt, recordedAt, response, outcome };
+    const deferredMs = answer.status === 202 ? deferralOf(request.message) : undefined;
+    if (deferredMs !== undefined) {
+      const { leaveOpen } = await import('./deferred.ts');
+      await leaveOpen(loaded, { number, startedAt, until: recordedAt + deferredMs }, acquired);
+      return;
+    }
+    const decided = await decide(request, loaded.account, number, answer, recordedAt);
+    const result = { number, startedAt, recordedAt, ...decided };
     await finishAttempt(loaded, result, { release: acquired.release });
   } finally {
     await acquired.release();

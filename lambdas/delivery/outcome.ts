@@ -1,7 +1,7 @@
 import { retryDelayMs } from './rules/retryDelay.ts';
 import { valuesOf, headerName } from '../shared/headers.ts';
-import type { Account } from '../account/account.ts';
-import { kindOf } from '../message/kinds.ts';
+import { limitsOf, type Account } from '../account/account.ts';
+import { kindOf, type OpenedDelivery } from '../message/kinds.ts';
 import type { AttemptState, DeliverySettings, Message } from '../message/message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 
@@ -34,6 +34,31 @@ export async function outcomeOf(
   if (attempt >= message.maxRetries || isNonRetryable(response, message.prefix)) return { state: 'FAILED' };
   const delayMs = await retryDelayMs(attempt, message.retryDelay, response, now);
   return { state: 'RETRY', nextDeliveryAt: now + delayMs };
+}
+
+/** An answer to an attempt, with the outcome that it leads to. */
+export interface Decided {
+  /** The answer, with the error that the kind of its message finds in it. */
+  readonly response: DestinationResponse;
+  readonly outcome: Outcome;
+}
+
+/**
+ * Decides the outcome of an attempt from the answer to it.
+ *
+ * @param attempt 0 for the first delivery
+ * @param now Unix milliseconds
+ */
+export async function decide(
+  { message, errorOf }: OpenedDelivery,
+  account: Account,
+  attempt: number,
+  answer: DestinationResponse,
+  now: number,
+): Promise<Decided> {
+  const error = errorOf(answer, limitsOf(account).max_message_size);
+  if (error !== undefined) return { response: { ...answer, error }, outcome: { state: 'FAILED' } };
+  return { response: answer, outcome: await outcomeOf(message, attempt, answer, now) };
 }
 
 /**

@@ -238,6 +238,22 @@ const requestErrors = {
     meaning: 'The path exists, but not with this method.',
     advice: 'Use one of the methods in the header `Allow`.',
   },
+  completion_not_found: {
+    statuses: [404],
+    meaning: 'The completion URL is none that this deployment has made.',
+    advice: 'Use the value of the header `Svc-Complete-Url` as the delivery had it.',
+  },
+  completion_not_awaited: {
+    statuses: [409],
+    meaning: 'The message waits for no completion.',
+    advice: 'Complete it once its destination has answered 202, and publish it with `Svc-Deferred`.',
+  },
+  completion_too_late: {
+    statuses: [410],
+    meaning:
+      'The attempt has ended in another way: its time was over, its message was cancelled, or it had another answer.',
+    advice: 'Stop: a retry of the message has a completion URL of its own.',
+  },
   account_exists: {
     statuses: [409],
     meaning: 'There is an account of this id already.',

@@ -1,11 +1,13 @@
 import { parseFilter } from '../wire/filters.ts';
+import { parseCompletion } from '../wire/requests.ts';
 import { idsInBody } from '../wire/idBodies.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
+import type { Completing } from '../delivery/complete.ts';
 import { publishAgain, type AgainRequest } from '../publish/again.ts';
 import { listMessages } from '../publish/listMessages.ts';
 import { getMessage, getMessageInAnyState } from '../publish/messages.ts';
@@ -30,6 +32,19 @@ function againRequest(call: AuthenticatedCall): AgainRequest {
   return { ...call.canonical, host, callerIp };
 }
 
+/** Completes an attempt with the answer in a request's body. */
+async function complete(
+  { request }: Call,
+  completingOf: (from: typeof import('../delivery/complete.ts')) => Completing | Promise<Completing>,
+): Promise<ApiResponse> {
+  const answer = parseCompletion(request.body);
+  // Few processes complete an attempt, and the code is loaded for the first.
+  const completions = await import('../delivery/complete.ts');
+  const completing = await completingOf(completions);
+  const { number, state } = await completions.completeAttempt(completing, answer);
+  return ok({ messageId: completing.messageId, retried: number, state });
+}
+
 export const handler = api<'messages'>(messagesRoutes, {
   'GET /v2/messages': async ({ canonical, caller }) =>
     ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
@@ -42,6 +57,10 @@ export const handler = api<'messages'>(messagesRoutes, {
     await cancelMessage(call.caller.account, variable(call, 'messageId'));
     return ok({ cancelled: 1 });
   },
+  'POST /v2/messages/{messageId}/complete': (call) =>
+    complete(call, () => ({ accountId: call.caller.account.id, messageId: variable(call, 'messageId') })),
+  'POST /v2/complete/{completion}': (call) =>
+    complete(call, ({ namedBy }) => namedBy(variable(call, 'completion'))),
   'DELETE /v2/messages': async ({ request, canonical, caller }) => {
     const query = [...canonical.otherQuery, ...idsInBody('messages', request.body)];
     return ok(await cancelMessages(caller.account, parseFilter('messages', query)));

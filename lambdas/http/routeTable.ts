@@ -38,6 +38,9 @@ export const messagesRoutes = [
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
   { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
+  { method: 'POST', path: '/v2/messages/{messageId}/complete', function: 'messages', access: 'write' },
+  // The destination has no token of the account: the URL is good for one attempt.
+  { method: 'POST', path: '/v2/complete/{completion}', function: 'messages', access: 'open' },
 ] as const satisfies readonly Route[];
 
 export const logsRoutes = [

@@ -109,6 +109,15 @@ export interface WaitTimeoutJob {
   readonly dueAt: number;
 }
 
+/** The end of the time in which a destination may complete an open attempt. */
+export interface CompletionTimeoutJob {
+  readonly kind: 'completionTimeout';
+  readonly accountId: string;
+  readonly messageId: string;
+  /** 0 for the first delivery. */
+  readonly attempt: number;
+}
+
 /** The failure of a run whose endpoint sent a request that was refused for good. */
 export interface RunRefusedJob {
   readonly kind: 'runRefused';
@@ -122,7 +131,14 @@ export interface RunRefusedJob {
 }
 
 /** A job for the delivery workers, as SQS and Scheduler carry it. */
-export type Job = AttemptJob | PumpJob | RunStartJob | RunEndJob | RunRefusedJob | WaitTimeoutJob;
+export type Job =
+  | AttemptJob
+  | CompletionTimeoutJob
+  | PumpJob
+  | RunStartJob
+  | RunEndJob
+  | RunRefusedJob
+  | WaitTimeoutJob;
 
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];

@@ -44,6 +44,12 @@ const jobShape = z.discriminatedUnion('kind', [
     dueAt: z.number(),
   }),
   z.object({
+    kind: z.literal('completionTimeout'),
+    accountId: name,
+    messageId: name,
+    attempt: z.int().check(z.nonnegative()),
+  }),
+  z.object({
     // Attempts of older releases name no kind, and Scheduler keeps jobs for up to a year: such texts are still on their way.
     kind: z._default(z.literal('attempt'), 'attempt'),
     accountId: name,

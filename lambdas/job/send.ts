@@ -11,6 +11,7 @@ import {
   deliveryQueues,
   formatJob,
   type DeliveryQueue,
+  type CompletionTimeoutJob,
   type PumpJob,
   type WaitTimeoutJob,
   type Job,
@@ -37,6 +38,9 @@ interface Route {
 
 const attemptName = (messageId: string, attempt: number): string => `${messageId}-${attempt}`;
 
+const completionName = ({ messageId, attempt }: Omit<CompletionTimeoutJob, 'kind' | 'accountId'>): string =>
+  `${attemptName(messageId, attempt)}-open`;
+
 /**
  * Names a pump's schedule. Names of lanes may be longer than those of schedules, and have other characters. A pump that extends
  * the line has another name than one that comes at the same moment and does not.
@@ -60,6 +64,8 @@ function routeOf(job: Job): Route {
         queue: job.queue,
         scheduleName: attemptName(job.messageId, job.attempt),
       };
+    case 'completionTimeout':
+      return { queue: 'short', scheduleName: completionName(job) };
     case 'pump':
       return { queue: 'short', scheduleName: pumpName(job) };
     case 'runStart':
@@ -134,6 +140,10 @@ export async function sendJob(job: Job, dueAt: number): Promise<void> {
 /** Takes back an attempt that Scheduler keeps, if it has not been sent yet. */
 export const withdrawFar = (messageId: string, attempt: number): Promise<void> =>
   unschedule(attemptName(messageId, attempt));
+
+/** Takes back the end of an open attempt that Scheduler keeps, if it has not been sent yet. */
+export const withdrawFarCompletion = (messageId: string, attempt: number): Promise<void> =>
+  unschedule(completionName({ messageId, attempt }));
 
 /** Takes back the end of a wait that Scheduler keeps, if it has not been sent yet. */
 export const withdrawFarWait = (job: WaitTimeoutJob): Promise<void> => unschedule(waitName(job));

@@ -2,8 +2,9 @@
 import { clockMarginMs, now } from '../shared/clock.ts';
 import { keyLane, queueLane } from './lane.ts';
 import { formatEntry, leaseMarginMs, queueEntry } from './rules/entry.ts';
+import { leave } from './rules/leaving.ts';
 import { withdraw, withdrawWaiting } from './rules/cancelling.ts';
-import type { Message } from '../message/message.ts';
+import type { Message, OpenAttempt } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import type { LastAttempt } from '../message/rows.ts';
 import { lanes } from './slots/processLanes.ts';
@@ -13,8 +14,13 @@ import { leaveAsCallback } from './queueSlot.ts';
  * To be called after the message was ended.
  *
  * @param last its last attempt; undefined before the first
+ * @param open the attempt after that, if it is open: no request of it is under way
  */
-export async function withdrawFromLanes(message: Message, last: LastAttempt | undefined): Promise<void> {
+export async function withdrawFromLanes(
+  message: Message,
+  last: LastAttempt | undefined,
+  open: OpenAttempt | undefined,
+): Promise<void> {
   const { accountId, queueName, flowControl, timeoutMs } = message;
   const dueAt = last?.nextDeliveryAt ?? message.notBefore;
   const attempt = attemptJob(message, last === undefined ? 0 : last.number + 1);
@@ -24,7 +30,7 @@ export async function withdrawFromLanes(message: Message, last: LastAttempt | un
   const isInQueue = last !== undefined || now() >= dueAt;
   if (queueName !== undefined && isInQueue) {
     // An attempt of it may be in flight, and keeps its slot until it has ended.
-    const until = isDue ? now() + timeoutMs + leaseMarginMs : undefined;
+    const until = isDue && open === undefined ? now() + timeoutMs + leaseMarginMs : undefined;
     changes.push(
       lanes.update(queueLane(accountId, queueName), (lane) => withdraw(lane, queueEntry(attempt), until)),
     );
@@ -32,7 +38,7 @@ export async function withdrawFromLanes(message: Message, last: LastAttempt | un
   if (flowControl !== undefined && now() >= dueAt) {
     changes.push(
       lanes.update(keyLane(accountId, flowControl.key), (lane) =>
-        withdrawWaiting(lane, formatEntry(attempt)),
+        open === undefined ? withdrawWaiting(lane, formatEntry(attempt)) : leave(lane, formatEntry(attempt)),
       ),
     );
   }

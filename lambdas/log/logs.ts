@@ -4,6 +4,7 @@ import {
   createdEntry,
   eventOf,
   heldEntry,
+  openEntry,
   type LogEntry,
 } from '../message/logEntries.ts';
 import type { Message } from '../message/message.ts';
@@ -29,6 +30,7 @@ const isMessage = (row: Source): row is LoggedMessage => 'message' in row;
 function entriesOf(row: Source): readonly LogEntry[] {
   if (isMessage(row)) return row.end === 'REJECTED' ? [] : [createdEntry(row.message, row.time)];
   if (row.held !== undefined) return [heldEntry(row.subject, row.held, row.time)];
+  if (row.open !== undefined) return [openEntry(row.subject, row.open)];
   return row.attempt === undefined
     ? cancelledEntries(row.subject, row.time)
     : attemptEntries(row.subject, row.attempt);

@@ -1,5 +1,5 @@
 /** Reads one message and its records. */
-import type { Attempt, Message } from './message.ts';
+import type { Attempt, Message, OpenAttempt } from './message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
@@ -14,7 +14,9 @@ import {
   heldId,
   isAttempt,
   isEnd,
+  isOpen,
   keyOf,
+  openOf,
   outlineOf,
   ownMessageOf,
   type End,
@@ -27,6 +29,8 @@ export interface MessageHistory {
   readonly body: StoredBody;
   /** By number. */
   readonly attempts: readonly Attempt[];
+  /** The attempt that is open: its destination has answered 202, and it is not recorded yet. */
+  readonly open: OpenAttempt | undefined;
   /** The end that came from outside: no further attempt is made. */
   readonly end: End | undefined;
   /** When the end came, Unix milliseconds; undefined for a message without one. */
@@ -88,14 +92,22 @@ export async function loadMessage(key: MessageKey): Promise<MessageHistory | und
 /** Makes the history of rows that were read already. */
 export function historyOf({ own, following }: MessageRows): MessageHistory {
   const ended = following.find(isEnd);
+  const attempts = following.filter(isAttempt).map(attemptOf);
   return {
     message: ownMessageOf(own),
     body: storedBody.parse(own['body']),
-    attempts: following.filter(isAttempt).map(attemptOf),
+    attempts,
+    open: unrecorded(following.filter(isOpen).map(openOf).at(-1), attempts),
     end: ended && endOf(ended),
     endedAt: ended && endedAtOf(ended),
   };
 }
+
+/** An attempt that was left open, as long as there is no record of it. */
+export const unrecorded = (
+  open: OpenAttempt | undefined,
+  attempts: readonly Pick<Attempt, 'number'>[],
+): OpenAttempt | undefined => (attempts.some(({ number }) => number === open?.number) ? undefined : open);
 
 /** Whether a message has been ended since its history was read; cheaper than reading it again. */
 export async function isEnded(key: MessageKey): Promise<boolean> {

@@ -4,7 +4,8 @@ import { epochSeconds, now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { stored as storedOptions } from '../options/options.ts';
 import { eachBody, storedBody, type StoredBody } from './bodies.ts';
-import type { Message } from './message.ts';
+import type { Message, OpenAttempt } from './message.ts';
+import { unrecorded } from './history.ts';
 import type { AttemptOutline } from './status.ts';
 import { settings } from '../aws/settings.ts';
 import { getRows, queryItems, type Row } from '../aws/dynamodb.ts';
@@ -16,6 +17,7 @@ import {
   keyOf,
   listedAttributes,
   messageIdOf,
+  openOf,
   outlineOf,
   ownMessageOf,
   projectionOf,
@@ -35,6 +37,8 @@ export interface LoggedMessage extends Ordered {
 export interface ListedMessage extends LoggedMessage {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
+  /** The attempt that is open, if any. */
+  readonly open: OpenAttempt | undefined;
   /** When its end came from outside, Unix milliseconds; undefined for a message without one. */
   readonly endedAt: number | undefined;
   /** Whether it belongs to a workflow's run; cheaper than to read the whole message. */
@@ -111,6 +115,9 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
 /** The attributes of the rows behind a message that tell its status. */
 const statusAttributes = [
   'held',
+  'open',
+  'startedAt',
+  'until',
   'end',
   'endedAt',
   'attempt',
@@ -165,6 +172,7 @@ class Recorded implements ListedMessage {
   own: ListedItem | undefined;
   readonly #attempts: ListedItem[] = [];
   #ended: Row | undefined;
+  #open: OpenAttempt | undefined;
   #message: Message | undefined;
   #outlines: readonly AttemptOutline[] | undefined;
 
@@ -178,6 +186,9 @@ class Recorded implements ListedMessage {
     else if (item.has('attempt')) {
       this.#attempts.push(item);
       this.#outlines = undefined;
+    } else if (item.has('open')) {
+      const open = openOf(item.only(['open', 'startedAt', 'until']));
+      if (this.#open === undefined || open.number > this.#open.number) this.#open = open;
     } else if (!item.has('held')) this.own = item;
   }
 
@@ -192,6 +203,10 @@ class Recorded implements ListedMessage {
 
   get endedAt(): number | undefined {
     return this.#ended && endedAtOf(this.#ended);
+  }
+
+  get open(): OpenAttempt | undefined {
+    return unrecorded(this.#open, this.attempts);
   }
 
   get attempts(): readonly AttemptOutline[] {

@@ -4,7 +4,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { timeOfId } from '../shared/ids.ts';
 import type { LogSubject } from './logSubject.ts';
-import { attemptStates, type Attempt, type AttemptState } from './message.ts';
+import { attemptStates, type Attempt, type AttemptState, type OpenAttempt } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, queryItems, type Key, type Row } from '../aws/dynamodb.ts';
 import { ListedItem } from '../table/listedItem.ts';
@@ -24,6 +24,8 @@ import {
   heldAttemptOf,
   isAttempt,
   isHeld,
+  isOpen,
+  openOf,
   ownMessageOf,
   projectionOf,
   subjectOf,
@@ -33,16 +35,18 @@ import {
 export interface LoggedEnd {
   /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** The state of an attempt; `HELD` for one that waits for its host; undefined for the record of a cancellation. */
+  /** The state of an attempt; `HELD` for one that waits for its host or its completion; undefined for the record of a cancellation. */
   readonly state: AttemptState | 'HELD' | undefined;
 }
 
-/** A row of the log: an attempt, one that waits for its host, or a cancellation. */
+/** A row of the log: an attempt, one that waits for its host or its completion, or a cancellation. */
 export interface LogRow extends Ordered {
   readonly subject: LogSubject;
   readonly attempt: Attempt | undefined;
   /** The number of an attempt that waits for its host. */
   readonly held: number | undefined;
+  /** The attempt that was left open. */
+  readonly open: OpenAttempt | undefined;
   /** Reads the texts of an attribute that is one, or a list of them, where the row is one of many. */
   readonly textsOf?: (name: string) => readonly string[];
 }
@@ -57,6 +61,7 @@ function logRowOf(row: Row): LogRow {
     subject: subjectOf(row),
     attempt: isAttempt(row) ? attemptOf(row) : undefined,
     held: isHeld(row) ? heldAttemptOf(row) : undefined,
+    open: isOpen(row) ? openOf(row) : undefined,
   };
 }
 
@@ -83,6 +88,10 @@ class ListedLogRow implements LogRow {
 
   get held(): number | undefined {
     return this.#item.has('held') ? heldAttemptOf(this.#item.row) : undefined;
+  }
+
+  get open(): OpenAttempt | undefined {
+    return this.#item.has('open') ? openOf(this.#item.row) : undefined;
   }
 
   textsOf(name: string): readonly string[] {

@@ -5,7 +5,7 @@ import type { LogState } from '../wire/states.ts';
 import type { Filterable } from '../wire/filters.ts';
 import { shownHeaders, type HeaderLists } from '../shared/headers.ts';
 import { logSubjectOf, type LogSubject } from './logSubject.ts';
-import type { Attempt, CallbackSettings, Message } from './message.ts';
+import type { Attempt, CallbackSettings, Message, OpenAttempt } from './message.ts';
 import { noRedaction, redactHeaders } from './redaction.ts';
 import { settingsRecord } from './records.ts';
 
@@ -33,6 +33,10 @@ export const createdEntry = (message: Message, time: number): LogEntry =>
 export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
   entry(subject, 'HELD', at, { retried: attempt });
 
+/** The entry of an attempt that is open. */
+export const openEntry = (subject: LogSubject, { number, startedAt }: OpenAttempt): LogEntry =>
+  entry(subject, 'ACTIVE', startedAt, { retried: number });
+
 /** A cancelled message's entries, newest first. */
 export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [
   entry(subject, 'CANCELED', at),
@@ -46,9 +50,11 @@ export const cancelledEntries = (subject: LogSubject, at: number): readonly LogE
 export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
   const retried = { retried: number };
-  const active = entry(subject, 'ACTIVE', attempt.startedAt, retried);
+  // An attempt that was open has this entry from the moment at which it was left open.
+  const active = attempt.wasOpen === true ? [] : [entry(subject, 'ACTIVE', attempt.startedAt, retried)];
   if (attempt.state === 'DELIVERED') {
-    return [entry(subject, 'DELIVERED', recordedAt, { ...retried, responseStatus: response.status }), active];
+    const delivered = { ...retried, responseStatus: response.status };
+    return [entry(subject, 'DELIVERED', recordedAt, delivered), ...active];
   }
   const failure = {
     ...retried,
@@ -58,7 +64,7 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
     error: response.error,
     nextDeliveryTime: nextDeliveryAt,
   };
-  const failed = [entry(subject, 'ERROR', recordedAt, failure), active];
+  const failed = [entry(subject, 'ERROR', recordedAt, failure), ...active];
   // The cancellation has entries of its own.
   if (attempt.state === 'CANCELED') return failed;
   return [

@@ -1,3 +1,4 @@
+import type { StoredBody } from './bodies.ts';
 import type { DeliveryOptions } from '../options/options.ts';
 import type { Header } from '../shared/headers.ts';
 import { dayMs } from '../shared/clock.ts';
@@ -119,7 +120,23 @@ export interface Attempt {
   readonly callbacksByOutcome?: true | undefined;
   /** The failure callback of the account that is told of it: that of this moment, because the account may be given another one. */
   readonly accountCallback?: string | undefined;
+  /** Whether its destination had answered 202, and it was open from then on: see {@link OpenAttempt}. */
+  readonly wasOpen?: true | undefined;
+  /** Whether its answer is a completion: then the messages that need the whole of it are stored after the record. */
+  readonly isCompleted?: true | undefined;
+  /** The whole body of a completion, where the record has only its beginning. */
+  readonly wholeBody?: { readonly id: string; readonly stored: StoredBody } | undefined;
   readonly response: KeptResponse;
+}
+
+/** An attempt whose destination has answered 202 and is to complete it. */
+export interface OpenAttempt {
+  /** 0 for the first delivery. */
+  readonly number: number;
+  /** Unix milliseconds at which its request was made. */
+  readonly startedAt: number;
+  /** Unix milliseconds at which it fails unless it is completed. */
+  readonly until: number;
 }
 
 /** Whether no other attempt follows. */
@@ -143,9 +160,12 @@ type Retention = Pick<Limits, 'max_dlq_retention_time_milis' | 'log_retention_da
 export const logRetentionMs = ({ log_retention_days: days }: Pick<Retention, 'log_retention_days'>): number =>
   days * dayMs;
 
+/** The part of a message that decides how long its attempts may take. */
+type Lifetime = Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs' | 'deferredMs'>;
+
 /** Computes when the last attempt of a message ends at the latest, Unix milliseconds, should it wait for no lane. */
-export const latestEndOf = (message: Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs'>): number =>
-  message.notBefore + (message.maxRetries + 1) * (longestRetryDelayMs + message.timeoutMs);
+export const latestEndOf = ({ notBefore, maxRetries, timeoutMs, deferredMs = 0 }: Lifetime): number =>
+  notBefore + (maxRetries + 1) * (longestRetryDelayMs + timeoutMs + deferredMs);
 
 /**
  * Computes when a message's row may expire: once every retry has been made, its log entries and its dead letter are gone,
@@ -154,10 +174,7 @@ export const latestEndOf = (message: Pick<Message, 'notBefore' | 'maxRetries' | 
  *
  * @returns Unix milliseconds
  */
-export function expiryOf(
-  message: Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs'>,
-  retention: Retention,
-): number {
+export function expiryOf(message: Lifetime, retention: Retention): number {
   const keptMs = Math.max(retention.max_dlq_retention_time_milis, logRetentionMs(retention));
   return latestEndOf(message) + keptMs + dayMs;
 }

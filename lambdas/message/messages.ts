@@ -1,7 +1,7 @@
 /** Writes messages, the records of their attempts, and their ends. */
 import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { logSubjectOf } from './logSubject.ts';
-import { type Attempt, type Message } from './message.ts';
+import type { Attempt, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, putAll, putNew, toItem, unlessRefused } from '../aws/dynamodb.ts';
@@ -11,6 +11,7 @@ import {
   endId,
   followingAttributes,
   heldId,
+  openId,
   keyOf,
   ownAttributes,
   type End,
@@ -80,9 +81,11 @@ export async function noteRetry(message: MessageKey, retriedAs: string): Promise
 export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
   const { number, response, ...rest } = attempt;
   // The log shows a destination's answer to a failed attempt; for a successful one, the status says enough. But the answer of a
-  // failure function is shown nowhere else.
+  // failure function is shown nowhere else, and callbacks are still to be made of a completion.
   const kept =
-    attempt.state === 'DELIVERED' && message.workflow?.role !== 'failureRequest'
+    attempt.state === 'DELIVERED' &&
+    attempt.isCompleted !== true &&
+    message.workflow?.role !== 'failureRequest'
       ? { status: response.status, headers: [], body: new Uint8Array() }
       : response;
   return putNew(settings.messagesTable, 'id', {
@@ -103,6 +106,23 @@ export async function noteHeld(message: Message, attempt: number, now: number): 
     ...followingAttributes(logSubjectOf(message), message, heldId(message.messageId, attempt)),
     state: 'HELD',
     held: attempt,
+    recordedAt: now,
+  });
+}
+
+/**
+ * Notes that an attempt is open: its destination has answered 202. A second note changes nothing.
+ *
+ * @param now Unix milliseconds
+ */
+export async function noteOpen(message: Message, open: OpenAttempt, now: number): Promise<void> {
+  const { number, ...rest } = open;
+  await putNew(settings.messagesTable, 'id', {
+    ...followingAttributes(logSubjectOf(message), message, openId(message.messageId, number)),
+    ...rest,
+    open: number,
+    // Readers that count outcomes pass over it.
+    state: 'HELD',
     recordedAt: now,
   });
 }

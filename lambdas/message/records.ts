@@ -72,6 +72,7 @@ export const statusRecord = (history: StatusHistory & { readonly message: Messag
     retried: history.attempts.length,
     responseStatus: history.attempts.at(-1)?.response.status,
     nextDeliveryTime: nextDeliveryAt,
+    completionDeadline: state === 'ACTIVE' ? history.open?.until : undefined,
     endedAt,
     workflowRunId: history.message.workflow?.runId,
   };

@@ -7,6 +7,7 @@
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
+import { storedBody } from './bodies.ts';
 import type { LogSubject } from './logSubject.ts';
 import {
   attemptStates,
@@ -16,6 +17,7 @@ import {
   type KeptResponse,
   type Lineage,
   type Message,
+  type OpenAttempt,
   type Origin,
   type QueueSlot,
   workflowRoles,
@@ -106,6 +108,9 @@ const attemptRow = z.object({
   startedAt: z.number(),
   callbacksByOutcome: z.optional(z.literal(true)),
   accountCallback: z.optional(z.string()),
+  wasOpen: z.optional(z.literal(true)),
+  isCompleted: z.optional(z.literal(true)),
+  wholeBody: z.optional(z.object({ id: z.string(), stored: storedBody })),
   response: z.object({
     status: z.number(),
     error: optionalText,
@@ -141,6 +146,8 @@ export const attemptId = (messageId: string, attempt: number): string =>
   `${messageId}~${String(attempt).padStart(6, '0')}`;
 /** Sorts right behind the attempt that waited. */
 export const heldId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~held`;
+/** Sorts right behind the attempt that was left open. */
+export const openId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~open`;
 /** Sorts behind the ids of all attempts. */
 export const endId = (messageId: string): string => `${messageId}~end`;
 
@@ -223,6 +230,16 @@ const heldRow = z.object({ held: z.number() });
 
 /** The number of an attempt that waits for its host. */
 export const heldAttemptOf = (row: Row): number => heldRow.parse(row).held;
+
+/** Whether a row notes that an attempt was left open. */
+export const isOpen = (row: Row): boolean => 'open' in row;
+
+const openRow = z.object({ open: z.number(), startedAt: z.number(), until: z.number() });
+
+export function openOf(row: Row): OpenAttempt {
+  const { open, ...rest } = openRow.parse(row);
+  return { number: open, ...rest };
+}
 
 export const isEnd = (row: Row): boolean => 'end' in row;
 

@@ -1,5 +1,5 @@
 /** The status of a message, as its history tells it. */
-import { isFinal, type Attempt, type KeptResponse, type Message } from './message.ts';
+import { isFinal, type Attempt, type KeptResponse, type Message, type OpenAttempt } from './message.ts';
 import type { MessageState } from '../wire/states.ts';
 
 /** The part of an attempt that tells its message's status. */
@@ -12,20 +12,22 @@ export interface StatusHistory {
   readonly message: Pick<Message, 'notBefore'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
+  /** The attempt that is open, if any. */
+  readonly open: OpenAttempt | undefined;
   /** When it was cancelled, in Unix milliseconds; undefined for a message that was not. */
   readonly endedAt: number | undefined;
 }
 
 export interface Status {
   readonly state: MessageState;
-  /** Unix milliseconds of the next attempt, at the earliest; undefined once it has ended. */
+  /** Unix milliseconds of the next attempt, at the earliest; undefined once it has ended, and while an attempt is open. */
   readonly nextDeliveryAt: number | undefined;
   /** Unix milliseconds; undefined while it waits. */
   readonly endedAt: number | undefined;
 }
 
 /** Finds the status of an accepted message. An attempt that was in flight at its cancellation may have delivered it. */
-export function statusOf({ message, attempts, endedAt: cancelledAt }: StatusHistory): Status {
+export function statusOf({ message, attempts, open, endedAt: cancelledAt }: StatusHistory): Status {
   const last = attempts.at(-1);
   const final = attempts.find(isFinal);
   if (final !== undefined && final.state !== 'CANCELED') {
@@ -33,6 +35,7 @@ export function statusOf({ message, attempts, endedAt: cancelledAt }: StatusHist
   }
   const endedAt = cancelledAt ?? final?.recordedAt;
   if (endedAt !== undefined) return { state: 'CANCELED', nextDeliveryAt: undefined, endedAt };
+  if (open !== undefined) return { state: 'ACTIVE', nextDeliveryAt: undefined, endedAt: undefined };
   return {
     state: last === undefined ? 'CREATED' : 'RETRY',
     nextDeliveryAt: last?.nextDeliveryAt ?? message.notBefore,

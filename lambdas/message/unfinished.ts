@@ -1,5 +1,5 @@
 /** Finds the messages of a region that need something: those that are not over, and those whose last attempt is new. */
-import { isOver, type Message } from './message.ts';
+import { isOver, type Message, type OpenAttempt } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { scanRows, type Row } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
@@ -12,6 +12,8 @@ export interface Unfinished {
   readonly message: Pick<Message, keyof MessageKey | 'url' | 'timeoutMs' | 'notBefore'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
+  /** The attempt that is open, if any: nothing is to be done for it before its end. */
+  readonly open: OpenAttempt | undefined;
   /** The end that came from outside, if any. */
   readonly end: unknown;
 }

@@ -24,6 +24,7 @@ export const stored = {
   redaction: redaction.stored,
   circuit: circuit.stored,
   hideHeaders: hideHeaders.stored,
+  deferredMs: timeout.storedDeferred,
 };
 
 /** The options of a delivery. */
@@ -49,6 +50,7 @@ export const parseGiven = (
   redaction: redaction.parse(given),
   circuit: circuit.parse(given),
   hideHeaders: hideHeaders.parse(given),
+  deferredMs: timeout.parseDeferred(given),
 });
 
 /** The options that each message of a run has by itself. */
@@ -57,6 +59,7 @@ interface OwnOptions {
   readonly timeoutMs: unknown;
   readonly circuit: unknown;
   readonly hideHeaders: unknown;
+  readonly deferredMs: unknown;
 }
 
 /** The options that all messages of a run have from its start: all others. */
@@ -102,7 +105,7 @@ export const showOptions = <Headers>(
   header,
   ...retries.show(of.maxRetries),
   ...retryDelay.show(of.retryDelay),
-  ...timeout.show(of.timeoutMs),
+  ...timeout.show(of),
   ...labels.show(of.labels),
   ...flowControl.show(of.flowControl),
   ...circuit.show(of.circuit),

@@ -1,11 +1,14 @@
-/** The time in which a destination has to answer, connecting included. */
+/** The time in which a destination has to answer, and the time that it has after a 202: see `delivery/deferred.ts`. */
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { positiveDurationForm } from '../shared/bounds.ts';
-import { secondMs } from '../shared/clock.ts';
+import { dayMs, secondMs } from '../shared/clock.ts';
 import { parseDurationMs } from '../value/duration.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { made, whole, type FormFields, type Given, type Settings } from './option.ts';
+
+/** The longest time for which an attempt stays open, in milliseconds. */
+const longestDeferredMs = 7 * dayMs;
 
 export const settings = {
   timeout: {
@@ -14,6 +17,13 @@ export const settings = {
     schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('smh') },
     example: '10s',
     scopes: ['message', 'callback', 'retry'],
+  },
+  deferred: {
+    description:
+      'Lets the destination answer later: after a 202 it has this long to complete the attempt, at the URL in `Svc-Complete-Url` or by `POST /v2/messages/{messageId}/complete`. Whole numbers with the units `s`, `m`, `h` and `d`, 7 days at most. Of a run, it is for the calls and the failure function.',
+    schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('smhd') },
+    example: '2h',
+    scopes: ['message', 'callback', 'retry', 'trigger'],
   },
 } as const satisfies Settings;
 
@@ -25,16 +35,38 @@ export const parse = (given: Given, limits: Limits): number | undefined =>
     return Math.min(timeoutMs, limits.timeout * secondMs);
   });
 
+/** @returns milliseconds */
+export const parseDeferred = (given: Given): number | undefined =>
+  given.read('deferred', (field, value) => {
+    const deferredMs = parseDurationMs(field, value);
+    if (deferredMs > 0 && deferredMs <= longestDeferredMs) return deferredMs;
+    throw badField(`${field} is ${quote(value)}; allowed is 1s to 7d.`);
+  });
+
 export const stored = /* @__PURE__ */ z.number();
+export const storedDeferred = /* @__PURE__ */ made(() => z.optional(z.number()));
 
 export const answer = /* @__PURE__ */ made(() => ({
   timeout: whole('Seconds that the destination may take to answer.'),
+  deferred: z.optional(whole('Seconds that the destination has to complete an attempt after a 202.')),
 }));
 
-export const show = (timeoutMs: number) => ({ timeout: timeoutMs / secondMs });
+interface Options {
+  readonly timeoutMs: number;
+  readonly deferredMs?: number | undefined;
+}
 
-export const write = ({ timeout }: { readonly timeout: number }) => ({ timeout: `${timeout}s` });
+export const show = ({ timeoutMs, deferredMs }: Options) => ({
+  timeout: timeoutMs / secondMs,
+  deferred: deferredMs === undefined ? undefined : deferredMs / secondMs,
+});
+
+export const write = (of: { readonly timeout: number; readonly deferred?: number | undefined }) => ({
+  timeout: `${of.timeout}s`,
+  deferred: of.deferred === undefined ? undefined : `${of.deferred}s`,
+});
 
 export const fields = {
   timeout: { label: 'Timeout', placeholder: '30s', place: 'delivery' },
+  deferred: { label: 'Completed later, within', placeholder: '2h', place: 'delivery' },
 } satisfies FormFields;

@@ -25,18 +25,19 @@ const atOnce = 10;
  * would wait for it for ever
  */
 export async function cancelMessage(account: Account, messageId: string): Promise<void> {
-  const { message, attempts } = await loadWaiting(account, messageId);
+  const history = await loadWaiting(account, messageId);
+  const { message } = history;
   if (message.workflow !== undefined) {
     throw badRequest(
       'message_of_run',
       `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; cancel the run.`,
     );
   }
-  if (!(await withdraw(message, attempts.at(-1)))) throw noSuchMessage(messageId);
+  if (!(await withdraw(history))) throw noSuchMessage(messageId);
 }
 
 /** The parts of a message that a cancellation needs. */
-type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'end' | 'isOfRun' | 'textsOf'>;
+type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'open' | 'end' | 'isOfRun' | 'textsOf'>;
 
 /** A row of the messages to choose from; a row whose id belongs to no message has none. */
 interface Candidate extends Ordered {
@@ -96,8 +97,8 @@ export async function cancelMessages(
   let cancelled = 0;
   const limits = { count: mostOf(filter), atOnce };
   const cursor = await onEach(scope, rows, limits, selected, (some) =>
-    eachOf(some, atOnce, async ({ message, attempts }) => {
-      if (await withdraw(message, attempts.at(-1))) cancelled += 1;
+    eachOf(some, atOnce, async (one) => {
+      if (await withdraw(one)) cancelled += 1;
     }),
   );
   return { cancelled, cursor };
@@ -122,8 +123,8 @@ export async function cancelDelayed(account: Account, queueName: string): Promis
     if (found?.message.queueName !== queueName || found.message.notBefore <= now()) continue;
     if (!isOver(found)) delayed.push(found);
   }
-  await eachOf(delayed, atOnce, async ({ message, attempts }) => {
-    await withdraw(message, attempts.at(-1));
+  await eachOf(delayed, atOnce, async (one) => {
+    await withdraw(one);
   });
 }
 

@@ -1,10 +1,18 @@
 import { now } from '../shared/clock.ts';
-import type { Message } from '../message/message.ts';
+import type { Message, OpenAttempt } from '../message/message.ts';
 import { count } from '../aws/metrics.ts';
 import { endMessage } from '../message/messages.ts';
 import type { LastAttempt } from '../message/rows.ts';
-import { isFarFrom, withdrawFar } from '../job/send.ts';
+import { isFarFrom, withdrawFar, withdrawFarCompletion } from '../job/send.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
+
+/** A message that may be withdrawn. */
+interface Withdrawn {
+  readonly message: Message;
+  /** By number. */
+  readonly attempts: readonly LastAttempt[];
+  readonly open: OpenAttempt | undefined;
+}
 
 /**
  * Ends a message, and takes back its next attempt where Scheduler keeps it. The worker of an attempt that is not taken back
@@ -12,14 +20,16 @@ import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
  *
  * @returns whether it had not ended before
  */
-export async function withdraw(message: Message, last: LastAttempt | undefined): Promise<boolean> {
+export async function withdraw({ message, attempts, open }: Withdrawn): Promise<boolean> {
   const isFirst = await endMessage(message, 'CANCELED', now());
+  const last = attempts.at(-1);
   const sentAt = last?.recordedAt ?? message.createdAt;
   const dueAt = last?.nextDeliveryAt ?? message.notBefore;
   if (!isFirst) return false;
   count('Cancelled');
-  await withdrawFromLanes(message, last);
-  if (isFarFrom(sentAt, dueAt)) {
+  await withdrawFromLanes(message, last, open);
+  if (open !== undefined) await withdrawFarCompletion(message.messageId, open.number);
+  else if (isFarFrom(sentAt, dueAt)) {
     await withdrawFar(message.messageId, last === undefined ? 0 : last.number + 1);
   }
   return true;

@@ -68,7 +68,7 @@ export async function readRegion(): Promise<Left> {
   for await (const history of unfinishedMessages()) {
     messages += 1;
     const last = history.attempts.at(-1);
-    const dueAt = dueTimeOf(history, last === undefined ? 0 : last.number + 1);
+    const dueAt = history.open?.until ?? dueTimeOf(history, last === undefined ? 0 : last.number + 1);
     lastDueAt = Math.max(lastDueAt ?? dueAt, dueAt);
   }
   const runs = await countActiveRuns();

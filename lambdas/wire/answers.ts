@@ -108,6 +108,9 @@ const status = {
     whole('Of the last answer; 0 where there was none; absent before the first attempt.'),
   ),
   nextDeliveryTime: z.optional(time('When it is delivered next, at the earliest; absent once it has ended.')),
+  completionDeadline: z.optional(
+    time('With `ACTIVE`: when its attempt fails unless its destination completes it before.'),
+  ),
   endedAt: z.optional(time('When it was delivered, failed or was cancelled.')),
   workflowRunId: z.optional(
     text(
@@ -131,6 +134,14 @@ export const messageInAnyState = z.object({
   dlqId: z.optional(text('Where it failed: its dead letter, which may have been taken out since.')),
 });
 export const messageAnswer = z.union([message, messageInAnyState]);
+
+export const completed = z.object({
+  messageId,
+  retried: whole('The attempt that is completed: 0 for the first delivery.'),
+  state: z
+    .enum(['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'])
+    .check(z.describe('What follows from the answer.')),
+});
 
 export const listedDeadLetter = z.object({
   ...messageWithoutBody.shape,

@@ -1,7 +1,10 @@
 /** The JSON bodies that clients send, as they are checked and as the API's description shows them. */
 import * as z from 'zod/mini';
 import { nameForm, urlForm } from '../shared/bounds.ts';
-import { headersIn, optionalField } from '../shared/json.ts';
+import type { DestinationResponse } from '../destination/response.ts';
+import { badField } from '../error/httpError.ts';
+import { readHeaders } from '../shared/headers.ts';
+import { headersIn, optionalField, parseShape } from '../shared/json.ts';
 import { destination } from './batchItem.ts';
 
 // The patterns are for the description: the parsers check the values, and refuse in their own words.
@@ -74,3 +77,39 @@ export const removedEndpoints = z.object({
 export const groupDefaults = z.object({
   headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),
 });
+
+/** The completion of an attempt: the answer that its destination gives later. */
+export const completion = z.strictObject({
+  status: z
+    .int()
+    .check(
+      z.minimum(200),
+      z.maximum(599),
+      z.describe('The status of the answer: 2XX is a success, and anything else is retried.'),
+    ),
+  headers: optionalField(headersIn('The headers of the answer, such as `Retry-After`.')),
+  body: optionalField(z.string().check(z.describe('The body, as text.'))),
+  bodyBase64: optionalField(
+    z
+      .string()
+      .check(
+        z.regex(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/),
+        z.describe('The body in base64, in place of `body`.'),
+      ),
+  ),
+});
+
+/** Reads a completion. @throws HttpError 400 */
+export function parseCompletion(bytes: Uint8Array): DestinationResponse {
+  const allowed =
+    '{"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>"}';
+  const { status, headers = [], body, bodyBase64 } = parseShape('The body', bytes, completion, allowed);
+  if (body !== undefined && bodyBase64 !== undefined) {
+    throw badField('body and bodyBase64 are both given; allowed is one of them.');
+  }
+  return {
+    status,
+    headers: readHeaders('headers', headers),
+    body: bodyBase64 === undefined ? Buffer.from(body ?? '') : Buffer.from(bodyBase64, 'base64'),
+  };
+}

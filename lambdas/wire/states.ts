@@ -16,11 +16,11 @@ export const logStates = [
 export type LogState = (typeof logStates)[number];
 
 /** The states of a message, in the order in which it passes them; it ends in one of the last three. */
-export const messageStates = ['CREATED', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
+export const messageStates = ['CREATED', 'ACTIVE', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
 export type MessageState = (typeof messageStates)[number];
 
-/** The states of a message that waits for an attempt. */
-export const waitingStates = ['CREATED', 'RETRY'] as const satisfies readonly MessageState[];
+/** The states of a message that waits for an attempt, or for the completion of one. */
+export const waitingStates = ['CREATED', 'ACTIVE', 'RETRY'] as const satisfies readonly MessageState[];
 
 /** The states of a run in the order in which they are passed; one of the last three is the end. */
 export const runStates = ['RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'] as const;

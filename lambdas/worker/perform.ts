@@ -21,6 +21,8 @@ export async function perform(job: Job, { isAgain }: { readonly isAgain: boolean
   switch (job.kind) {
     case 'attempt':
       return deliver(job, isAgain);
+    case 'completionTimeout':
+      return (await import('../delivery/deferred.ts')).timeOut(job);
     case 'pump':
       return pump(job);
     case 'runStart':
@@ -52,6 +54,18 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   switch (job.kind) {
     case 'attempt':
       return giveUpAttempt(job, why);
+    case 'completionTimeout':
+      // What cannot be timed out is given up as an attempt.
+      return giveUpAttempt(
+        {
+          kind: 'attempt',
+          accountId: job.accountId,
+          messageId: job.messageId,
+          attempt: job.attempt,
+          queue: 'short',
+        },
+        why,
+      );
     case 'pump':
       // A pump is never given up: the attempts in the line would wait for ever.
       return pump(job);
@@ -71,6 +85,8 @@ export function nameOf(job: Job): string {
   switch (job.kind) {
     case 'attempt':
       return `${job.messageId}~${job.attempt}`;
+    case 'completionTimeout':
+      return `completion~${job.messageId}~${job.attempt}`;
     case 'pump':
       return `pump~${job.accountId}~${job.lane}~${job.name}`;
     case 'runStart':

@@ -39,6 +39,8 @@ export interface SharedProps {
   readonly network?: FunctionNetwork | undefined;
   /** The certificates of further authorities that the functions trust. */
   readonly extraCa?: LayerVersion | undefined;
+  /** Variables that not all functions get. */
+  readonly variables?: Readonly<Partial<Environment>>;
 }
 
 export interface SvcFunctionProps extends SharedProps {
@@ -51,8 +53,6 @@ export interface SvcFunctionProps extends SharedProps {
   readonly may: readonly PolicyStatement[];
   /** Set for a function that sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
-  /** Variables that only this function gets. */
-  readonly variables?: Readonly<Partial<Environment>>;
   /** Executions that no other function can take. They are also the most that this function gets. */
   readonly reservedConcurrency?: number | undefined;
 }

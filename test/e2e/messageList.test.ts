@@ -319,8 +319,8 @@ describe('a wrong request for messages', () => {
   it.each<[text: string, says: RegExp]>([
     ['labels=x', /^"labels" is not a filter here; known are topicName, .*messageId, state, .*messageIds\.$/],
     [
-      'state=ACTIVE',
-      /^state is "ACTIVE"; allowed are CREATED, RETRY, DELIVERED, FAILED, CANCELED, CANCELLED, ALL\.$/,
+      'state=ERROR',
+      /^state is "ERROR"; allowed are CREATED, ACTIVE, RETRY, DELIVERED, FAILED, CANCELED, CANCELLED, ALL\.$/,
     ],
     ['state=CREATED,waiting', /^state is "waiting"/],
     ['state=constructor', /^state is "constructor"/],

@@ -70,6 +70,20 @@ async function askCircuits(): Promise<void> {
   await down.close();
 }
 
+/** Completes an attempt at its URL, and by its message's id. */
+async function askCompletions(): Promise<void> {
+  const accepting = receiver.inbox((_delivery, response) => response.writeHead(202).end());
+  const headers = { 'svc-deferred': '1h' };
+  const messageId = messageIdOf(await ask('POST', `/v2/publish/${accepting.url}`, { headers }));
+  const [delivery] = await accepting.received(1);
+  const { pathname } = new URL(delivery?.headers['svc-complete-url'] ?? '');
+  await ask('POST', pathname, {
+    token: null,
+    body: { status: 200, headers: { 'X-Pages': '12' }, body: 'done' },
+  });
+  await ask('POST', `/v2/messages/${messageId}/complete`, { body: { status: 200 } });
+}
+
 const circuits = z.array(z.object({ host: z.string() }));
 
 /** A publish with nearly everything it can be configured with. */
@@ -158,6 +172,7 @@ describe('the API’s description', () => {
     await ask('DELETE', '/v2/messages', { body: { messageIds: [other] } });
     await ask('GET', `/v2/messages/${other}?state=ALL`);
     await ask('POST', `/v2/messages/${other}/publish`, { headers: { 'svc-delay': '10m' } });
+    await askCompletions();
 
     const [first = '', second = ''] = await deadLettersOf(failing.url, 3);
     await ask('GET', '/v2/dlq/count');

@@ -109,6 +109,13 @@ export function keepWaiting(lane: Lane, holder: string, until: number, countedAt
   return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 
+/** Has an attempt keep its slot until a moment, Unix milliseconds, or until it leaves. */
+export function keepUntil(lane: Lane, holder: string, until: number): Lane {
+  const lease = lane.leases.get(holder);
+  if (lease?.until === undefined || lease.until >= until) return lane;
+  return withLease(lane, holder, { ...lease, until });
+}
+
 /**
  * Lets an attempt go on that has waited for another lane. It starts now, with the slot that it kept; where its lease has ended
  * meanwhile, it arrives again.

@@ -5,7 +5,15 @@
  * other. And no more attempts of one queue or key wait for the account than may be in flight: a full lane is in no other's way.
  */
 import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
-import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Grant } from '../rules/arrival.ts';
+import {
+  enter,
+  joinLine,
+  keepUntil,
+  keepWaiting,
+  longestStartWaitMs,
+  resume,
+  type Grant,
+} from '../rules/arrival.ts';
 import {
   accountLane,
   circuitLane,
@@ -31,6 +39,11 @@ export interface Acquired {
   readonly report: (verdict: Verdict) => void;
   /** To be called when the request is over; a second call changes nothing. The queue's slot stays with the message. */
   readonly release: () => Promise<void>;
+  /**
+   * To be called instead of `release` where the request is over and the attempt stays open until a moment, Unix milliseconds: it
+   * keeps the slot of its key, and gives back all others.
+   */
+  readonly keep: (until: number) => Promise<void>;
   /** To be called instead of `release` where no request was made: then the attempt does not count for the rate of its key. */
   readonly giveBack: () => Promise<void>;
 }
@@ -61,6 +74,8 @@ export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue' | 'deleted';
 interface AcquiredSlot extends Slot {
   /** Gives the slot back without a start. */
   readonly giveBack?: () => Promise<void>;
+  /** Keeps the slot while the attempt is open. Without it the slot is released. */
+  readonly keep?: (until: number) => Promise<void>;
 }
 
 const giveSlotBack = (slot: AcquiredSlot): Promise<void> => (slot.giveBack ?? slot.release)();
@@ -129,7 +144,9 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
     const unmadeAt = dueAttempt.isAgain ? undefined : countedAt;
     const giveBack = (): Promise<void> =>
       lanes.update(lane, (found) => uncountStart(leave(found, entry), unmadeAt));
-    return { ...leaving(lane, entry), giveBack, countedAt };
+    const keep = (until: number): Promise<void> =>
+      lanes.update(lane, (found) => keepUntil(found, entry, until + leaseMarginMs));
+    return { ...leaving(lane, entry), giveBack, keep, countedAt };
   }
 
   async function enterAccount(dueAttempt: DueAttempt): Promise<Slot | Refusal> {
@@ -256,6 +273,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
           verdict = said;
         },
         release: () => leaveAll((slot) => slot.release()),
+        keep: (until) => leaveAll((slot) => slot.keep?.(until) ?? slot.release()),
         giveBack: () => leaveAll(giveSlotBack),
       };
     },

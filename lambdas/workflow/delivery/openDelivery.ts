@@ -2,7 +2,7 @@
 import type { DestinationResponse } from '../../destination/response.ts';
 import type { OpenedDelivery } from '../../message/kinds.ts';
 import type { Message, WorkflowPart } from '../../message/message.ts';
-import { tooLarge } from './callResult.ts';
+import { tooLargeForStep } from '../../delivery/callbackBody.ts';
 import { callResultHeaders, failureHeaders, listHeaders, type DeliveringRun } from './deliveryHeaders.ts';
 import { wrongDestination } from './endpointAnswer.ts';
 import { isActive, type Snapshot, type RunStart, type RunKey } from '../rules/journal.ts';
@@ -67,7 +67,7 @@ export async function openDelivery(
     const errorOf: OpenedDelivery['errorOf'] = (response, maxBytes) =>
       response.status === 0
         ? undefined
-        : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
+        : tooLargeForStep({ message, body, response, retried: message.maxRetries }, maxBytes);
     return { message, body, errorOf, release: holdsNothing };
   }
   const start = await settingsOfRun(key, snapshot);

@@ -55,5 +55,5 @@ export async function sendAgain(
 /** Withdraws the message that tells of a run's failure, unless it has ended. */
 export async function withdrawRequest({ accountId }: RunKey, messageId: string): Promise<void> {
   const request = await loadMessage({ accountId, messageId });
-  if (request !== undefined && !isOver(request)) await withdraw(request.message, request.attempts.at(-1));
+  if (request !== undefined && !isOver(request)) await withdraw(request);
 }

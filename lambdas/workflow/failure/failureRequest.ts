@@ -60,12 +60,14 @@ export async function storeRequestOf(
   };
   const identity = { runId: key.runId, createdAt: snapshot.createdAt, url: start.url };
   const notBefore = request.createdAt + delayMs;
+  const deferredMs = ofCallback.deferredMs ?? start.settings.deferredMs;
   const message: Message = {
     ...ofCallback,
     headers: withTrace(ofCallback.headers, start.forwarded),
     // The body has the run's payload and headers, so it is redacted where they are.
     redaction: start.settings.redaction && { ...start.settings.redaction, body: true },
     labels: start.settings.labels,
+    deferredMs,
     ...request,
     accountId: key.accountId,
     prefix: start.prefix,
@@ -78,7 +80,7 @@ export async function storeRequestOf(
       startSeq: snapshot.startSeq,
       dlqId: failed.dlqId,
     },
-    expiresAt: expiryOf({ ...ofCallback, notBefore }, limits),
+    expiresAt: expiryOf({ ...ofCallback, notBefore, deferredMs }, limits),
   };
   const body = failureBody(identity, details, limits.max_message_size);
   await ensureKeys(message);

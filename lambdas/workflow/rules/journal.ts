@@ -34,7 +34,7 @@ export interface RunStart {
   readonly isWithoutClient?: true | undefined;
   /** Headers that its start gave for forwarding; names in lower case. */
   readonly forwarded: readonly Header[];
-  readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs'>;
+  readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs' | 'deferredMs'>;
   readonly invokeDepth: number;
   readonly callerIp: string;
   /** The destination of the message that tells of its failure, with its settings; absent where nobody is told. */

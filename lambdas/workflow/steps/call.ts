@@ -37,7 +37,8 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
     checkPlace(active, step);
     const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
     // The answer is a delivery of the run.
-    const needed = neededUntil(account, start.settings, latestEndOf(part.options));
+    const deferredMs = deferralOfCall(part, start);
+    const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
   const active = activeSnapshot(snapshot, message);
@@ -77,14 +78,20 @@ async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise
   return { kind: 'result', messageId: entry.messageId };
 }
 
+/** A run's setting holds for its calls that have none of their own. */
+const deferralOfCall = ({ options }: Pick<PreparedPart<CallMessage>, 'options'>, start: RunStart) =>
+  options.deferredMs ?? start.settings.deferredMs;
+
 function callOf(
   account: Account,
   { accountId, runId }: RunKey,
   { createdAt: runCreatedAt, startSeq }: Snapshot,
   start: RunStart,
-  { options, url, request }: PreparedPart<CallMessage>,
+  part: PreparedPart<CallMessage>,
   { messageId, createdAt }: { readonly messageId: string; readonly createdAt: number },
 ): Message {
+  const { options, url, request } = part;
+  const deferredMs = deferralOfCall(part, start);
   const { callback, failureCallback: _failureCallback, deduplication: _deduplication, ...settings } = options;
   if (callback === undefined)
     throw badRequest('workflow_request_invalid', 'A call has no callback for its answer.');
@@ -98,6 +105,7 @@ function callOf(
     ...settings,
     // The run's redaction holds for its calls, too.
     redaction: settings.redaction ?? start.settings.redaction,
+    deferredMs,
     url,
     callback: toEndpoint,
     messageId,
@@ -106,6 +114,6 @@ function callOf(
     createdAt,
     callerIp: request.callerIp,
     workflow: { role: 'call', runId, createdAt: runCreatedAt, startSeq },
-    expiresAt: expiryOf(settings, limitsOf(account)),
+    expiresAt: expiryOf({ ...settings, deferredMs }, limitsOf(account)),
   };
 }

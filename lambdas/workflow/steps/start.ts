@@ -64,7 +64,7 @@ export function startOf(
   { message, options, url, request }: PreparedPart<StartMessage>,
   invoker?: Invoker,
 ): RunStart {
-  const { maxRetries, retryDelay, flowControl, timeoutMs, headers } = options;
+  const { maxRetries, retryDelay, flowControl, timeoutMs, deferredMs, headers } = options;
   const retries = request.config.has('retries')
     ? maxRetries
     : defaultRunRetries(limitsOf(account).max_retries);
@@ -80,6 +80,7 @@ export function startOf(
       ...inherited(options),
       maxRetries: retries,
       timeoutMs,
+      deferredMs,
     },
     invokeDepth: message.invokeDepth,
     callerIp: request.callerIp,

@@ -50,7 +50,7 @@ const runStart = z.object({
   isUnknownClient: z.boolean(),
   isWithoutClient: z.optional(z.literal(true)),
   forwarded: headerPairs,
-  settings: z.object({ ...storedOfRun, timeoutMs: stored.timeoutMs }),
+  settings: z.object({ ...storedOfRun, timeoutMs: stored.timeoutMs, deferredMs: stored.deferredMs }),
   invokeDepth: z.number(),
   callerIp: z.string(),
   failureCallback: z.optional(callbackSettings),

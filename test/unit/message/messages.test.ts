@@ -22,6 +22,7 @@ const callback: Full<CallbackSettings> = {
   redaction: { body: false, headers: 'all' },
   circuit: false,
   hideHeaders: true,
+  deferredMs: 60_000,
   delayMs: 4_000,
 };
 
@@ -46,6 +47,7 @@ const full: Full<Message> = {
   redaction: { body: true, headers: ['x-twice'] },
   circuit: true,
   hideHeaders: true,
+  deferredMs: 60_000,
   topicName: 'group',
   endpointName: 'endpoint',
   queueName: 'queue',

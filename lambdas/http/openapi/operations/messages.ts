@@ -22,7 +22,79 @@ export const refusalsOfSendingAgain = {
   503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
 } as const satisfies Errors;
 
+const completing = {
+  body: {
+    required: true,
+    schema: 'Completion',
+    example: { status: 200, headers: { 'Content-Type': 'application/json' }, body: '{"pages":12}' },
+  },
+  answers: {
+    200: {
+      description: 'It is completed, by this request or by an earlier one.',
+      schema: 'Completed',
+      example: { messageId, retried: 0, state: 'DELIVERED' },
+    },
+  },
+} as const;
+
+const refusedCompletions = {
+  400: [
+    [
+      'field_invalid',
+      'status: Too small: expected number to be >=200; allowed is {"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>"}.',
+    ],
+    ['field_invalid', 'body and bodyBase64 are both given; allowed is one of them.'],
+    [
+      'field_unknown',
+      'result: Unrecognized key: "result"; allowed is {"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>"}.',
+    ],
+    ['body_invalid', 'The body is not JSON.'],
+  ],
+  410: [
+    ['completion_too_late', `The completion of the message "${messageId}" is too late: it was cancelled.`],
+    [
+      'completion_too_late',
+      `The completion of the message "${messageId}" is too late: its attempt 0 has ended with the error "The destination answered 202 and did not complete the attempt within 2h.".`,
+    ],
+  ],
+  413: [
+    ['body_too_large', "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+  ],
+} as const satisfies Errors;
+
 export const messages: Operations<'messages'> = {
+  'POST /v2/messages/{messageId}/complete': {
+    id: 'completeMessage',
+    tag: 'Messages',
+    summary: 'Complete the open attempt of a message',
+    description:
+      'The message was published with `Svc-Deferred`, and its destination has answered 202. The request gives the answer to its attempt: it is recorded, called back, retried and put into the dead letter queue as an answer of the destination. A second completion changes nothing.',
+    variables: { messageId: variables.messageId },
+    ...completing,
+    errors: {
+      ...refusedCompletions,
+      404: [['message_not_found', `There is no message "${messageId}", or it is not kept any more.`]],
+      409: [
+        [
+          'completion_not_awaited',
+          `The message "${messageId}" waits for no completion: it was published without Svc-Deferred, or its destination has not answered 202.`,
+        ],
+      ],
+    },
+  },
+  'POST /v2/complete/{completion}': {
+    id: 'completeAttempt',
+    tag: 'Messages',
+    summary: 'Complete an attempt at its URL',
+    description:
+      'The URL is what the delivery had in `Svc-Complete-Url`. A caller who knows it needs no token, and can do nothing else with it. The request does the same as `POST /v2/messages/{messageId}/complete`, for this one attempt, and may come before the destination has answered 202.',
+    variables: { completion: variables.completion },
+    ...completing,
+    errors: {
+      ...refusedCompletions,
+      404: [['completion_not_found', 'There is no attempt with this completion URL.']],
+    },
+  },
   'GET /v2/messages': {
     id: 'listMessages',
     tag: 'Messages',
@@ -36,7 +108,7 @@ export const messages: Operations<'messages'> = {
       400: [
         [
           'field_invalid',
-          'state is "DONE"; allowed are CREATED, RETRY, DELIVERED, FAILED, CANCELED, CANCELLED, ALL.',
+          'state is "DONE"; allowed are CREATED, ACTIVE, RETRY, DELIVERED, FAILED, CANCELED, CANCELLED, ALL.',
         ],
         ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'],
       ],

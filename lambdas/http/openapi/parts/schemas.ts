@@ -8,6 +8,7 @@ import { idBodies } from '../../../wire/idBodies.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
   addedEndpoints,
+  completion,
   groupDefaults,
   queueSettings,
   removedEndpoints,
@@ -35,6 +36,8 @@ const shapes = {
   MessageInAnyState: answers.messageInAnyState,
   MessageAnswer: answers.messageAnswer,
   MessageIds: idBodies.messages,
+  Completion: completion,
+  Completed: answers.completed,
   Cancelled: answers.cancelled,
   Counted: answers.counted,
   LogEntry: answers.logEntry,

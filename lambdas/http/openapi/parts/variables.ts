@@ -34,6 +34,11 @@ export const variables = {
     example: 'hooks.example.com',
   },
   messageId: { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
+  completion: {
+    description: 'The end of the URL in `Svc-Complete-Url`.',
+    schema: { type: 'string' },
+    example: 'WyJmMmMwYTNhNCIsIm1zZ18wMUtEVkROQTAwTTNBOVgyQzRENkY4R0hKSyIsMCwxXQ.3uYq',
+  },
   dlqId: { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
   schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
   groupName: { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },

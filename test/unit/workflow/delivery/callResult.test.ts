@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../../../lambdas/destination/response.ts';
 import type { Message } from '../../../../lambdas/message/message.ts';
-import { callResultBody, tooLarge } from '../../../../lambdas/workflow/delivery/callResult.ts';
+import { tooLargeForStep } from '../../../../lambdas/delivery/callbackBody.ts';
+import { callResultBody } from '../../../../lambdas/workflow/delivery/callResult.ts';
 import { settingsFor } from '../../../../lambdas/workflow/rules/runSettings.ts';
 
 const call: Message = {
@@ -87,7 +88,7 @@ describe('the result of a call', () => {
 
 describe('an answer', () => {
   const problemOf = (body: Uint8Array, maxBytes: number, isCut?: true) =>
-    tooLarge(
+    tooLargeForStep(
       {
         message: call,
         body: new Uint8Array(),

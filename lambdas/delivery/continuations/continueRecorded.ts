@@ -1,10 +1,10 @@
-import { TransientError } from '../error/transientError.ts';
-import type { AttemptJob } from '../job/job.ts';
-import { declineLanes } from '../lane/leaveLanes.ts';
-import { leaveAsCallback } from '../lane/queueSlot.ts';
-import { recordOf, type MessageHistory } from '../message/history.ts';
-import { isOver, type Attempt } from '../message/message.ts';
-import { continueAgain } from './continuations/continuations.ts';
+import { TransientError } from '../../error/transientError.ts';
+import type { AttemptJob } from '../../job/job.ts';
+import { declineLanes } from '../../lane/leaveLanes.ts';
+import { leaveAsCallback } from '../../lane/queueSlot.ts';
+import { recordOf, type MessageHistory } from '../../message/history.ts';
+import { isOver, type Attempt } from '../../message/message.ts';
+import { continueAgain } from './continuations.ts';
 
 /**
  * Ends the job of an attempt that is recorded already: it may have to continue from the record.

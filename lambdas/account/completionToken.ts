@@ -1,0 +1,48 @@
+/** The token of a completion's URL: it is good for one attempt, and is a key to nothing else. */
+import { createHmac } from 'node:crypto';
+import * as z from 'zod/mini';
+import { derive, isPassword, secretsOf } from './credentials.ts';
+import { masterSecret } from './secrets.ts';
+
+/** The attempt that a completion's URL is for. */
+export interface CompletionTarget {
+  readonly accountId: string;
+  readonly messageId: string;
+  /** 0 for the first delivery. */
+  readonly attempt: number;
+  /** Unix milliseconds at which its request was made. */
+  readonly startedAt: number;
+}
+
+const payload = z.tuple([z.string(), z.string(), z.int().check(z.nonnegative()), z.int()]);
+
+const macOf = (secret: string, accountId: string, text: string): string =>
+  createHmac('sha256', derive(secret, 'completion', accountId, 0))
+    .update(text)
+    .digest('base64url');
+
+/** Makes the token of a completion's URL. */
+export async function completionToken(target: CompletionTarget): Promise<string> {
+  const { accountId, messageId, attempt, startedAt } = target;
+  const text = Buffer.from(JSON.stringify([accountId, messageId, attempt, startedAt])).toString('base64url');
+  return `${text}.${macOf((await masterSecret()).current, accountId, text)}`;
+}
+
+/** Reads and verifies the token of a completion's URL; undefined for one that this deployment did not make. */
+export async function readCompletionToken(token: string): Promise<CompletionTarget | undefined> {
+  const [text = '', mac = '', ...more] = token.split('.');
+  if (more.length > 0) return undefined;
+  const read = payload.safeParse(jsonIn(text));
+  if (!read.success) return undefined;
+  const [accountId, messageId, attempt, startedAt] = read.data;
+  const isOurs = secretsOf(await masterSecret()).some((one) => isPassword(macOf(one, accountId, text), mac));
+  return isOurs ? { accountId, messageId, attempt, startedAt } : undefined;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

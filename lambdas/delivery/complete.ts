@@ -1,0 +1,158 @@
+/**
+ * Deferred completion, the part of the API: a request completes an attempt that is open (`deferred.ts`).
+ *
+ * The request only records the completion, and sends a job that does what follows from the record. Should its process die between
+ * the two, its client gets no answer and repeats the request; where it does not, the job that ends the attempt's time continues.
+ */
+import { limitsOf, type Account } from '../account/account.ts';
+import { readCompletionToken } from '../account/completionToken.ts';
+import { ownerOf } from '../account/owner.ts';
+import type { DestinationResponse } from '../destination/response.ts';
+import { HttpError, notFound, quote } from '../error/httpError.ts';
+import { attemptJob } from '../job/job.ts';
+import { sendJob } from '../job/send.ts';
+import { checkBodySize, loadBody, storeBody } from '../message/bodies.ts';
+import { loadMessage, recordOf, type MessageHistory } from '../message/history.ts';
+import type { Attempt, Message, OpenAttempt } from '../message/message.ts';
+import type { MessageKey } from '../message/rows.ts';
+import { now } from '../shared/clock.ts';
+import { tooLargeForStep } from './callbackBody.ts';
+import { attemptOf, countCallbacks, noteAttempt, unlessCancelled } from './finishAttempt.ts';
+import { accountCallbackOf, outcomeOf } from './outcome.ts';
+
+/** The attempt that is completed. */
+export interface Completing extends MessageKey {
+  /** The attempt that the completion's URL names; undefined for the one that is open. */
+  readonly named?: Pick<OpenAttempt, 'number' | 'startedAt'>;
+}
+
+/** Finds the attempt that a completion's URL names. Nobody learns from the refusal whether there is such a message. */
+export async function namedBy(token: string): Promise<Completing> {
+  const target = await readCompletionToken(token);
+  if (target === undefined)
+    throw notFound('completion_not_found', 'There is no attempt with this completion URL.');
+  const { accountId, messageId, attempt, startedAt } = target;
+  return { accountId, messageId, named: { number: attempt, startedAt } };
+}
+
+const tooLate = (messageId: string, why: string): HttpError =>
+  new HttpError(
+    410,
+    'completion_too_late',
+    `The completion of the message ${quote(messageId)} is too late: ${why}.`,
+  );
+
+/**
+ * Completes an attempt: the answer is recorded, called back, retried and put into the dead letter queue as any other. A second
+ * completion changes nothing.
+ *
+ * @returns the attempt as the first completion has recorded it
+ * @throws HttpError 404 or 410 where there is no such message; 409 where no attempt is open; 410 where the attempt has ended in
+ * another way; 413 above the account's `max_message_size`
+ */
+export async function completeAttempt(completing: Completing, answer: DestinationResponse): Promise<Attempt> {
+  const { messageId, named } = completing;
+  const history = await loadMessage(completing);
+  if (history === undefined) {
+    if (named !== undefined) throw tooLate(messageId, 'it is not kept any more');
+    throw notFound(
+      'message_not_found',
+      `There is no message ${quote(messageId)}, or it is not kept any more.`,
+    );
+  }
+  const { message } = history;
+  const started = named === undefined || history.open?.number === named.number ? startOf(history) : named;
+  const recorded = recordOf(history, started.number);
+  if (recorded !== undefined) {
+    if (recorded.isCompleted !== true) throw tooLate(messageId, endOf(recorded));
+    await followUp(message, recorded);
+    return recorded;
+  }
+  if (history.end !== undefined) throw tooLate(messageId, 'it was cancelled');
+  const account = await ownerOf(message);
+  if (account === undefined) throw tooLate(messageId, 'its account was deleted');
+  checkBodySize(account, answer.body);
+
+  const attempt = await recordFor(history, account, started, answer);
+  // Another completion, the end of its time, or a worker with another answer was first.
+  if (!(await noteAttempt(history, attempt))) return completeAttempt(completing, answer);
+  await Promise.all([followUp(message, attempt), countCallbacks({ history, account, attempt })]);
+  return attempt;
+}
+
+/** Makes the record of a completion. A body that is longer than the record keeps is stored beside it, for the callbacks. */
+async function recordFor(
+  history: MessageHistory,
+  account: Account,
+  { number, startedAt }: Pick<OpenAttempt, 'number' | 'startedAt'>,
+  answer: DestinationResponse,
+): Promise<Attempt> {
+  const { message } = history;
+  const recordedAt = now();
+  const error = await errorOf(history, account, answer);
+  const response = { ...answer, error };
+  const decided =
+    error === undefined
+      ? await outcomeOf(message, number, response, recordedAt)
+      : { state: 'FAILED' as const };
+  const outcome = await unlessCancelled(message, decided);
+  const accountCallback = outcome.state === 'FAILED' ? accountCallbackOf(message, account) : undefined;
+  // A destination may complete an attempt before its 202 has arrived: then nothing has noted that it is open.
+  const wasOpen = history.open?.number === number ? (true as const) : undefined;
+  const result = { number, startedAt, recordedAt, response, outcome, wasOpen };
+  const attempt: Attempt = { ...attemptOf(message, account, result, accountCallback), isCompleted: true };
+  if (attempt.callbacksByOutcome !== true || attempt.response.body.length === answer.body.length)
+    return attempt;
+  // Two completions may be recorded at once, and each has its own body.
+  const id = `${message.messageId}~${crypto.randomUUID()}`;
+  const { accountId, expiresAt } = message;
+  return {
+    ...attempt,
+    wholeBody: {
+      id,
+      stored: await storeBody({ accountId, messageId: id, expiresAt }, answer.body, recordedAt),
+    },
+  };
+}
+
+/** Finds an error in the answer to a call of a run. */
+async function errorOf(
+  { message, body }: MessageHistory,
+  account: Account,
+  response: DestinationResponse,
+): Promise<string | undefined> {
+  if (message.workflow?.role !== 'call') return undefined;
+  const details = {
+    message,
+    body: await loadBody(message.messageId, body),
+    response,
+    retried: message.maxRetries,
+  };
+  return tooLargeForStep(details, limitsOf(account).max_message_size);
+}
+
+/** Finds the attempt that a request completes which names none: the one that is open, or the last that was completed. */
+function startOf({
+  message: { messageId },
+  open,
+  attempts,
+  end,
+}: MessageHistory): Pick<OpenAttempt, 'number' | 'startedAt'> {
+  if (open !== undefined) return open;
+  const last = attempts.at(-1);
+  if (last?.isCompleted === true) return last;
+  if (last?.wasOpen === true) throw tooLate(messageId, endOf(last));
+  if (end !== undefined) throw tooLate(messageId, 'it was cancelled');
+  throw new HttpError(
+    409,
+    'completion_not_awaited',
+    `The message ${quote(messageId)} waits for no completion: it was published without Svc-Deferred, or its destination has not answered 202.`,
+  );
+}
+
+const endOf = ({ number, response: { status, error } }: Attempt): string =>
+  `its attempt ${number} has ended with ${error === undefined ? `the status ${status}` : `the error "${error}"`}`;
+
+/** Has a worker do what follows from a record. */
+const followUp = (message: Message, { number }: Attempt): Promise<void> =>
+  sendJob({ ...attemptJob(message, number), isFollowUp: true }, now());

@@ -1,0 +1,95 @@
+/**
+ * Deferred completion, the part of the workers: a destination answers 202 at once, and completes the attempt later by a request to
+ * the API (`complete.ts`).
+ *
+ * A worker notes in a row that the attempt is open, in place of a record. Whoever writes the record first decides the outcome: the
+ * request that completes it, the job that ends its time, or a second worker that made the same attempt and got another answer.
+ */
+import type { CompletionTimeoutJob } from '../job/job.ts';
+import { sendJob } from '../job/send.ts';
+import { ownerOf } from '../account/owner.ts';
+import type { Acquired } from '../lane/acquireLanes.ts';
+import { leaveAsMessage, leaveLanesAgain } from '../lane/leaveLanes.ts';
+import { loadBody } from '../message/bodies.ts';
+import { loadMessage, recordOf } from '../message/history.ts';
+import type { Message, OpenAttempt } from '../message/message.ts';
+import { noteOpen } from '../message/messages.ts';
+import type { MessageKey } from '../message/rows.ts';
+import { now } from '../shared/clock.ts';
+import { formatDuration } from '../value/duration.ts';
+import { continueAgain } from './continuations/continuations.ts';
+import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
+import { outcomeOf } from './outcome.ts';
+
+/** The job that ends the time in which an attempt may be completed. */
+const timeoutOf = ({ accountId, messageId }: MessageKey, { number }: OpenAttempt): CompletionTimeoutJob => ({
+  kind: 'completionTimeout',
+  accountId,
+  messageId,
+  attempt: number,
+});
+
+/** Leaves an attempt open whose destination has answered 202. It keeps the slots of its queue and its key. */
+export async function leaveOpen(
+  { history, account }: LoadedMessage,
+  open: OpenAttempt,
+  acquired: Acquired,
+): Promise<void> {
+  const { message } = history;
+  await noteOpen(message, open, now());
+  await sendJob(timeoutOf(message, open), open.until);
+  await acquired.keep(open.until);
+  // It may have been completed before its slot was kept, and its message may have been cancelled.
+  const latest = await loadMessage(message);
+  if (latest === undefined) return;
+  if (latest.end !== undefined) await leaveAsMessage(message, false);
+  if (latest.end !== undefined || recordOf(latest, open.number) !== undefined) {
+    await leaveLanesAgain(message, open.number, account);
+  }
+}
+
+/** Ends the job of an attempt that is open. The worker that left it open may have died before it sent the job for its end. */
+export const stayOpen = (message: Message, open: OpenAttempt): Promise<void> =>
+  sendJob(timeoutOf(message, open), open.until);
+
+/**
+ * Fails an open attempt whose time is over.
+ *
+ * @throws when the job has to be done again
+ */
+export async function timeOut(job: CompletionTimeoutJob): Promise<void> {
+  const history = await loadMessage(job);
+  if (history === undefined) return;
+  const { message, open } = history;
+  const recorded = recordOf(history, job.attempt);
+  if (recorded !== undefined) {
+    // The request that recorded it may have died before it sent the job that continues.
+    await continueAgain(history, recorded);
+    return;
+  }
+  // Without the row, the job of the attempt makes it again.
+  if (open?.number !== job.attempt || history.end !== undefined) return;
+  if (now() < open.until) {
+    // Scheduler sends two minutes early.
+    await sendJob(job, open.until);
+    return;
+  }
+  const account = await ownerOf(message);
+  if (account === undefined) return;
+  const within = formatDuration(message.deferredMs ?? 0);
+  const response = {
+    status: 0,
+    error: `The destination answered 202 and did not complete the attempt within ${within}.`,
+    headers: [],
+    body: new Uint8Array(),
+  };
+  const { number, startedAt } = open;
+  const recordedAt = now();
+  const outcome = await outcomeOf(message, number, response, recordedAt);
+  const loaded = { history, account, body: await loadBody(message.messageId, history.body) };
+  await finishAttempt(
+    loaded,
+    { number, startedAt, recordedAt, response, outcome, wasOpen: true },
+    { release: () => leaveLanesAgain(message, number, account) },
+  );
+}

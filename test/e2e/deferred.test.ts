@@ -1,0 +1,296 @@
+import * as z from 'zod/mini';
+import { describe, expect, it } from 'vitest';
+import { api, getMessage, ok, unique } from '../support/api.ts';
+import { callbackOf } from '../support/callbacks.ts';
+import { eventually } from '../support/eventually.ts';
+import { makeGroup } from '../support/groups.ts';
+import { getInAnyState } from '../support/listedMessages.ts';
+import { call, errorOf, messageIdOf, publish, refusalOf, type Answer } from '../support/publish.ts';
+import type { Delivery, Inbox } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+const receiver = useReceiver();
+
+/** A destination that answers each delivery with 202. */
+const acceptingInbox = (): Inbox =>
+  receiver.inbox((_delivery, response) => response.writeHead(202).end('later'));
+
+const urlOf = (delivery: Delivery | undefined, dialect = 'svc'): string =>
+  delivery?.headers[`${dialect}-complete-url`] ?? '';
+
+/** Completes an attempt as its destination does: without a token. */
+async function complete(url: string, completion: unknown): Promise<Answer> {
+  const { pathname, origin } = new URL(url);
+  const body = typeof completion === 'string' ? completion : JSON.stringify(completion);
+  return call(pathname, { method: 'POST', body }, origin);
+}
+const completeById = (messageId: string, body: unknown): Promise<Answer> =>
+  api('POST', `/v2/messages/${messageId}/complete`, { body });
+
+const stateOf = async (messageId: string) => (await getInAnyState(messageId)).state;
+const isOpen = (messageId: string) =>
+  eventually(
+    () => stateOf(messageId),
+    (state) => state === 'ACTIVE',
+  );
+const logShape = z.object({
+  logs: z.array(z.object({ state: z.string(), responseStatus: z.optional(z.number()) })),
+});
+const statesOf = async (messageId: string): Promise<readonly string[]> =>
+  logShape.parse(await ok(api('GET', `/v2/logs?messageId=${messageId}`))).logs.map(({ state }) => state);
+
+async function publishDeferred(headers: Record<string, string> = {}, inbox = acceptingInbox()) {
+  const answer = await publish(inbox.url, { headers: { 'Svc-Deferred': '1h', ...headers }, body: 'job' });
+  const messageId = messageIdOf(answer);
+  const [delivery] = await inbox.received(1);
+  return { messageId, inbox, delivery, url: urlOf(delivery) };
+}
+
+describe('an attempt that its destination completes later', () => {
+  it('is open after a 202, and its completion is the answer', async () => {
+    const callbacks = receiver.inbox();
+    const { messageId, url, delivery } = await publishDeferred({ 'Svc-Callback': callbacks.url });
+    await isOpen(messageId);
+    expect(await getInAnyState(messageId)).toMatchObject({ deferred: 3_600, retried: 0 });
+    expect(await statesOf(messageId)).toEqual(['ACTIVE', 'CREATED']);
+    expect(urlOf(delivery, 'upstash')).toBe(url);
+    expect(callbacks.deliveries).toEqual([]);
+
+    const answer = await complete(url, { status: 201, headers: { 'X-Pages': '12' }, body: 'done' });
+    expect([answer.status, answer.json]).toEqual([200, { messageId, retried: 0, state: 'DELIVERED' }]);
+    const [told] = await callbacks.received(1);
+    const callback = callbackOf(told ?? { body: Buffer.from(''), headers: {} });
+    expect(callback).toMatchObject({ status: 201, retried: 0, header: { 'X-Pages': ['12'] } });
+    expect(Buffer.from(callback.body, 'base64').toString()).toBe('done');
+    expect(await statesOf(messageId)).toEqual(['DELIVERED', 'ACTIVE', 'CREATED']);
+  });
+
+  it('may be completed twice, which changes nothing', async () => {
+    const callbacks = receiver.inbox();
+    const { messageId, url } = await publishDeferred({ 'Svc-Callback': callbacks.url });
+    const first = await complete(url, { status: 200, body: 'one' });
+    const second = await complete(url, { status: 500, body: 'other' });
+    expect([second.status, second.json]).toEqual([200, first.json]);
+    expect(await stateOf(messageId)).toBe('DELIVERED');
+    const byId = await completeById(messageId, { status: 500 });
+    expect([byId.status, byId.json]).toEqual([200, first.json]);
+    await callbacks.received(1);
+  });
+
+  it('is retried and put into the dead letter queue by completions that are failures', async () => {
+    const { messageId, inbox, url } = await publishDeferred({ 'Svc-Retries': '1', 'Svc-Retry-Delay': '1' });
+    const failed = await complete(url, { status: 500, body: 'busy' });
+    expect(failed.json).toMatchObject({ state: 'RETRY' });
+    const [, again] = await inbox.received(2);
+    expect(urlOf(again)).not.toBe(url);
+    await isOpen(messageId);
+    const last = await completeById(messageId, { status: 503, body: 'gone' });
+    expect(last.json).toMatchObject({ retried: 1, state: 'FAILED' });
+    const found = await eventually(
+      () => getInAnyState(messageId),
+      ({ dlqId }) => dlqId !== undefined,
+    );
+    const letter = await eventually(
+      () => api('GET', `/v2/dlq/${found.dlqId}`),
+      ({ status }) => status === 200,
+    );
+    expect(letter.json).toMatchObject({
+      messageId,
+      responseStatus: 503,
+      responseBody: 'gone',
+      deferred: 3_600,
+    });
+    // The URL of the first attempt is none of the second.
+    expect((await complete(url, { status: 200 })).json).toMatchObject({ retried: 0, state: 'RETRY' });
+  });
+
+  it('is retried no more after a completion that says so', async () => {
+    const { messageId, url } = await publishDeferred({ 'Svc-Retries': '3' });
+    await isOpen(messageId);
+    const answer = await complete(url, { status: 489, headers: { 'Svc-NonRetryable-Error': 'true' } });
+    expect(answer.json).toMatchObject({ state: 'FAILED' });
+  });
+
+  it('fails with status 0 when its time is over', async () => {
+    const failures = receiver.inbox();
+    const headers = { 'Svc-Deferred': '1s', 'Svc-Retries': '0', 'Svc-Failure-Callback': failures.url };
+    const { messageId, url } = await publishDeferred(headers);
+    const [told] = await failures.received(1);
+    const callback = callbackOf(told ?? { body: Buffer.from(''), headers: {} });
+    expect(callback).toMatchObject({
+      status: 0,
+      error: 'The destination answered 202 and did not complete the attempt within 1s.',
+    });
+    const late = await complete(url, { status: 200 });
+    expect(late.status).toBe(410);
+    expect(errorOf(late)).toBe(
+      `The completion of the message "${messageId}" is too late: its attempt 0 has ended with the error "The destination answered 202 and did not complete the attempt within 1s.".`,
+    );
+    expect((await completeById(messageId, { status: 200 })).status).toBe(410);
+  });
+
+  it('has ended with any other answer than 202', async () => {
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(200).end());
+    const { messageId, url } = await publishDeferred({}, inbox);
+    await eventually(
+      () => stateOf(messageId),
+      (state) => state === 'DELIVERED',
+    );
+    expect(refusalOf(await complete(url, { status: 200 })).code).toBe('completion_too_late');
+  });
+
+  it('is not open without the setting', async () => {
+    const inbox = acceptingInbox();
+    const messageId = messageIdOf(await publish(inbox.url));
+    const [delivery] = await inbox.received(1);
+    expect(urlOf(delivery)).toBe('');
+    await eventually(
+      () => stateOf(messageId),
+      (state) => state === 'DELIVERED',
+    );
+    const refused = await completeById(messageId, { status: 200 });
+    expect([refused.status, refusalOf(refused).code]).toEqual([409, 'completion_not_awaited']);
+  });
+
+  it('may be completed before its destination has answered', async () => {
+    let answered: Promise<Answer> | undefined;
+    const inbox = receiver.inbox((delivery, response) => {
+      answered = complete(urlOf(delivery), { status: 200, body: 'early' });
+      void answered.then(() => response.writeHead(202).end());
+    });
+    const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Deferred': '1h' } }));
+    await inbox.received(1);
+    expect((await answered)?.status).toBe(200);
+    await eventually(
+      () => stateOf(messageId),
+      (state) => state === 'DELIVERED',
+    );
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  it('can be cancelled, and is listed while it is open', async () => {
+    const label = unique('deferred');
+    const { messageId, url } = await publishDeferred({ 'Svc-Label': label });
+    await isOpen(messageId);
+    const list = await ok(api('GET', `/v2/messages?label=${label}&state=ACTIVE`));
+    expect(list).toMatchObject({ messages: [{ messageId, state: 'ACTIVE' }] });
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+    expect(await stateOf(messageId)).toBe('CANCELED');
+    const late = await complete(url, { status: 200 });
+    expect(errorOf(late)).toBe(`The completion of the message "${messageId}" is too late: it was cancelled.`);
+  });
+
+  it('holds the slots of its queue and its key, and no slot of its account', async () => {
+    const queue = unique('deferred');
+    const inbox = acceptingInbox();
+    const enqueue = (headers: Record<string, string>) =>
+      api('POST', `/v2/enqueue/${queue}/${inbox.url}`, { headers, body: {} });
+    await ok(enqueue({ 'Svc-Deferred': '1h' }));
+    const second = messageIdOf(await enqueue({ 'Svc-Deferred': '1h' }));
+    const [one] = await inbox.received(1);
+    const key = { 'Svc-Flow-Control-Key': queue, 'Svc-Flow-Control-Value': 'parallelism=1' };
+    const third = await publishDeferred(key);
+    await isOpen(third.messageId);
+    const other = acceptingInbox();
+    const fourth = messageIdOf(await publish(other.url, { headers: { 'Svc-Deferred': '1h', ...key } }));
+    // Both wait: what passes meanwhile is another message.
+    const free = receiver.inbox();
+    await ok(publish(free.url));
+    await free.received(1);
+    expect([await stateOf(second), await stateOf(fourth)]).toEqual(['CREATED', 'CREATED']);
+    await complete(urlOf(one), { status: 200 });
+    await inbox.received(2);
+    await ok(api('DELETE', `/v2/messages/${third.messageId}`));
+    await other.received(1);
+    for (const id of [second, fourth]) await ok(api('DELETE', `/v2/messages/${id}`));
+  });
+
+  it('takes a large answer, which its callback tells whole', async () => {
+    const callbacks = receiver.inbox();
+    const { url } = await publishDeferred({ 'Svc-Callback': callbacks.url });
+    const body = 'x'.repeat(200_000);
+    expect(
+      (await complete(url, { status: 200, bodyBase64: Buffer.from(body).toString('base64') })).status,
+    ).toBe(200);
+    const [told] = await callbacks.received(1);
+    const callback = callbackOf(told ?? { body: Buffer.from(''), headers: {} });
+    expect(Buffer.from(callback.body, 'base64').toString()).toBe(body);
+  });
+
+  it('is asked for by a group, a batch and a schedule', async () => {
+    const inbox = acceptingInbox();
+    const group = await makeGroup([{ url: inbox.url }]);
+    await ok(api('PATCH', `/v2/topics/${group}`, { body: { headers: { 'Svc-Deferred': '2h' } } }));
+    await ok(publish(group));
+    const item = { destination: inbox.url, headers: { 'Svc-Deferred': '3h' } };
+    await ok(api('POST', '/v2/batch', { body: [item] }));
+    const scheduleId = unique('deferred');
+    const headers = { 'Svc-Cron': '0 0 1 1 *', 'Svc-Schedule-Id': scheduleId, 'Svc-Deferred': '4h' };
+    await ok(api('POST', `/v2/schedules/${inbox.url}`, { headers }));
+    expect(await ok(api('GET', `/v2/schedules/${scheduleId}`))).toMatchObject({ deferred: 14_400 });
+    await ok(api('POST', `/v2/schedules/${scheduleId}/run`));
+    for (const delivery of await inbox.received(3)) {
+      expect((await complete(urlOf(delivery), { status: 200 })).status).toBe(200);
+    }
+    await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
+  });
+});
+
+describe('a request that completes an attempt', () => {
+  it.each([
+    ['nothing', '', 'The body'],
+    ['no status', {}, 'status: '],
+    ['a status that is none of an answer', { status: 199 }, 'status: '],
+    ['a status that is text', { status: '200' }, 'status: '],
+    ['another field', { status: 200, result: 1 }, 'result: '],
+    ['two bodies', { status: 200, body: 'a', bodyBase64: 'YQ==' }, 'body and bodyBase64 are both given'],
+    ['what is not base64', { status: 200, bodyBase64: 'a' }, 'bodyBase64: '],
+    ['headers that are none', { status: 200, headers: { 'a b': '1' } }, 'headers.a b is no HTTP header'],
+    ['a list as headers', { status: 200, headers: [] }, 'headers: '],
+  ])('is refused with %s, and changes nothing', async (_what, completion, sentence) => {
+    const { messageId, url } = await publishDeferred();
+    await isOpen(messageId);
+    for (const refused of [await complete(url, completion), await completeById(messageId, completion)]) {
+      expect(refused.status).toBe(400);
+      expect(errorOf(refused)).toContain(sentence);
+    }
+    expect(await stateOf(messageId)).toBe('ACTIVE');
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+  });
+
+  it('is refused with a URL that was changed, and its token is a key to nothing else', async () => {
+    const { messageId, url } = await publishDeferred();
+    await isOpen(messageId);
+    const { origin, pathname } = new URL(url);
+    const [text = '', mac = ''] = pathname.slice('/v2/complete/'.length).split('.');
+    const other = Buffer.from(text, 'base64url').toString().replace(/,0,/, ',1,');
+    const changed = [
+      `${Buffer.from(other).toString('base64url')}.${mac}`,
+      `${text}.${mac.slice(1)}A`,
+      text,
+      'x',
+    ];
+    for (const token of changed) {
+      const refused = await complete(`${origin}/v2/complete/${token}`, { status: 200 });
+      expect([refused.status, refusalOf(refused).code]).toEqual([404, 'completion_not_found']);
+    }
+    const asToken = await api('GET', `/v2/messages/${messageId}`, { token: `${text}.${mac}` });
+    expect(asToken.status).toBe(401);
+    expect(await getMessage(messageId)).toMatchObject({ messageId });
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+  });
+
+  it.each(['0s', '8d', 'soon', '604801s'])('is never asked for with Svc-Deferred: %s', async (value) => {
+    const refused = await publish(receiver.origin, { headers: { 'Svc-Deferred': value } });
+    expect(refused.status).toBe(400);
+    expect(errorOf(refused)).toContain(`Svc-Deferred is "${value}"; allowed is`);
+  });
+
+  it('needs a message and a token that may write', async () => {
+    const unknown = await completeById('msg_01KDVDNA00M3A9X2C4D6F8GHJK', { status: 200 });
+    expect([unknown.status, refusalOf(unknown).code]).toEqual([404, 'message_not_found']);
+    const path = '/v2/messages/msg_01KDVDNA00M3A9X2C4D6F8GHJK/complete';
+    const without = await call(path, { method: 'POST', body: '{"status":200}' });
+    expect(without.status).toBe(401);
+  });
+});

@@ -1,0 +1,244 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { CompletionTimeoutJob } from '../../../lambdas/job/job.ts';
+import { callbackOf } from '../../support/callbacks.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { itAtEachDeath, Fate } from '../../support/faults.ts';
+import { idsOf, type Fixture } from '../../support/fixture.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
+import type { Inbox } from '../../support/receiver.ts';
+import { useFixture } from '../../support/useFixture.ts';
+
+/** Attempts that their destination completes later: their cost, and processes that die at each of their AWS calls. */
+
+let fixture: Fixture;
+let lambdas: LaneLambdas & Awaited<ReturnType<typeof importCompletions>>;
+
+const importCompletions = async () => ({
+  ...(await import('../../../lambdas/delivery/complete.ts')),
+  ...(await import('../../../lambdas/message/kinds.ts')),
+});
+
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = { ...(await importLaneLambdas()), ...(await importCompletions()) };
+});
+beforeEach(() => {
+  fixture.reset();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await fixture.drain();
+});
+
+const hourMs = 3_600_000;
+const accepting = (): Inbox => fixture.receiver.inbox((_delivery, response) => response.writeHead(202).end());
+
+const keyOf = (messageId: string) => ({ accountId: fixture.account.id, messageId });
+const load = async (messageId: string) => {
+  const history = await fixture.loadMessage(keyOf(messageId));
+  if (history === undefined) throw new Error('The message is not there.');
+  return history;
+};
+const complete = (messageId: string, status: number, body = '') =>
+  lambdas.completeAttempt(keyOf(messageId), { status, headers: [], body: Buffer.from(body) });
+const timeoutOf = (messageId: string, attempt = 0): CompletionTimeoutJob => ({
+  kind: 'completionTimeout',
+  ...keyOf(messageId),
+  attempt,
+});
+
+interface Deferred {
+  readonly messageId: string;
+  readonly inbox: Inbox;
+  readonly callbacks: Inbox;
+}
+
+async function send(config: Readonly<Record<string, string>> = {}): Promise<Deferred> {
+  const inbox = accepting();
+  const callbacks = fixture.receiver.inbox();
+  const messageId = await fixture.send(inbox.url, {
+    deferred: '1h',
+    callback: callbacks.url,
+    retries: '0',
+    ...config,
+  });
+  return { messageId, inbox, callbacks };
+}
+
+/** Checks that a message was completed once, and that its callback told so. */
+async function expectCompleted({ messageId, callbacks }: Deferred, status: number): Promise<void> {
+  const { attempts, open } = await load(messageId);
+  expect(attempts).toHaveLength(1);
+  expect(attempts[0]?.response.status).toBe(status);
+  expect(open).toBeUndefined();
+  expect(idsOf(callbacks.deliveries).size).toBe(1);
+  expect(callbacks.deliveries.map((delivery) => callbackOf(delivery).status)).toContain(status);
+}
+
+describe('deferred completion', () => {
+  beforeEach(async () => {
+    // The first attempt of a process takes slots of the account for all.
+    await fixture.send(fixture.receiver.inbox().url);
+    await fixture.doJobs();
+  });
+
+  it('costs two writes and no waiting', async () => {
+    const inbox = accepting();
+    const messageId = await fixture.send(inbox.url, { deferred: '1h' });
+    const { job } = await fixture.receiveAttempt();
+    fixture.reset();
+    await fixture.deliver(job, false);
+    // The row is read, and once more to see whether the destination was quicker than its 202.
+    expect(fixture.operations()).toEqual({ QueryCommand: 2, PutItemCommand: 1 });
+    fixture.reset();
+    await complete(messageId, 200);
+    expect(fixture.operations()).toEqual({ QueryCommand: 1, PutItemCommand: 1, SendMessageCommand: 1 });
+  });
+
+  it('costs a message without it nothing', async () => {
+    await fixture.send(accepting().url);
+    const { job } = await fixture.receiveAttempt();
+    fixture.reset();
+    await fixture.deliver(job, false);
+    expect(fixture.operations()).toEqual({ QueryCommand: 1, PutItemCommand: 1 });
+  });
+});
+
+describe('a worker that leaves an attempt open', () => {
+  itAtEachDeath('and dies at any of its AWS calls leaves it to be completed', async (fate) => {
+    const deferred = await send({ 'flow-control-key': fate.name, 'flow-control-value': 'parallelism=1' });
+    await fixture.doJobs(fate);
+    // A request is made again only where no row says that the attempt is open.
+    expect(deferred.inbox.deliveries.length).toBeLessThanOrEqual(2);
+    expect((await load(deferred.messageId)).open?.number).toBe(0);
+    await complete(deferred.messageId, 200);
+    await fixture.doJobs();
+    await expectCompleted(deferred, 200);
+    await expectNoLease(fate.name);
+  });
+
+  it('gives back its slot where it was completed before the slot was kept', async () => {
+    const name = new Fate().name;
+    const inbox = fixture.receiver.inbox((delivery, response) => {
+      const messageId = delivery.headers['svc-message-id'] ?? '';
+      const named = { number: 0, startedAt: Date.now() };
+      const answer = { status: 200, headers: [], body: new Uint8Array() };
+      void lambdas
+        .completeAttempt({ ...keyOf(messageId), named }, answer)
+        .then(() => fixture.doJobs())
+        .then(() => response.writeHead(202).end());
+    });
+    const config = { deferred: '1h', 'flow-control-key': name, 'flow-control-value': 'parallelism=1' };
+    const messageId = await fixture.send(inbox.url, config);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
+    expect((await load(messageId)).attempts[0]?.state).toBe('DELIVERED');
+    await expectNoLease(name);
+  });
+
+  it('gives back its slot where its message was cancelled before', async () => {
+    const name = new Fate().name;
+    const inbox = fixture.receiver.inbox((delivery, response) => {
+      const messageId = delivery.headers['svc-message-id'] ?? '';
+      void lambdas.cancelMessage(fixture.account, messageId).then(() => response.writeHead(202).end());
+    });
+    const config = { deferred: '1h', 'flow-control-key': name, 'flow-control-value': 'parallelism=1' };
+    await fixture.send(inbox.url, config);
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
+    await expectNoLease(name);
+  });
+});
+
+async function expectNoLease(key: string): Promise<void> {
+  const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'key', name: key });
+  expect([...(lane?.leases.keys() ?? [])]).toEqual([]);
+}
+
+describe('a request that completes an attempt', () => {
+  itAtEachDeath('and dies at any of its AWS calls is repeated by its client', async (fate) => {
+    const deferred = await send();
+    await fixture.doJobs();
+    await fixture.again(fate, () => complete(deferred.messageId, 200, 'whole'));
+    await fixture.doJobs();
+    await expectCompleted(deferred, 200);
+  });
+
+  itAtEachDeath('and is never repeated leaves what follows to the end of its time', async (fate) => {
+    const deferred = await send();
+    await fixture.doJobs();
+    await fixture.underFate(fate, () => complete(deferred.messageId, 200));
+    await fixture.drain();
+    setClockAhead(2 * hourMs);
+    await fixture.perform(timeoutOf(deferred.messageId), { isAgain: false });
+    await fixture.doJobs();
+    vi.restoreAllMocks();
+    const isRecorded = (await load(deferred.messageId)).attempts[0]?.isCompleted === true;
+    await expectCompleted(deferred, isRecorded ? 200 : 0);
+  });
+
+  it('has one winner among many', async () => {
+    const deferred = await send();
+    await fixture.doJobs();
+    const answers = await Promise.all(
+      [200, 500, 201, 404, 204].map((status) => complete(deferred.messageId, status)),
+    );
+    const [first] = answers;
+    if (first === undefined) throw new Error('Nothing was answered.');
+    expect(new Set(answers.map(({ response }) => response.status))).toEqual(new Set([first.response.status]));
+    await fixture.doJobs();
+    await expectCompleted(deferred, first.response.status);
+  });
+});
+
+describe('what follows from a completion', () => {
+  itAtEachDeath('is done though its worker dies at any of its AWS calls', async (fate) => {
+    const inbox = accepting();
+    const callbacks = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, {
+      deferred: '1h',
+      callback: callbacks.url,
+      retries: '0',
+    });
+    await fixture.doJobs();
+    // The body is longer than its record keeps.
+    await complete(messageId, 503, 'x'.repeat(30_000));
+    await fixture.doJobs(fate);
+    await expectCompleted({ messageId, inbox, callbacks }, 503);
+    const [told] = callbacks.deliveries;
+    expect(Buffer.from(told === undefined ? '' : callbackOf(told).body, 'base64')).toHaveLength(30_000);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
+  });
+});
+
+describe('the end of the time of an attempt that is open', () => {
+  itAtEachDeath('fails it once, though its worker dies at any of its AWS calls', async (fate) => {
+    const deferred = await send();
+    await fixture.doJobs();
+    await fixture.drain();
+    setClockAhead(2 * hourMs);
+    const work = (isAgain: boolean) => fixture.perform(timeoutOf(deferred.messageId), { isAgain });
+    if ((await fixture.underFate(fate, () => work(false).then(() => true))) === undefined) await work(true);
+    await fixture.doJobs();
+    vi.restoreAllMocks();
+    await expectCompleted(deferred, 0);
+    expect(await fixture.deadLettersOf(deferred.messageId)).toBe(1);
+  });
+
+  it('comes early, and is sent again', async () => {
+    const deferred = await send();
+    await fixture.doJobs();
+    await fixture.perform(timeoutOf(deferred.messageId), { isAgain: false });
+    expect((await load(deferred.messageId)).open?.number).toBe(0);
+  });
+
+  it('changes nothing where the message was cancelled', async () => {
+    const deferred = await send();
+    await fixture.doJobs();
+    await lambdas.cancelMessage(fixture.account, deferred.messageId);
+    setClockAhead(2 * hourMs);
+    await fixture.perform(timeoutOf(deferred.messageId), { isAgain: false });
+    const { attempts, end } = await load(deferred.messageId);
+    expect([attempts, end]).toEqual([[], 'CANCELED']);
+  });
+});
