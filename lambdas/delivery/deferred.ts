@@ -7,6 +7,7 @@
  */
 import type { CompletionTimeoutJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
+import { completionToken } from '../account/completionToken.ts';
 import { ownerOf } from '../account/owner.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
 import { leaveAsMessage, leaveLanesAgain } from '../lane/leaveLanes.ts';
@@ -14,20 +15,29 @@ import { loadBody } from '../message/bodies.ts';
 import { loadMessage, recordOf } from '../message/history.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
 import { noteOpen } from '../message/messages.ts';
-import type { MessageKey } from '../message/rows.ts';
 import { now } from '../shared/clock.ts';
 import { formatDuration } from '../value/duration.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 import { outcomeOf } from './outcome.ts';
 
+type MessageId = Pick<Message, 'accountId' | 'messageId'>;
+
 /** The job that ends the time in which an attempt may be completed. */
-const timeoutOf = ({ accountId, messageId }: MessageKey, { number }: OpenAttempt): CompletionTimeoutJob => ({
+const timeoutOf = ({ accountId, messageId }: MessageId, { number }: OpenAttempt): CompletionTimeoutJob => ({
   kind: 'completionTimeout',
   accountId,
   messageId,
   attempt: number,
 });
+
+/** Makes the URL at which a destination may complete an attempt later. */
+export const completionUrl = async (
+  apiUrl: string,
+  { accountId, messageId }: MessageId,
+  attempt: number,
+): Promise<string> =>
+  `${apiUrl}/v2/complete/${await completionToken({ accountId, messageId, attempt, startedAt: now() })}`;
 
 /** Leaves an attempt open whose destination has answered 202. It keeps the slots of its queue and its key. */
 export async function leaveOpen(

@@ -1,6 +1,5 @@
 /** The headers of an attempt: the signatures, and what tells the destination about its message. */
 import type { Account } from '../account/account.ts';
-import { completionToken } from '../account/completionToken.ts';
 import { signingKeysOf } from '../account/credentials.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { settings } from '../aws/settings.ts';
@@ -31,15 +30,15 @@ function tellingHeaders(message: Message, dialect: string, attempt: number): rea
   );
 }
 
-/** Makes the header with the URL at which the destination may complete the attempt later. */
+/** Makes the header of deferred completion. Few messages have it, and the code is loaded for the first. */
 async function completionHeaders(
-  { accountId, messageId }: Message,
+  message: Message,
   dialects: readonly string[],
   attempt: number,
 ): Promise<readonly Header[]> {
-  if (settings.apiUrl === undefined) return [];
-  const target = { accountId, messageId, attempt, startedAt: now() };
-  const url = `${settings.apiUrl}/v2/complete/${await completionToken(target)}`;
+  if (deferralOf(message) === undefined || settings.apiUrl === undefined) return [];
+  const { completionUrl } = await import('./deferred.ts');
+  const url = await completionUrl(settings.apiUrl, message, attempt);
   return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
@@ -68,7 +67,7 @@ export async function deliveryHeaders(
     ...(message.hideHeaders === true
       ? []
       : dialects.flatMap((dialect) => tellingHeaders(message, dialect, attempt))),
-    ...(deferralOf(message) === undefined ? [] : await completionHeaders(message, dialects, attempt)),
+    ...(await completionHeaders(message, dialects, attempt)),
     ...(await loopMark(message)),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];

@@ -94,6 +94,7 @@ describe('the functions', () => {
         'ACCOUNTS_TABLE',
         'ACCOUNT_CHANGES_QUEUES',
         'ALLOWED_DESTINATIONS',
+        ...(name.startsWith('Deliver') ? ['API_URL'] : []),
         'BODIES_BUCKET',
         ...(name === 'ManagementConsole' ? ['CONSOLE_APIS'] : []),
         'DEAD_QUEUE_ARN',

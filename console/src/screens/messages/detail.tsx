@@ -26,6 +26,7 @@ import { RetryOne } from '../deadLetters/bulk.tsx';
 import { curlOf, directCurlOf } from '../publish/curl.ts';
 import { draftOf } from '../publish/draft.ts';
 import { Compare } from './compare.tsx';
+import { Complete } from './complete.tsx';
 import { Happened } from './happened.tsx';
 import { hrefOfMessages } from './links.ts';
 import { MessageTable } from './messageTable.tsx';
@@ -128,6 +129,7 @@ function Actions({ of, isDead, again }: ActionsProps) {
           }}
         />
       )}
+      {mayWrite && of.state === 'ACTIVE' && <Complete messageId={messageId} then={again} />}
       {mayAct && of.endedAt === undefined && (
         <Opens name="Cancel" then={again}>
           {(onClose) => (
@@ -190,7 +192,7 @@ const named = (screen: string, name: string | undefined): ComponentChildren | un
 const linkTo = (messageId: string | undefined): ComponentChildren | undefined => named('messages', messageId);
 
 function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
-  const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, heldBy } = of;
+  const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, heldBy, completionDeadline } = of;
   return (
     <Card>
       <p class="happened">
@@ -206,6 +208,7 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
             'Next delivery',
             heldBy === undefined ? nextDeliveryTime && <Time at={nextDeliveryTime} /> : undefined,
           ],
+          ['Waits for its completion', completionDeadline && <Until at={completionDeadline} />],
           ['Ended', endedAt && <Time at={endedAt} isExact />],
           ['Held', heldBy && <Held by={heldBy} />],
           [
@@ -236,6 +239,13 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
     </Card>
   );
 }
+
+/** The end of the time in which an open attempt may be completed. */
+const Until = ({ at }: { readonly at: number }) => (
+  <>
+    until <Time at={at} isExact />; the destination has answered 202
+  </>
+);
 
 /** The circuit that holds a message back. */
 const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly by: Circuit }) => (

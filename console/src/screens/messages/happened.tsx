@@ -10,6 +10,7 @@ const names: Readonly<Record<string, string>> = {
   RETRY: 'failed',
   ERROR: 'failed',
   HELD: 'waits for its host',
+  ACTIVE: 'waits for its completion',
 };
 
 /** An entry of a message's timeline: an attempt with its answer, or another event. */
@@ -30,7 +31,7 @@ export function Happened({
         <State state={state} {...(name !== undefined && { name })} />
         {attempt !== undefined && (
           <strong>
-            {attempt}: {statusOf(failure ?? last)}
+            {attempt}: {state === 'ACTIVE' ? '202' : statusOf(failure ?? last)}
           </strong>
         )}
         <Time at={at} isExact />

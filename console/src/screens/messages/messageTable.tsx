@@ -40,7 +40,9 @@ export function MessageTable({
         { head: 'Published', isExtra: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           head: 'Due or ended',
-          cell: ({ nextDeliveryTime, endedAt }) => <Time at={endedAt ?? nextDeliveryTime ?? NaN} />,
+          cell: ({ nextDeliveryTime, completionDeadline, endedAt }) => (
+            <Time at={endedAt ?? nextDeliveryTime ?? completionDeadline ?? NaN} />
+          ),
         },
       ]}
     />

@@ -58,7 +58,10 @@ const refusedCompletions = {
     ],
   ],
   413: [
-    ['body_too_large', "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+    [
+      'body_too_large',
+      "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+    ],
   ],
 } as const satisfies Errors;
 
