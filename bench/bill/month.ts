@@ -73,27 +73,31 @@ export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine
 export const metricsDollars = (region: PricedRegion): number =>
   unitDollars('metric', assumed.metrics, region);
 
-/** The costs of a month without any message: an idle region with the defaults, the functions' metrics, and instances. */
+/** Instances, and what they need, where deliveries run on them. */
+const instancesOfMonth = (month: Month): readonly MonthLine[] =>
+  month.longDelivery === 'instances' ? instanceLines(instancesFor(waitingIn(month)), month.region) : [];
+
+/** The costs of a month beside those of each message: an idle region with the defaults, the functions' metrics, and instances. */
 export const fixedOfMonth = (month: Month): readonly MonthLine[] => [
   { what: 'CloudWatch, metrics of the functions', dollars: metricsDollars(month.region) },
   {
     what: 'idle: one region with the defaults',
     dollars: idleDollars(idleBill('the defaults').lines)[0],
   },
-  ...(month.longDelivery === 'instances' ? instanceLines(instancesFor(waitingIn(month)), month.region) : []),
+  ...instancesOfMonth(month),
 ];
 
-/** Dollars for all of a month. */
-export const monthDollars = (month: Month, counted: Bill): number =>
-  sumOf([...messagesOfMonth(month, counted), ...fixedOfMonth(month)]);
+/** Dollars for a month's messages, and for the instances that deliver them. */
+export const dollarsOfMonth = (month: Month, counted: Bill): number =>
+  sumOf([...messagesOfMonth(month, counted), ...instancesOfMonth(month)]);
 
-/** Whether the month would cost more or less the other way, as a sentence. */
+/** Whether a month would cost more or less the other way, as a sentence. */
 export function otherWay(month: Month, counted: Bill): string {
   const longDelivery = month.longDelivery === 'functions' ? 'instances' : 'functions';
   const other: Month = { ...month, longDelivery, batch: undefined };
   const { waiting, most } = roomOfMonth(other);
   if (waiting > most) return `longDelivery=${longDelivery} has no room for them.`;
-  const [dollars, ofOther] = [monthDollars(month, counted), monthDollars(other, counted)];
-  const cheaper = dollars <= ofOther ? month.longDelivery : longDelivery;
-  return `longDelivery=${longDelivery} makes it $${ofOther.toFixed(2)}, so ${cheaper} are cheaper by $${Math.abs(dollars - ofOther).toFixed(2)}.`;
+  const more = dollarsOfMonth(other, counted) - dollarsOfMonth(month, counted);
+  const cheaper = more >= 0 ? month.longDelivery : longDelivery;
+  return `With longDelivery=${longDelivery} the month costs $${Math.abs(more).toFixed(2)} ${more >= 0 ? 'more' : 'less'}: ${cheaper} are cheaper.`;
 }

@@ -56,7 +56,9 @@ export async function printTable(fixture: Fixture): Promise<void> {
     `${answerMs / 1_000} s`,
     ...dollars.map((one) => (one === undefined ? 'no room' : `$${one.toLocaleString('en-US')}`)),
   ]);
-  console.log(`\nThe bill of a month, by longDelivery\n\n${formatTable(waitingHead, waiting)}`);
+  console.log(
+    `\nThe messages of a month, and the instances that deliver them, by longDelivery\n\n${formatTable(waitingHead, waiting)}`,
+  );
   console.log(`\n${assumptions.map((one) => `- ${one}`).join('\n')}`);
 }
 

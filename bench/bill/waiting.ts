@@ -2,12 +2,12 @@
 import type { LongDelivery } from '../../lambdas/aws/resources.ts';
 import type { Bill } from '../count.ts';
 import { pricedRegions, type PricedRegion, secondsOfMonth } from '../prices.ts';
-import { type Month, monthDollars, roomOfMonth } from './month.ts';
+import { type Month, dollarsOfMonth, roomOfMonth } from './month.ts';
 
 const rates = [1, 10, 100, 1_000] as const;
 const answers = [10_000, 60_000] as const;
 
-/** The bill of a month of messages of 1 KB through the API, all of which take the long queue. */
+/** A month of messages of 1 KB through the API, all of which take the long queue. */
 const monthAt = (
   perSecond: number,
   answerMs: number,
@@ -40,7 +40,7 @@ export const waitingRows = (counted: Bill): readonly WaitingRow[] =>
         (['functions', 'instances'] as const).map((longDelivery) => {
           const month = monthAt(perSecond, answerMs, region, longDelivery);
           const { waiting, most } = roomOfMonth(month);
-          return waiting > most ? undefined : Math.round(monthDollars(month, counted));
+          return waiting > most ? undefined : Math.round(dollarsOfMonth(month, counted));
         }),
       ),
     })),
@@ -49,7 +49,7 @@ export const waitingRows = (counted: Bill): readonly WaitingRow[] =>
 /** The messages that wait at once from which on instances are cheaper, for destinations that answer after so long. */
 export function instancesPayFrom(answerMs: number, region: PricedRegion, counted: Bill): number {
   const of = (perSecond: number, longDelivery: LongDelivery): number =>
-    monthDollars(monthAt(perSecond, answerMs, region, longDelivery), counted);
+    dollarsOfMonth(monthAt(perSecond, answerMs, region, longDelivery), counted);
   let waiting = 1;
   const perSecond = (): number => waiting / (answerMs / 1_000);
   while (of(perSecond(), 'instances') > of(perSecond(), 'functions')) waiting += 1;
