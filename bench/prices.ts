@@ -165,7 +165,10 @@ export const prices = {
     dollarsPerMillion: everywhere(90_000),
     source: 'Amazon EC2 pricing, data transfer out to the internet',
   },
-  /** An instance of Lambda Managed Instances, of the smallest type that the templates allow: two CPUs, 4 GB. */
+  /**
+   * An instance of Lambda Managed Instances, of the smallest type that the templates allow: two CPUs, 4 GB. The others, m7g.large and
+   * r7g.large, cost 13 and 48 % more in us-east-1: see the cost calculator in `aws-samples/sample-aws-lambda-managed-instances`.
+   */
   instanceHour: {
     unit: 'instance hour',
     dollarsPerMillion: byRegion(72_500, 82_500),

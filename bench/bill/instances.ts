@@ -13,13 +13,14 @@ import {
 import { assumed, durationMs, memoryOfOneCpuMb } from '../estimate.ts';
 import { hoursOfMonth, type PricedRegion, unitDollars } from '../prices.ts';
 
-/** The smallest execution environment that Lambda takes. It is alone on its instance: Lambda keeps one of its two CPUs. */
-export const environment = { memoryMb: 2_048, cpus: 1, instance: 'c7g.large' } as const;
+/**
+ * The smallest execution environment that Lambda takes. It is alone on its instance: of the two CPUs Lambda keeps one, as the "LMI Cost
+ * Calculator - Methodology" of AWS's samples has it.
+ */
+const environment = { memoryMb: 2_048, cpus: 1, instance: 'c7g.large' } as const;
 
-/** The least execution environments of a function on managed instances, one in each of three zones, where none are set. */
-export const environmentsByDefault = 3;
-/** The same of the functions behind the queues `long` and `dead`. */
-const leastOfLong = environmentsByDefault;
+/** The least execution environments of the functions behind the queues `long`, one in each of three zones, and `dead`. */
+const leastOfLong = 3;
 const leastOfDead = 1;
 
 /** Lambda keeps room for traffic to double within five minutes, so half of an environment is in use. */
@@ -53,13 +54,18 @@ export const waitingAtOnce = ({ perSecond, answerMs, kb }: Waiting): number =>
  */
 export const batchThatFits = (waiting: Waiting): number => waitingAtOnce(waiting) / deliveryConcurrency;
 
+/** Messages that an environment has room for at once, and how many environments there are at most. */
+const roomOfEnvironment = messagesInMemory(environment.memoryMb);
+const mostOfLong = Math.ceil(mostConcurrency / roomOfEnvironment);
+
 /** The instances that carry messages: as many as their memory takes, and their CPU, but never fewer than are always there. */
 export function instancesFor(waiting: Waiting): number {
   const { perSecond, kb } = waiting;
-  const forMemory = waitingAtOnce(waiting) / messagesInMemory(environment.memoryMb);
+  const forMemory = waitingAtOnce(waiting) / roomOfEnvironment;
   const cpuMs = assumed.cpuMs.deliver + (kb - 1) * assumed.cpuMsPerKb;
   const forCpu = (perSecond * cpuMs) / 1_000 / environment.cpus;
-  return Math.max(leastOfLong, Math.ceil(headroom * Math.max(forMemory, forCpu))) + leastOfDead;
+  const forBoth = Math.ceil(headroom * Math.max(forMemory, forCpu));
+  return Math.max(leastOfLong, Math.min(mostOfLong, forBoth)) + leastOfDead;
 }
 
 /** What is there in a month with so many instances, and the gateway by which they reach AWS and the destinations. */

@@ -1,7 +1,6 @@
 /** What the resources of a template cost in a month in which nobody uses them. */
 import * as z from 'zod';
 import { hoursOfMonth, secondsOfMonth, type Unit } from '../prices.ts';
-import { environmentsByDefault } from './instances.ts';
 import { services, type Service } from './services.ts';
 
 export const templateResource = z.object({
@@ -26,9 +25,8 @@ const endpoint = z.object({
   VpcEndpointType: z.string().default('Gateway'),
   SubnetIds: z.array(z.unknown()).default([]),
 });
-const lambdaFunction = z.object({
-  CapacityProviderConfig: z.unknown().optional(),
-  FunctionScalingConfig: z.object({ MinExecutionEnvironments: z.number().optional() }).optional(),
+const version = z.object({
+  FunctionScalingConfig: z.object({ MinExecutionEnvironments: z.number() }).optional(),
 });
 
 /**
@@ -75,12 +73,10 @@ const usesOf: Readonly<Record<string, (properties: unknown) => readonly IdleUse[
       amount: secret.parse(properties).ReplicaRegions.length,
     },
   ],
-  // Each of the least environments of a function on managed instances takes an instance.
-  'AWS::Lambda::Function': (properties) => {
-    const { CapacityProviderConfig, FunctionScalingConfig } = lambdaFunction.parse(properties);
-    if (CapacityProviderConfig === undefined) return [];
-    const environments = FunctionScalingConfig?.MinExecutionEnvironments ?? environmentsByDefault;
-    const amount = environments * hoursOfMonth;
+  // Only versions on managed instances have environments that are kept, each on an instance of its own: see `instances.ts`.
+  'AWS::Lambda::Version': (properties) => {
+    const { FunctionScalingConfig } = version.parse(properties);
+    const amount = (FunctionScalingConfig?.MinExecutionEnvironments ?? 0) * hoursOfMonth;
     return [
       { what: 'instances', service: services.ec2, unit: 'instanceHour', amount },
       { what: 'management fee of instances', service: services.lambda, unit: 'instanceFeeHour', amount },

@@ -30,10 +30,14 @@ const monthOf = (perSecond: number, answerMs: number, more: Partial<Month> = {})
 
 describe('instances', () => {
   it('are one for each environment of 58 messages, twice as many as wait, and one for the queue `dead`', () => {
-    expect(waitingAtOnce({ perSecond: 10, answerMs: 58_000, kb: 1 })).toBeCloseTo(580, 0);
+    expect(waitingAtOnce({ perSecond: 5, answerMs: 58_000, kb: 1 })).toBeCloseTo(290, 0);
     // Eleven milliseconds of each message are CPU and calls of AWS.
-    expect(instancesFor({ perSecond: 9.99, answerMs: 58_000, kb: 1 })).toBe(20 + 1);
-    expect(instancesFor({ perSecond: 10, answerMs: 58_000, kb: 1 })).toBe(21 + 1);
+    expect(instancesFor({ perSecond: 4.99, answerMs: 58_000, kb: 1 })).toBe(10 + 1);
+    expect(instancesFor({ perSecond: 5, answerMs: 58_000, kb: 1 })).toBe(11 + 1);
+  });
+
+  it('are never more than the 1,000 executions of a queue take', () => {
+    expect(instancesFor({ perSecond: 16, answerMs: 60_000, kb: 1 })).toBe(18 + 1);
   });
 
   it('are four at least, because three environments of `long` are in three zones', () => {
@@ -59,18 +63,14 @@ describe('instances', () => {
       );
   });
 
-  it('are in an idle bill, by the least environments of the functions on them', () => {
-    const onInstances = { CapacityProviderConfig: { LambdaManagedInstancesCapacityProviderConfig: {} } };
-    const uses = idleUses([
-      { Type: 'AWS::Lambda::Function', Properties: onInstances },
-      {
-        Type: 'AWS::Lambda::Function',
-        Properties: { ...onInstances, FunctionScalingConfig: { MinExecutionEnvironments: 1 } },
-      },
-      { Type: 'AWS::Lambda::Function', Properties: {} },
-    ]);
+  it('are in an idle bill, by the least environments of the versions on them', () => {
+    const uses = idleUses(
+      [{ FunctionScalingConfig: { MinExecutionEnvironments: 3, MaxExecutionEnvironments: 18 } }, {}].map(
+        (Properties) => ({ Type: 'AWS::Lambda::Version', Properties }),
+      ),
+    );
     const hours = uses.filter(({ unit }) => unit === 'instanceHour').map(({ amount }) => amount);
-    expect(hours).toEqual([3 * 730, 730]);
+    expect(hours).toEqual([3 * 730, 0]);
     expect(uses.filter(({ unit }) => unit === 'instanceFeeHour').map(({ amount }) => amount)).toEqual(hours);
   });
 });
