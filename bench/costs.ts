@@ -1,9 +1,9 @@
 /** Measures what a message costs, with lanes and without, a run of a workflow, and the console, and prints it. */
+import { wrongAssumptions } from './assumptions.ts';
 import { batchCount, batchSizes, countUrlUses, countUses, totalOf, type Bill } from './count.ts';
 import { measureBundles, type BundleCost } from './bundles.ts';
 import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
 import { firstMessages, measureCpu, measureUrlLogBytes, onTheWay, type CpuTime } from './cpu.ts';
-import { wrongAssumptions } from './estimate.ts';
 import { printTable } from './bill/print.ts';
 import { jsonBodyName } from './events.ts';
 import { idleBills, printIdle } from './idle.ts';

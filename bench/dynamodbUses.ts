@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../lambdas/aws/resources.ts';
-import type { Unit } from './prices.ts';
+import { secondsOfMonth, type Unit } from './prices.ts';
 import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
 /** A use without the function that made the call. */
@@ -195,7 +195,6 @@ export class DynamodbUses {
 
 /** Bytes that DynamoDB keeps beside each row, in a table and in an index: "DynamoDB item sizes and formats". */
 const overheadBytes = 100;
-const monthSeconds = 730 * 3_600;
 /** Seconds from the time to live of a row to its removal, which DynamoDB does "typically within two days". */
 const removalSeconds = 2 * 24 * 3_600;
 
@@ -209,7 +208,7 @@ function grownGb(before: Item | undefined, after: Item | undefined): number {
 function monthsOf({ ttl }: TableShape, row: Item): number {
   const expiresAt = ttl === undefined ? undefined : row[ttl]?.N;
   if (expiresAt === undefined) return 0;
-  return (Number(expiresAt) - Date.now() / 1_000 + removalSeconds) / monthSeconds;
+  return (Number(expiresAt) - Date.now() / 1_000 + removalSeconds) / secondsOfMonth;
 }
 
 function writtenRows(operation: string, input: object, output: object): readonly WrittenRow[] {

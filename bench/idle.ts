@@ -1,18 +1,14 @@
 /** Counts what a deployment costs in a month in which nobody uses it: the resources of its templates, at list prices. */
-import * as z from 'zod';
 import type { Template } from 'aws-cdk-lib/assertions';
-import { properties, resources, synthesize } from '../test/infra/app.ts';
-import { dollarsPerMillion, type Unit } from './prices.ts';
+import { resources, synthesize } from '../test/infra/app.ts';
+import { idleUses, replicas, secrets } from './bill/resources.ts';
+import { pricedRegionOf, unitDollars } from './prices.ts';
 import { formatTable } from './table.ts';
-
-/** The first region, and another. */
-type Counts = readonly [first: number, other: number];
 
 export interface IdleLine {
   readonly what: string;
-  readonly unit: Unit;
-  /** Units in a month. */
-  readonly amounts: Counts;
+  /** Dollars a month: of the first region, and of another. */
+  readonly dollars: readonly [first: number, other: number];
 }
 
 export interface IdleBill {
@@ -20,86 +16,39 @@ export interface IdleBill {
   readonly lines: readonly IdleLine[];
 }
 
-const secondsOfMonth = 730 * 3_600;
-
-const mapping = z.object({ ScalingConfig: z.unknown().optional() });
-/**
- * The requests with which Lambda polls a queue that is empty: each of its pollers waits 20 s for a message. They are five where a
- * maximum concurrency is set, and two elsewhere: "Configuring scaling behavior for SQS event source mappings".
- */
-const pollsOfMonth = ({ ScalingConfig }: z.output<typeof mapping>): number =>
-  ((ScalingConfig === undefined ? 2 : 5) * secondsOfMonth) / 20;
-
-const alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional() });
-/** An alarm is billed by the metric. */
-const metricsOf = ({ Metrics }: z.output<typeof alarm>): number =>
-  Metrics === undefined ? 1 : Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length;
-
-const secret = z.object({ ReplicaRegions: z.array(z.unknown()).default([]) });
-const acl = z.object({ Rules: z.array(z.unknown()) });
-
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** Counts what each place has of a unit, by the templates of that place. */
-const counters: readonly (readonly [
-  what: string,
-  unit: Unit,
-  count: (templates: readonly Template[]) => number,
-])[] = [
-  [
-    'alarms, by their metrics',
-    'alarmMetric',
-    (all) => sum(all.flatMap((one) => properties(one, 'AWS::CloudWatch::Alarm', alarm)).map(metricsOf)),
-  ],
-  ['dashboard', 'dashboard', (all) => countOf(all, 'AWS::CloudWatch::Dashboard')],
-  [
-    'polls of queues',
-    'sqsRequest',
-    (all) =>
-      sum(
-        all
-          .flatMap((one) => properties(one, 'AWS::Lambda::EventSourceMapping', mapping))
-          .map((one) => pollsOfMonth(one)),
-      ),
-  ],
-  ['firewall', 'webAcl', (all) => countOf(all, 'AWS::WAFv2::WebACL')],
-  [
-    'rules of the firewall',
-    'webAclRule',
-    (all) =>
-      sum(all.flatMap((one) => properties(one, 'AWS::WAFv2::WebACL', acl)).map(({ Rules }) => Rules.length)),
-  ],
-];
-
-const countOf = (templates: readonly Template[], type: string): number =>
-  sum(templates.map((one) => resources(one, type).size));
+/** The dollars of each kind of use in a month. */
+function dollarsIn(region: string, templates: readonly Template[]): ReadonlyMap<string, number> {
+  const dollars = new Map<string, number>();
+  for (const { what, unit, amount } of idleUses(templates.flatMap((one) => [...resources(one).values()])))
+    dollars.set(what, (dollars.get(what) ?? 0) + unitDollars(unit, amount, pricedRegionOf(region)));
+  return dollars;
+}
 
 /** @param context settings for two regions */
 export function idleBill(title: string, context: Readonly<Record<string, unknown>> = {}): IdleBill {
   const { regions, management } = synthesize(context);
-  const [first, other] = regions.map(({ state, service }) => [state, service]);
+  const [first, other] = regions;
   if (first === undefined || other === undefined) throw new Error('There are fewer than two regions.');
-  const places = [[...first, management], other] as const;
+  const ofFirst = dollarsIn(first.region, [first.state, first.service, management]);
+  const ofOther = dollarsIn(other.region, [other.state, other.service]);
   // Replicas are made by the first region, and billed in the others.
-  const secrets = first.flatMap((one) => properties(one, 'AWS::SecretsManager::Secret', secret));
-  const replicas = sum(secrets.map(({ ReplicaRegions }) => ReplicaRegions.length)) / (regions.length - 1);
-  const lines: readonly IdleLine[] = [
-    ...counters.map(([what, unit, count]) => ({
-      what,
-      unit,
-      amounts: [count(places[0]), count(places[1])] as const,
-    })),
-    { what: 'secrets', unit: 'secret', amounts: [secrets.length, replicas] },
-  ];
-  return { title, lines: lines.filter(({ amounts }) => sum(amounts) > 0) };
+  const ofReplicas = (ofFirst.get(replicas) ?? 0) / (regions.length - 1);
+  const lines = [...new Set([...ofFirst.keys(), ...ofOther.keys()])]
+    .filter((what) => what !== replicas)
+    .map((what): IdleLine => {
+      const more = what === secrets ? ofReplicas : 0;
+      return { what, dollars: [ofFirst.get(what) ?? 0, (ofOther.get(what) ?? 0) + more] };
+    });
+  return { title, lines: lines.filter(({ dollars }) => sum(dollars) > 0) };
 }
 
 /** Dollars a month of one line, or of several: of the first region, of another, and of both. */
 export function idleDollars(
   lines: readonly IdleLine[],
 ): readonly [first: number, other: number, both: number] {
-  const place = (at: 0 | 1): number =>
-    sum(lines.map(({ unit, amounts }) => dollarsPerMillion(unit, amounts[at] / 1_000_000)));
+  const place = (at: 0 | 1): number => sum(lines.map(({ dollars }) => dollars[at]));
   return [place(0), place(1), place(0) + place(1)];
 }
 

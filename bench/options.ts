@@ -1,7 +1,7 @@
 /** The arguments of `npm run bench`. */
 import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../bin/commandLine.ts';
-import { longTimeoutMs } from '../lambdas/aws/resources.ts';
+import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';
 import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
 import type { Month } from './bill/month.ts';
 import { pricedRegions } from './prices.ts';
@@ -21,16 +21,17 @@ const about = `Prints each figure with its goal. Exit status: 0 all counted goal
 arguments. Goals of time are printed and left to the reader, since times depend on the machine.`;
 
 /** The longest wait of a message for its answer, and the largest message, in the units of the flags. */
-const longestAnswerSeconds = longTimeoutMs / 1_000;
+const { functions: longestSeconds, instances: longestOnInstances } = longestTimeoutSeconds;
+const longDeliveries = ['functions', 'instances'] as const satisfies readonly LongDelivery[];
 const largestKb = 4_096;
 
 /** Reads the time of an answer, such as `250ms` or `2s`; milliseconds. */
 function answerTime(text: string): number {
   const [, amount = '', unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];
   const ms = Number(amount) * ({ ms: 1, s: 1_000, m: 60_000 }[unit] ?? 0);
-  if (ms >= 1 && ms <= longTimeoutMs) return ms;
+  if (ms >= 1 && ms <= longestOnInstances * 1_000) return ms;
   throw new InvalidArgumentError(
-    `Allowed is a time from 1ms to ${longestAnswerSeconds}s with its unit, such as 250ms, 2s or 1m.`,
+    `Allowed is a time from 1ms to ${longestSeconds}s, or ${longestOnInstances}s on instances, with its unit, such as 250ms, 2s or 1m.`,
   );
 }
 
@@ -97,6 +98,12 @@ export function parseOptions(args: readonly string[]): Task {
           '--batch <number>',
           'cost: messages that one invocation delivers; derived from the rate when absent',
         ).argParser(wholeNumber(1, 10)),
+      )
+      .addOption(
+        new Option(
+          '--long-delivery <where>',
+          'cost: where messages with a timeout of more than 30 s are delivered, as the setting longDelivery; instances takes all messages for such; functions when absent',
+        ).choices(longDeliveries),
       ),
     args,
   );
@@ -105,7 +112,7 @@ export function parseOptions(args: readonly string[]): Task {
   const [firstOfMonth] = Object.keys(ofMonth);
   if (firstOfMonth !== undefined && part !== 'cost')
     throw new Ending(
-      `--${firstOfMonth} is a flag of the part cost: npm run bench cost -- --messages 5000000`,
+      `--${firstOfMonth === 'longDelivery' ? 'long-delivery' : firstOfMonth} is a flag of the part cost: npm run bench cost -- --messages 5000000`,
       2,
     );
   if (part !== undefined && (against !== undefined || growth === true || machine === true))
@@ -125,6 +132,7 @@ function monthOf({
   kb = 1,
   by = 'api',
   batch,
+  longDelivery = 'functions',
 }: {
   readonly messages?: number | undefined;
   readonly answer?: number | undefined;
@@ -132,10 +140,19 @@ function monthOf({
   readonly kb?: number | undefined;
   readonly by?: Month['by'] | undefined;
   readonly batch?: number | undefined;
+  readonly longDelivery?: LongDelivery | undefined;
 }): Month {
   if (messages === undefined)
     throw new Ending('A month needs its number of messages: npm run bench cost -- --messages 5000000', 2);
-  return { messages, answerMs: answer, region, kb, by, batch };
+  const longest = longestTimeoutSeconds[longDelivery];
+  if (answer > longest * 1_000)
+    throw new Ending(
+      `A function waits ${longest}s for an answer; --long-delivery instances waits ${longestOnInstances}s.`,
+      2,
+    );
+  if (longDelivery === 'instances' && batch !== undefined)
+    throw new Ending('--batch is for functions: on instances each message is delivered alone.', 2);
+  return { messages, answerMs: answer, region, kb, by, batch, longDelivery };
 }
 
 /** @throws Ending */

@@ -7,6 +7,10 @@
 export const pricedRegions = ['us-east-1', 'eu-central-1'] as const;
 export type PricedRegion = (typeof pricedRegions)[number];
 
+/** The region whose prices are taken for a region: its own, or those of us-east-1 where they are not known here. */
+export const pricedRegionOf = (region: string): PricedRegion =>
+  pricedRegions.find((one) => one === region) ?? pricedRegions[0];
+
 export interface Price {
   readonly unit: string;
   readonly dollarsPerMillion: Readonly<Record<PricedRegion, number>>;
@@ -19,10 +23,17 @@ export interface Price {
  * of the machine-readable ones were read: AWS's Price List Bulk API,
  * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, as of August and September
  * 2026, for both regions. Not found in such a copy: capacity units of DynamoDB by the hour in eu-central-1, taken from a note
- * of AWS's page that also has the right price of storage; web ACLs and keys, which AWS's pages give as the same everywhere.
+ * of AWS's page that also has the right price of storage; web ACLs and keys, which AWS's pages give as the same everywhere; and
+ * hours of EC2, taken from the file `catalogs/v8/aws/vms.csv` of the public repository `skypilot-org/skypilot-catalog`, which is
+ * made from AWS's list: its prices of us-east-1 are those of AWS's own examples.
  * Many other pages still show DynamoDB's requests as they were before November 2024, at twice the price.
  */
 export const pricedOn = '2026-11-26';
+
+/** A month as AWS's pages count it. */
+export const hoursOfMonth = 730;
+export const daysOfMonth = hoursOfMonth / 24;
+export const secondsOfMonth = hoursOfMonth * 3_600;
 
 const everywhere = (dollars: number) => ({ 'us-east-1': dollars, 'eu-central-1': dollars });
 const byRegion = (usEast1: number, euCentral1: number) => ({
@@ -154,6 +165,43 @@ export const prices = {
     dollarsPerMillion: everywhere(90_000),
     source: 'Amazon EC2 pricing, data transfer out to the internet',
   },
+  /**
+   * An instance of Lambda Managed Instances, of the smallest type that the templates allow: two CPUs, 4 GB. The others, m7g.large and
+   * r7g.large, cost 13 and 48 % more in us-east-1: see the cost calculator in `aws-samples/sample-aws-lambda-managed-instances`.
+   */
+  instanceHour: {
+    unit: 'instance hour',
+    dollarsPerMillion: byRegion(72_500, 82_500),
+    source: 'Amazon EC2 on-demand pricing, Linux, c7g.large',
+  },
+  /** On top of the instance, whatever discount the instance has. */
+  instanceFeeHour: {
+    unit: 'management fee hour',
+    dollarsPerMillion: byRegion(0.15 * 72_500, 0.15 * 82_500),
+    source: 'AWS Lambda pricing, Lambda Managed Instances: 15 % of the on-demand price',
+  },
+  natHour: {
+    unit: 'NAT gateway hour',
+    dollarsPerMillion: byRegion(45_000, 52_000),
+    source: 'Amazon VPC pricing, NAT gateway',
+  },
+  /** A gigabyte that a NAT gateway passes on, in either direction. */
+  natGb: {
+    unit: 'NAT gateway GB',
+    dollarsPerMillion: byRegion(45_000, 52_000),
+    source: 'Amazon VPC pricing, NAT gateway',
+  },
+  addressHour: {
+    unit: 'public address hour',
+    dollarsPerMillion: everywhere(5_000),
+    source: 'Amazon VPC pricing, public IPv4 addresses',
+  },
+  /** An interface endpoint in one zone. */
+  endpointHour: {
+    unit: 'endpoint hour',
+    dollarsPerMillion: byRegion(10_000, 12_000),
+    source: 'AWS PrivateLink pricing, interface endpoints; `EUC1-VpcEndpoint-Hours`',
+  },
 } as const satisfies Record<string, Price>;
 
 export type Unit = keyof typeof prices;
@@ -161,6 +209,10 @@ export type Unit = keyof typeof prices;
 /** The price of a million times so many units, in dollars. */
 export const dollarsPerMillion = (unit: Unit, amount: number, region: PricedRegion = 'us-east-1'): number =>
   prices[unit].dollarsPerMillion[region] * amount;
+
+/** The price of so many units, in dollars. */
+export const unitDollars = (unit: Unit, amount: number, region?: PricedRegion): number =>
+  dollarsPerMillion(unit, amount, region) / 1e6;
 
 /**
  * The tiers of REST API requests in a month in us-east-1, from "Cost optimization" in AWS's whitepaper "Best Practices for

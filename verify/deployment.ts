@@ -4,23 +4,20 @@ import { resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
+import { templateResource, type TemplateResource } from '../bench/bill/resources.ts';
 import { OperateError } from '../operate/operateError.ts';
 import { readSettings, type Settings, SettingsError } from '../lib/settings.ts';
 import { makeStacks } from '../lib/stacks.ts';
 
 const cdkJson = z.object({ context: z.record(z.string(), z.unknown()).default({}) });
 
-const resource = z.object({
-  Type: z.string(),
-  Properties: z.record(z.string(), z.unknown()).default({}),
-});
-const template = z.object({ Resources: z.record(z.string(), resource) });
+const template = z.object({ Resources: z.record(z.string(), templateResource) });
 
 export interface StackTemplate {
   readonly name: string;
   readonly region: string;
   /** By their logical ids. */
-  readonly resources: Readonly<Record<string, z.output<typeof resource>>>;
+  readonly resources: Readonly<Record<string, TemplateResource>>;
   /** JSON, as the CLI sends it. */
   readonly text: string;
 }

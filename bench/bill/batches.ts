@@ -1,5 +1,5 @@
 /** The messages that an invocation of deliver gets. */
-import { queues } from '../../lambdas/aws/resources.ts';
+import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 
 /**
  * The pollers of a queue with a maximum concurrency: "Configuring scaling behavior for SQS event source mappings" says that
@@ -27,4 +27,4 @@ export function batchAt(perSecond: number, windowSeconds = 0): number {
 }
 
 /** The sentence for it, in what is printed. */
-export const batchRule = `Derived from the average rate: ${pollers} pollers receive ${receivesPerSecond} times a second each, and take what is there.`;
+export const batchRule = `Derived from the average rate: ${pollers} pollers receive ${receivesPerSecond} times a second each, and take what is there; what comes while all ${deliveryConcurrency} executions of a queue wait is taken together.`;

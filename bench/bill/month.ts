@@ -1,10 +1,19 @@
 /** The bill of a month: messages, and what is there without any. */
+import { type LongDelivery, longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { assumed } from '../estimate.ts';
 import { idleBill, idleDollars } from '../idle.ts';
-import { apiDollars, dollarsPerMillion, prices, type PricedRegion } from '../prices.ts';
+import { apiDollars, prices, type PricedRegion, secondsOfMonth, unitDollars } from '../prices.ts';
 import type { Bill } from '../count.ts';
 import { batchAt } from './batches.ts';
-import { batchOf, partsOf } from './workload.ts';
+import {
+  batchThatFits,
+  instanceLines,
+  instancesFor,
+  mostWaiting,
+  type Waiting,
+  waitingAtOnce,
+} from './instances.ts';
+import { batchOf, partsOf, sumOf } from './workload.ts';
 
 /** The month that `npm run bench cost -- --messages …` asks for. */
 export interface Month {
@@ -16,9 +25,9 @@ export interface Month {
   readonly by: 'api' | 'url';
   /** Messages of an invocation of deliver; derived from the rate when absent. */
   readonly batch: number | undefined;
+  /** Where messages of the long queue are delivered. `instances` takes all messages for such. */
+  readonly longDelivery: LongDelivery;
 }
-
-export const secondsOfMonth = 730 * 3_600;
 
 /** Dollars for the month, in parts. */
 export interface MonthLine {
@@ -26,8 +35,25 @@ export interface MonthLine {
   readonly dollars: number;
 }
 
-export const batchOfMonth = ({ batch, messages, answerMs }: Month): number =>
-  batchOf({ batch: batch ?? batchAt(messages / secondsOfMonth), answerMs });
+const waitingIn = ({ messages, answerMs, kb }: Month): Waiting => ({
+  perSecond: messages / secondsOfMonth,
+  answerMs,
+  kb,
+});
+
+/** The messages of an invocation of deliver, on average. */
+export function batchOfMonth(month: Month): number {
+  const { messages, batch = Math.max(batchAt(messages / secondsOfMonth), batchThatFits(waitingIn(month))) } =
+    month;
+  return batchOf({ ...month, batch });
+}
+
+/** Messages that wait at once in a month, and the most that one deployment has room for, or takes at all. */
+export const roomOfMonth = (month: Month): { readonly waiting: number; readonly most: number } => ({
+  waiting: waitingAtOnce(waitingIn(month)),
+  most:
+    month.answerMs > longestTimeoutSeconds[month.longDelivery] * 1_000 ? 0 : mostWaiting(month.longDelivery),
+});
 
 /** The bill of messages in a month, without what an idle deployment costs. */
 export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine[] {
@@ -45,13 +71,33 @@ export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine
 
 /** Dollars for the metrics that functions write in each hour of a month with messages. */
 export const metricsDollars = (region: PricedRegion): number =>
-  dollarsPerMillion('metric', assumed.metrics / 1e6, region);
+  unitDollars('metric', assumed.metrics, region);
 
-/** The costs of a month without any message: an idle region with the defaults, and the functions' metrics. */
-export const fixedOfMonth = (region: PricedRegion): readonly MonthLine[] => [
-  { what: 'CloudWatch, metrics of the functions', dollars: metricsDollars(region) },
+/** Instances, and what they need, where deliveries run on them. */
+const instancesOfMonth = (month: Month): readonly MonthLine[] =>
+  month.longDelivery === 'instances' ? instanceLines(instancesFor(waitingIn(month)), month.region) : [];
+
+/** The costs of a month beside those of each message: an idle region with the defaults, the functions' metrics, and instances. */
+export const fixedOfMonth = (month: Month): readonly MonthLine[] => [
+  { what: 'CloudWatch, metrics of the functions', dollars: metricsDollars(month.region) },
   {
     what: 'idle: one region with the defaults',
     dollars: idleDollars(idleBill('the defaults').lines)[0],
   },
+  ...instancesOfMonth(month),
 ];
+
+/** Dollars for a month's messages, and for the instances that deliver them. */
+export const dollarsOfMonth = (month: Month, counted: Bill): number =>
+  sumOf([...messagesOfMonth(month, counted), ...instancesOfMonth(month)]);
+
+/** Whether a month would cost more or less the other way, as a sentence. */
+export function otherWay(month: Month, counted: Bill): string {
+  const longDelivery = month.longDelivery === 'functions' ? 'instances' : 'functions';
+  const other: Month = { ...month, longDelivery, batch: undefined };
+  const { waiting, most } = roomOfMonth(other);
+  if (waiting > most) return `longDelivery=${longDelivery} has no room for them.`;
+  const more = dollarsOfMonth(other, counted) - dollarsOfMonth(month, counted);
+  const cheaper = more >= 0 ? month.longDelivery : longDelivery;
+  return `With longDelivery=${longDelivery} the month costs $${Math.abs(more).toFixed(2)} ${more >= 0 ? 'more' : 'less'}: ${cheaper} are cheaper.`;
+}

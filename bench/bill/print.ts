@@ -1,14 +1,15 @@
 /** Prints what messages cost, with all that AWS bills. */
-import { countBody } from '../count.ts';
+import { type Bill, countBody } from '../count.ts';
 import { jsonBodyOf } from '../events.ts';
 import { assumed } from '../estimate.ts';
 import { startFixture, type Fixture } from '../fixture.ts';
-import { pricedOn, qstashDollarsPerMillion } from '../prices.ts';
+import { pricedOn, pricedRegions, qstashDollarsPerMillion, secondsOfMonth } from '../prices.ts';
 import { formatTable } from '../table.ts';
 import { batchRule } from './batches.ts';
-import { batchOfMonth, fixedOfMonth, messagesOfMonth, secondsOfMonth, type Month } from './month.ts';
-import { answerTimes, countBoth, leversOf, ordinary, rowsOf, shown } from './table.ts';
-import { partsOf } from './workload.ts';
+import { batchOfMonth, fixedOfMonth, messagesOfMonth, type Month, otherWay, roomOfMonth } from './month.ts';
+import { answerTimes, countBoth, leversOf, rowsOf, shown } from './table.ts';
+import { waitingRows } from './waiting.ts';
+import { ordinary, partsOf, sumOf } from './workload.ts';
 
 const assumptions = [
   `List prices of ${pricedOn}, without free allowances and taxes.`,
@@ -45,6 +46,19 @@ export async function printTable(fixture: Fixture): Promise<void> {
   console.log(
     `\nWhat levers save of a million messages, alone\n\n${formatTable(['lever', 'without', 'saves', 'part'], levers)}`,
   );
+  const waitingHead = [
+    'a second',
+    'answer',
+    ...pricedRegions.flatMap((one) => [`${one}, functions`, 'instances']),
+  ];
+  const waiting = waitingRows(counted.api).map(({ perSecond, answerMs, dollars }) => [
+    perSecond.toLocaleString('en-US'),
+    `${answerMs / 1_000} s`,
+    ...dollars.map((one) => (one === undefined ? 'no room' : `$${one.toLocaleString('en-US')}`)),
+  ]);
+  console.log(
+    `\nThe messages of a month, and the instances that deliver them, by longDelivery\n\n${formatTable(waitingHead, waiting)}`,
+  );
   console.log(`\n${assumptions.map((one) => `- ${one}`).join('\n')}`);
 }
 
@@ -53,22 +67,17 @@ export async function printMonth(month: Month): Promise<void> {
   const fixture = await startFixture();
   try {
     const counted = await countBody(fixture, jsonBodyOf(month.kb), month.by);
-    console.log(monthText(month, messagesOfMonth(month, counted), fixedOfMonth(month.region)));
+    console.log(monthText(month, counted));
   } finally {
     await fixture.close();
   }
 }
 
 /** The bill of a month as text. */
-function monthText(
-  month: Month,
-  variable: ReturnType<typeof messagesOfMonth>,
-  fixed: ReturnType<typeof fixedOfMonth>,
-): string {
-  const { messages, answerMs, region, kb, by, batch } = month;
+function monthText(month: Month, counted: Bill): string {
+  const { messages, answerMs, region, kb, by, longDelivery } = month;
   const millions = messages / 1e6;
-  const sum = (lines: readonly { readonly dollars: number }[]): number =>
-    lines.reduce((total, { dollars }) => total + dollars, 0);
+  const [variable, fixed] = [messagesOfMonth(month, counted), fixedOfMonth(month)];
   const row = (what: string, dollars: number, isOfMessages: boolean): readonly string[] => [
     what,
     isOfMessages ? (dollars / millions).toFixed(3) : '',
@@ -76,16 +85,27 @@ function monthText(
   ];
   const rows = [
     ...variable.filter(({ dollars }) => dollars > 0).map(({ what, dollars }) => row(what, dollars, true)),
-    row('all messages', sum(variable), true),
+    row('all messages', sumOf(variable), true),
     ...fixed.map(({ what, dollars }) => row(what, dollars, false)),
-    row('the month', sum([...variable, ...fixed]), false),
+    row('the month', sumOf([...variable, ...fixed]), false),
   ];
-  const used = batchOfMonth(month);
   const title = `${messages.toLocaleString('en-US')} messages of ${kb} KB in a month in ${region}, answered after ${answerMs / 1_000} s, by ${by === 'api' ? 'the API' : 'the publish URL'}`;
+  const { waiting, most } = roomOfMonth(month);
   const notes = [
-    `${(messages / secondsOfMonth).toFixed(1)} messages a second on average, ${used === 1 ? 'so each is delivered alone' : `delivered in batches of ${used}`}. ${batch === undefined ? batchRule : 'Given with --batch.'}`,
+    `${(messages / secondsOfMonth).toFixed(1)} messages a second on average, ${batchText(month)}`,
+    `${waiting.toFixed(0)} of them wait for their answers at once; one deployment with longDelivery=${longDelivery} has room for ${most.toLocaleString('en-US')}.`,
+    otherWay(month, counted),
     ...assumptions,
     `QStash takes $${((messages / 1e6) * qstashDollarsPerMillion).toFixed(2)} for them, pay as you go.`,
   ];
   return `\n${title}\n\n${formatTable(['part', '$ a million', '$ a month'], rows)}\n\n${notes.map((note) => `- ${note}`).join('\n')}`;
+}
+
+/** How many messages an invocation delivers in a month, and why. */
+function batchText(month: Month): string {
+  if (month.longDelivery === 'instances') return 'each delivered alone, on instances.';
+  const used = batchOfMonth(month);
+  const batches =
+    used === 1 ? 'so each is delivered alone' : `delivered in batches of ${Number(used.toFixed(1))}`;
+  return `${batches}. ${month.batch === undefined ? batchRule : 'Given with --batch.'}`;
 }

@@ -3,7 +3,7 @@ import { countBody, type Bill } from '../count.ts';
 import { jsonBody } from '../events.ts';
 import type { Fixture } from '../fixture.ts';
 import { pricedRegions, type PricedRegion } from '../prices.ts';
-import { partsOf, sumOf, type Workload } from './workload.ts';
+import { ordinary, partsOf, sumOf, type Workload } from './workload.ts';
 
 export const answerTimes = [
   { title: '100 ms', answerMs: 100 },
@@ -36,13 +36,6 @@ export interface Row {
 }
 
 export const shown = (dollars: number): string => `$${dollars.toFixed(2)}`;
-
-/** A message of 1 KB to a destination that answers after 100 ms. */
-export const ordinary = (of: Pick<Workload, 'region' | 'batch' | 'counted'>): Workload => ({
-  answerMs: 100,
-  kb: 1,
-  ...of,
-});
 
 export const rowsOf = ({ api, url }: Counted): readonly Row[] =>
   pricedRegions.flatMap((region) =>

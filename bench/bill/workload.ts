@@ -3,6 +3,7 @@ import {
   holdAfterMs,
   bodyLifetimesDays,
   functionMemoryMb,
+  type LongDelivery,
   messagesInMemory,
   queues,
   shortTimeoutMs,
@@ -10,7 +11,8 @@ import {
 import type { Bill, BillLine } from '../count.ts';
 import { indexMark } from '../dynamodbUses.ts';
 import { assumed, messageLogGb, runningDollars } from '../estimate.ts';
-import { dollarsPerMillion, type PricedRegion, type Unit } from '../prices.ts';
+import { daysOfMonth, dollarsPerMillion, type PricedRegion, type Unit } from '../prices.ts';
+import { services, type Service } from './services.ts';
 
 /** Messages, as far as their bill depends on them and on the settings. */
 export interface Workload {
@@ -29,17 +31,26 @@ export interface Workload {
   readonly quietLog?: boolean;
   /** The use of provisioned capacity, 0 to 1; on demand when absent. */
   readonly capacityUse?: number;
+  /** `longDelivery`, for messages that all take the long queue; functions when absent. */
+  readonly longDelivery?: LongDelivery;
 }
+
+/** A message of 1 KB to a destination that answers after 100 ms. */
+export const ordinary = (of: Pick<Workload, 'region' | 'batch' | 'counted'>): Workload => ({
+  answerMs: 100,
+  kb: 1,
+  ...of,
+});
 
 export interface Part {
   readonly what: string;
+  readonly service: Service;
   /** Dollars for a million messages. */
   readonly dollars: number;
 }
 
 /** Days that the log is kept by default: `logRetentionDays`. */
 const logDays = 30;
-const daysOfMonth = 730 / 24;
 const secondsOfHour = 3_600;
 
 /** A message that may wait so long for its answer takes this queue, which has batches of its own size. */
@@ -50,8 +61,9 @@ export const batchOf = ({
   batch,
   answerMs,
   memoryMb = functionMemoryMb,
-}: Pick<Workload, 'batch' | 'answerMs' | 'memoryMb'>): number =>
-  Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
+  longDelivery,
+}: Pick<Workload, 'batch' | 'answerMs' | 'memoryMb' | 'longDelivery'>): number =>
+  longDelivery === 'instances' ? 1 : Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
 
 /**
  * The units of a line for each message, by the size of the batch. They were counted at one and at ten; a part of them is there
@@ -67,7 +79,7 @@ const isProvisioned = ({ what }: BillLine): boolean => / messages$/.test(what) |
 
 /** The parts of the bill of a million messages. */
 export function partsOf(workload: Workload): readonly Part[] {
-  const { region, kb, answerMs, counted, memoryMb, capacityUse, quietLog = false } = workload;
+  const { region, kb, answerMs, counted, memoryMb, capacityUse, quietLog = false, longDelivery } = workload;
   const batch = batchOf(workload);
   const price = (unit: Unit, amount: number): number => dollarsPerMillion(unit, amount, region);
   const unitsOf = (...units: readonly Unit[]): number =>
@@ -94,22 +106,29 @@ export function partsOf(workload: Workload): readonly Part[] {
   // A batch that takes longer is hidden by one more call.
   const holds = answerMs >= holdAfterMs ? price('sqsRequest', 1 / batch) : 0;
   const deliver = { of: 'deliver', messages: batch, kb, destinationMs: answerMs } as const;
+  const runsOnInstances = longDelivery === 'instances';
+  const deliverDollars =
+    runningDollars({ ...deliver, ...(memoryMb !== undefined && { memoryMb }) }, region) / batch;
+  const { gateway, lambda, sqs, dynamodb, s3, cloudWatch, ec2Other } = services;
   return [
-    { what: 'API Gateway', dollars: unitsOf('apiRequest') },
-    { what: 'Lambda, requests', dollars: unitsOf('lambdaRequest') },
+    { what: 'API Gateway', service: gateway, dollars: unitsOf('apiRequest') },
+    { what: 'Lambda, requests', service: lambda, dollars: unitsOf('lambdaRequest') },
     {
       what: 'Lambda, time of publish',
+      service: lambda,
       dollars: runningDollars({ of: 'publish', messages: 1, kb }, region),
     },
     {
       what: 'Lambda, time of deliver, with the wait for the destination',
-      dollars: runningDollars({ ...deliver, ...(memoryMb !== undefined && { memoryMb }) }, region) / batch,
+      service: lambda,
+      dollars: runsOnInstances ? 0 : deliverDollars,
     },
-    { what: 'SQS', dollars: unitsOf('sqsRequest', 'sqsGroup') + holds },
-    { what: 'DynamoDB, writes', dollars: capacity('dynamoWrite', 'dynamoWriteHour') },
-    { what: 'DynamoDB, reads', dollars: capacity('dynamoRead', 'dynamoReadHour') },
+    { what: 'SQS', service: sqs, dollars: unitsOf('sqsRequest', 'sqsGroup') + holds },
+    { what: 'DynamoDB, writes', service: dynamodb, dollars: capacity('dynamoWrite', 'dynamoWriteHour') },
+    { what: 'DynamoDB, reads', service: dynamodb, dollars: capacity('dynamoRead', 'dynamoReadHour') },
     {
       what: 'DynamoDB, storage until the rows expire',
+      service: dynamodb,
       dollars: price(
         'dynamoStorage',
         gbMonths(() => true),
@@ -117,6 +136,7 @@ export function partsOf(workload: Workload): readonly Part[] {
     },
     {
       what: 'DynamoDB, point-in-time recovery',
+      service: dynamodb,
       // Of the table, not of its indexes.
       dollars: price(
         'dynamoRecovery',
@@ -125,15 +145,23 @@ export function partsOf(workload: Workload): readonly Part[] {
     },
     {
       what: 'S3',
+      service: s3,
       dollars:
         unitsOf('s3Put', 's3Get') + price('s3Storage', (objectGb * bodyLifetimesDays[0]) / daysOfMonth),
     },
     {
       what: 'CloudWatch, logs, kept for 30 days',
+      service: cloudWatch,
       dollars: price('logGb', logGb) + price('logStorage', (logGb * logDays) / daysOfMonth),
     },
-    { what: 'traffic to destinations and clients', dollars: price('trafficGb', trafficGb) },
+    { what: 'traffic to destinations and clients', service: lambda, dollars: price('trafficGb', trafficGb) },
+    {
+      what: 'NAT gateway, gigabytes',
+      service: ec2Other,
+      dollars: runsOnInstances ? price('natGb', trafficGb) : 0,
+    },
   ];
 }
 
-export const sumOf = (parts: readonly Part[]): number => parts.reduce((sum, { dollars }) => sum + dollars, 0);
+export const sumOf = (parts: readonly Pick<Part, 'dollars'>[]): number =>
+  parts.reduce((sum, { dollars }) => sum + dollars, 0);

@@ -5,13 +5,30 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { idleBills, idleDollars, type IdleLine } from '../../bench/idle.ts';
 import { limitForHangsMs } from '../support/limits.ts';
-import { root } from './app.ts';
+import { idleUses } from '../../bench/bill/resources.ts';
+import { pricedRegionOf, unitDollars } from '../../bench/prices.ts';
+import { everythingOn, fixedAddresses, resources, root, synthesizeOne } from './app.ts';
 
 /** The dollars of lines, as the documents have them. */
 const shown = (lines: readonly IdleLine[]): string =>
   idleDollars(lines)
     .map((dollars) => `$${dollars.toFixed(2)}`)
     .join(' ');
+
+/** The dollars a month of what a region has with these settings, by the kind of use. */
+function monthly(where: string, context: Readonly<Record<string, string>>): (...whats: string[]) => string {
+  const { state, service } = synthesizeOne(
+    Object.fromEntries(
+      Object.entries(context).map(([name, value]) => [name, value.replaceAll('eu-central-1', where)]),
+    ),
+  );
+  const uses = idleUses([state, service].flatMap((one) => [...resources(one).values()]));
+  return (...whats) =>
+    uses
+      .filter(({ what }) => whats.includes(what))
+      .reduce((sum, { unit, amount }) => sum + unitDollars(unit, amount, pricedRegionOf(where)), 0)
+      .toFixed(2);
+}
 
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
@@ -50,5 +67,27 @@ describe('what an idle deployment costs', () => {
       's',
     );
     for (const name of ['README.md', 'docs/deploy.md']) expect(read(name)).toMatch(sentence);
+  });
+
+  it('is in docs/network.md for each fixed address, and for endpoints in a VPC of two zones', () => {
+    const network = read('docs/network.md').replaceAll(/\s+/g, ' ');
+    const [us, eu] = ['us-east-1', 'eu-central-1'].map((where) => {
+      const zones = 'eu-central-1=use1-az4';
+      const dollars = monthly(where, {
+        ...everythingOn,
+        ...fixedAddresses,
+        fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d',
+        zones: where === 'us-east-1' ? zones : 'eu-central-1=euc1-az2',
+      });
+      return dollars('NAT gateways', 'addresses of NAT gateways');
+    });
+    expect(network).toContain(`A month costs $${us} an address in us-east-1 and $${eu} in eu-central-1`);
+    const dollarsOf = (vpcEndpoints: string): string => {
+      const all = monthly('us-east-1', { ...everythingOn, vpcEndpoints })('endpoints');
+      return Number(all).toFixed(0);
+    };
+    expect(network).toContain(
+      `for some $${dollarsOf('sqs,scheduler,secretsmanager')} a month in two zones of us-east-1, $${dollarsOf('sqs,scheduler,secretsmanager,lambda')} with that of Lambda`,
+    );
   });
 });

@@ -65,9 +65,9 @@ export async function readBilled(
 const dayAfter = (day: string): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + dayMs).toISOString().slice(0, 10);
 
-/** Counts the messages of a day by the metrics of the functions, callbacks among them. */
-async function countMessages({ day, deployment, regions }: Day): Promise<number> {
-  const counts = regions.map(async (region) => {
+/** Counts the messages of a day in each region by the metrics of the functions, callbacks among them. */
+async function countMessages({ day, deployment, regions }: Day): Promise<ReadonlyMap<string, number>> {
+  const counts = regions.map(async (region): Promise<[string, number]> => {
     const { cloudWatch } = clientsIn(region);
     const { MetricDataResults = [] } = await cloudWatch.send(
       new GetMetricDataCommand({
@@ -87,10 +87,16 @@ async function countMessages({ day, deployment, regions }: Day): Promise<number>
         })),
       }),
     );
-    return MetricDataResults.flatMap(({ Values = [] }) => Values).reduce((sum, value) => sum + value, 0);
+    return [region, sum(MetricDataResults.flatMap(({ Values = [] }) => Values))];
   });
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  return new Map(await Promise.all(counts));
 }
+
+const sum = (amounts: Iterable<number>): number => {
+  let total = 0;
+  for (const amount of amounts) total += amount;
+  return total;
+};
 
 const shown = (dollars: number): string => `$${dollars.toFixed(2)}`;
 
@@ -104,8 +110,7 @@ export function judgeBill(
   billed: Billed,
   forecast: readonly Forecast[],
 ): string {
-  const sum = (amounts: readonly number[]): number => amounts.reduce((total, one) => total + one, 0);
-  const total = sum([...billed.values()]);
+  const total = sum(billed.values());
   const [alone, batched] = [sum(forecast.map((one) => one.alone)), sum(forecast.map((one) => one.batched))];
   expectThat(
     billed.size > 0,
@@ -132,7 +137,12 @@ const billCheck: Check<Day & { readonly region: string; readonly isEmulator: boo
     const messages = await countMessages(asked);
     const stacks = asked.deployment.stacks.filter(({ region }) => asked.regions.includes(region));
     const client = new CostExplorerClient({ ...clientOptions('quick'), region: costRegion });
-    return judgeBill({ ...asked, messages }, await readBilled(client, asked), forecastOf(messages, stacks));
+    const forecast = forecastOf(messages, stacks);
+    return judgeBill(
+      { ...asked, messages: sum(messages.values()) },
+      await readBilled(client, asked),
+      forecast,
+    );
   },
 };
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { batchAt } from '../../../bench/bill/batches.ts';
 import { messagesOfMonth, metricsDollars } from '../../../bench/bill/month.ts';
-import { countBoth, leversOf, ordinary, rowsOf, type Counted } from '../../../bench/bill/table.ts';
-import { partsOf, sumOf, type Workload } from '../../../bench/bill/workload.ts';
-import { countBody } from '../../../bench/count.ts';
+import { ordinaryMessage } from '../../../bench/bill/ordinaryMessage.ts';
+import { countBoth, leversOf, rowsOf, type Counted } from '../../../bench/bill/table.ts';
+import { ordinary, partsOf, sumOf, type Workload } from '../../../bench/bill/workload.ts';
+import { countBody, totalOf } from '../../../bench/count.ts';
 import { startFixture, type Fixture } from '../../../bench/fixture.ts';
 import { parseOptions } from '../../../bench/options.ts';
 import { apiDollars, dollarsPerMillion, qstashDollarsPerMillion } from '../../../bench/prices.ts';
@@ -82,7 +83,14 @@ describe('the whole bill of a million messages', () => {
 
 describe('a month', () => {
   it('is its messages, times what a million of them cost', () => {
-    const month = { messages: 5e6, answerMs: 2_000, region: 'eu-central-1', kb: 1, by: 'api' } as const;
+    const month = {
+      messages: 5e6,
+      answerMs: 2_000,
+      region: 'eu-central-1',
+      kb: 1,
+      by: 'api',
+      longDelivery: 'functions',
+    } as const;
     const lines = messagesOfMonth({ ...month, batch: 1 }, counted.api);
     const million = sumOf(partsOf({ ...month, batch: 1, counted: counted.api }));
     expect(sumOf(lines)).toBeCloseTo(5 * million, 5);
@@ -117,7 +125,15 @@ describe('the options of the bill', () => {
   it('have a default for all but the number of messages', () => {
     expect(parseOptions(['cost', '--messages', '5000000'])).toEqual({
       kind: 'month',
-      month: { messages: 5e6, answerMs: 100, region: 'us-east-1', kb: 1, by: 'api', batch: undefined },
+      month: {
+        messages: 5e6,
+        answerMs: 100,
+        region: 'us-east-1',
+        kb: 1,
+        by: 'api',
+        batch: undefined,
+        longDelivery: 'functions',
+      },
     });
   });
 
@@ -137,8 +153,20 @@ describe('the options of the bill', () => {
       ['--messages', '0'],
       /'--messages <number>' argument '0' is invalid. Allowed is a whole number from 1 to/,
     ],
-    [['--messages', '1', '--answer', '2'], /Allowed is a time from 1ms to 840s with its unit, such as 250ms/],
-    [['--messages', '1', '--answer', '15m'], /Allowed is a time from 1ms to 840s/],
+    [
+      ['--messages', '1', '--answer', '2'],
+      /Allowed is a time from 1ms to 840s, or 5280s on instances, with its unit, such as 250ms/,
+    ],
+    [
+      ['--messages', '1', '--answer', '15m'],
+      /A function waits 840s for an answer; --long-delivery instances waits/,
+    ],
+    [
+      ['--messages', '1', '--answer', '89m', '--long-delivery', 'instances'],
+      /1ms to 840s, or 5280s on instances/,
+    ],
+    [['--messages', '1', '--batch', '2', '--long-delivery', 'instances'], /--batch is for functions/],
+    [['--messages', '1', '--long-delivery', 'servers'], /Allowed choices are functions, instances/],
     [['--messages', '1', '--region', 'eu-west-1'], /Allowed choices are us-east-1, eu-central-1/],
     [['--messages', '1', '--kb', '5000'], /Allowed is a whole number from 1 to 4096/],
     [['--messages', '1', '--batch', '11'], /Allowed is a whole number from 1 to 10/],
@@ -149,7 +177,15 @@ describe('the options of the bill', () => {
     expect(() => parseOptions(['cost', ...args])).toThrow(sentence);
   });
 
+  it('take the longer answers of instances', () => {
+    const args = ['cost', '--messages', '1', '--answer', '88m', '--long-delivery', 'instances'];
+    expect(parseOptions(args)).toMatchObject({ month: { answerMs: 5_280_000, longDelivery: 'instances' } });
+  });
+
   it('are refused beside another part', () => {
+    expect(() => parseOptions(['idle', '--long-delivery', 'instances'])).toThrow(
+      /--long-delivery is a flag of/,
+    );
     expect(() => parseOptions(['idle', '--messages', '5'])).toThrow(/--messages is a flag of the part cost/);
   });
 });
@@ -185,14 +221,32 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
     }
   });
 
+  it('has the calls of a message, and the forecast of `verify --bill` has the same', () => {
+    expect(ordinaryMessage.lines.map(({ by, what, unit }) => [by, what, unit])).toEqual(
+      counted.api.lines.map(({ by, what, unit }) => [by, what, unit]),
+    );
+    ordinaryMessage.lines.forEach(({ amounts, gbMonths = 0 }, at) => {
+      const line = counted.api.lines[at];
+      for (const size of [1, 10] as const) expect(amounts[size]).toBeCloseTo(line?.amounts[size] ?? NaN, 9);
+      // It depends a little on the length of ids and ports.
+      expect(Math.abs(gbMonths - (line?.gbMonths ?? NaN))).toBeLessThan(1e-8);
+    });
+    const [, section = ''] = cost.split('## The calls of a message');
+    const [table = ''] = section.split('**sum**');
+    const shown = [...table.matchAll(/(\d\.\d{3}) \| +(\d\.\d{3}) \|$/gm)];
+    const sumAt = (column: 1 | 2): number => shown.reduce((sum, row) => sum + Number(row[column]), 0);
+    expect(sumAt(1)).toBeCloseTo(totalOf(ordinaryMessage, 1), 2);
+    expect(sumAt(2)).toBeCloseTo(totalOf(ordinaryMessage, 10), 2);
+  });
+
   it('has its parts', () => {
     const [alone = [], batched = []] = [1, 10].map((batch) =>
       partsOf(ordinary({ region: 'us-east-1', batch, counted: counted.api })),
     );
     alone.forEach(({ what, dollars }, at) => {
       const computed = [dollars, batched[at]?.dollars ?? NaN];
-      // An ordinary message is not in S3.
-      if (what === 'S3') return;
+      // An ordinary message is not in S3, and on functions nothing passes a NAT gateway.
+      if (dollars === 0) return;
       expect(differences(dollarsIn(cost, what), computed), `${what}: ${computed.join(' ')}`).toEqual([]);
     });
   });
@@ -232,6 +286,7 @@ describe('docs/scale.md', () => {
       region: 'us-east-1',
       kb: 1,
       batch: undefined,
+      longDelivery: 'functions',
     } as const;
     const lines = messagesOfMonth({ ...month, by: 'api' }, counted.api);
     const of = (name: string) => sumOf(lines.filter(({ what }) => what.startsWith(name))) / hours;

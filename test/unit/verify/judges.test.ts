@@ -9,7 +9,7 @@ import type { Received } from '../../../verify/after/receiver/receiver.ts';
 import { differencesOf, wantedTables } from '../../../verify/after/watch/dataChecks.ts';
 import { deniedIn } from '../../../verify/after/watch/deniedChecks.ts';
 import { judgeBill, readBilled } from '../../../verify/bill/bill.ts';
-import { forecastOf, services } from '../../../verify/bill/forecast.ts';
+import { forecastOf } from '../../../verify/bill/forecast.ts';
 import { readDeployment } from '../../../verify/deployment.ts';
 import { judgeTraffic, missingOf, openCommands } from '../../../verify/release/release.ts';
 import { answerFrom } from '../../support/answeringClients.ts';
@@ -208,18 +208,34 @@ describe('the bill', () => {
     });
   });
 
-  it('has a forecast for messages, and for what is there without any', () => {
-    const sum = (messages: number, of: 'alone' | 'batched'): number =>
-      forecastOf(messages, stacks).reduce((total, one) => total + one[of], 0);
-    const perMillion = (of: 'alone' | 'batched'): number => sum(1_000_000, of) - sum(0, of);
-    // docs/cost.md: 7.43 and 6.53, and running time and logs on top.
-    expect(perMillion('alone')).toBeGreaterThan(7.43);
-    expect(perMillion('alone')).toBeLessThan(9.5);
-    expect(perMillion('batched')).toBeGreaterThan(6.53);
-    expect(perMillion('batched')).toBeLessThan(8);
-    const idle = forecastOf(0, stacks).find(({ service }) => service === services.secrets);
-    // $1.20 a month for two regions.
-    expect(idle?.alone).toBeCloseTo(1.2 / (730 / 24), 3);
+  it('has a forecast for messages at the prices of their region, which is the bill of docs/cost.md', () => {
+    const millionIn = (where: string, of: 'alone' | 'batched'): number =>
+      forecastOf(new Map([[where, 1_000_000]]), []).reduce((total, one) => total + one[of], 0);
+    expect(millionIn('us-east-1', 'alone')).toBeCloseTo(9.55, 1);
+    expect(millionIn('us-east-1', 'batched')).toBeCloseTo(7.81, 1);
+    expect(millionIn('eu-central-1', 'alone')).toBeCloseTo(10.48, 1);
+    // A region whose prices are not known has those of us-east-1.
+    expect(millionIn('eu-north-1', 'alone')).toBe(millionIn('us-east-1', 'alone'));
+    expect(forecastOf(new Map([[region, 1]]), []).map(({ service }) => service)).toEqual([
+      'Amazon API Gateway',
+      'AWS Lambda',
+      'Amazon Simple Queue Service',
+      'Amazon DynamoDB',
+      'AmazonCloudWatch',
+    ]);
+  });
+
+  it('has a forecast for what is there without any', () => {
+    const idle = new Map(forecastOf(new Map(), stacks).map(({ service, alone }) => [service, alone]));
+    const month = 730 / 24;
+    // docs/cost.md: $1.20 for secrets, $10.90 and $6.00 for alarms and dashboards in two regions.
+    expect((idle.get('AWS Secrets Manager') ?? 0) * month).toBeCloseTo(1.2, 3);
+    expect((idle.get('AmazonCloudWatch') ?? 0) * month).toBeCloseTo(16.9, 3);
+    expect([...idle.keys()].sort()).toEqual([
+      'AWS Secrets Manager',
+      'Amazon Simple Queue Service',
+      'AmazonCloudWatch',
+    ]);
   });
 
   const forecast = [{ service: 'AWS Lambda', alone: 2, batched: 1 }];

@@ -1,0 +1,100 @@
+/** What the resources of a template cost in a month in which nobody uses them. */
+import * as z from 'zod';
+import { hoursOfMonth, secondsOfMonth, type Unit } from '../prices.ts';
+import { services, type Service } from './services.ts';
+
+export const templateResource = z.object({
+  Type: z.string(),
+  Properties: z.record(z.string(), z.unknown()).default({}),
+});
+export type TemplateResource = z.output<typeof templateResource>;
+
+export interface IdleUse {
+  readonly what: string;
+  readonly service: Service;
+  readonly unit: Unit;
+  /** Units in a month. */
+  readonly amount: number;
+}
+
+const alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional() });
+const secret = z.object({ ReplicaRegions: z.array(z.unknown()).default([]) });
+const mapping = z.object({ ScalingConfig: z.unknown().optional() });
+const acl = z.object({ Rules: z.array(z.unknown()) });
+const endpoint = z.object({
+  VpcEndpointType: z.string().default('Gateway'),
+  SubnetIds: z.array(z.unknown()).default([]),
+});
+const version = z.object({
+  FunctionScalingConfig: z.object({ MinExecutionEnvironments: z.number() }).optional(),
+});
+
+/**
+ * The seconds for which each of Lambda's pollers waits for a message. They are five where a maximum concurrency is set, and two
+ * elsewhere: "Configuring scaling behavior for SQS event source mappings".
+ */
+const pollSeconds = 20;
+
+export const secrets = 'secrets';
+/** What the first region makes of secrets, and AWS bills in the others. */
+export const replicas = 'replicas of secrets';
+
+/** The uses of a resource, by its type. A type that is absent costs nothing while it is not used. */
+const usesOf: Readonly<Record<string, (properties: unknown) => readonly IdleUse[]>> = {
+  // An alarm is billed by the metric.
+  'AWS::CloudWatch::Alarm': (properties) => {
+    const { Metrics } = alarm.parse(properties);
+    const amount = Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1;
+    return [{ what: 'alarms, by their metrics', service: services.cloudWatch, unit: 'alarmMetric', amount }];
+  },
+  'AWS::CloudWatch::Dashboard': () => [
+    { what: 'dashboard', service: services.cloudWatch, unit: 'dashboard', amount: 1 },
+  ],
+  'AWS::Lambda::EventSourceMapping': (properties) => {
+    const pollers = mapping.parse(properties).ScalingConfig === undefined ? 2 : 5;
+    const amount = (pollers * secondsOfMonth) / pollSeconds;
+    return [{ what: 'polls of queues', service: services.sqs, unit: 'sqsRequest', amount }];
+  },
+  'AWS::WAFv2::WebACL': (properties) => [
+    { what: 'firewall', service: services.waf, unit: 'webAcl', amount: 1 },
+    {
+      what: 'rules of the firewall',
+      service: services.waf,
+      unit: 'webAclRule',
+      amount: acl.parse(properties).Rules.length,
+    },
+  ],
+  'AWS::SecretsManager::Secret': (properties) => [
+    { what: secrets, service: services.secrets, unit: 'secret', amount: 1 },
+    {
+      what: replicas,
+      service: services.secrets,
+      unit: 'secret',
+      amount: secret.parse(properties).ReplicaRegions.length,
+    },
+  ],
+  // Only versions on managed instances have environments that are kept, each on an instance of its own: see `instances.ts`.
+  'AWS::Lambda::Version': (properties) => {
+    const { FunctionScalingConfig } = version.parse(properties);
+    const amount = (FunctionScalingConfig?.MinExecutionEnvironments ?? 0) * hoursOfMonth;
+    return [
+      { what: 'instances', service: services.ec2, unit: 'instanceHour', amount },
+      { what: 'management fee of instances', service: services.lambda, unit: 'instanceFeeHour', amount },
+    ];
+  },
+  'AWS::EC2::NatGateway': () => [
+    { what: 'NAT gateways', service: services.ec2Other, unit: 'natHour', amount: hoursOfMonth },
+    { what: 'addresses of NAT gateways', service: services.vpc, unit: 'addressHour', amount: hoursOfMonth },
+  ],
+  'AWS::EC2::VPCEndpoint': (properties) => {
+    const { VpcEndpointType, SubnetIds } = endpoint.parse(properties);
+    const amount = VpcEndpointType === 'Interface' ? SubnetIds.length * hoursOfMonth : 0;
+    return [{ what: 'endpoints', service: services.vpc, unit: 'endpointHour', amount }];
+  },
+};
+
+/** The uses of resources, in the order in which they are printed. */
+export const idleUses = (resources: readonly TemplateResource[]): readonly IdleUse[] =>
+  Object.entries(usesOf).flatMap(([type, uses]) =>
+    resources.filter(({ Type }) => Type === type).flatMap(({ Properties }) => uses(Properties)),
+  );

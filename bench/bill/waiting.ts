@@ -1,0 +1,57 @@
+/** The table of docs/cost.md about waiting: functions or instances, by rate and by the time of the answer. */
+import type { LongDelivery } from '../../lambdas/aws/resources.ts';
+import type { Bill } from '../count.ts';
+import { pricedRegions, type PricedRegion, secondsOfMonth } from '../prices.ts';
+import { type Month, dollarsOfMonth, roomOfMonth } from './month.ts';
+
+const rates = [1, 10, 100, 1_000] as const;
+const answers = [10_000, 60_000] as const;
+
+/** A month of messages of 1 KB through the API, all of which take the long queue. */
+const monthAt = (
+  perSecond: number,
+  answerMs: number,
+  region: PricedRegion,
+  longDelivery: LongDelivery,
+): Month => ({
+  messages: perSecond * secondsOfMonth,
+  answerMs,
+  region,
+  kb: 1,
+  by: 'api',
+  batch: undefined,
+  longDelivery,
+});
+
+/** A row of the table. */
+export interface WaitingRow {
+  readonly perSecond: number;
+  readonly answerMs: number;
+  /** Whole dollars for each region, on functions and on instances; undefined where one deployment has no room for them. */
+  readonly dollars: readonly (number | undefined)[];
+}
+
+export const waitingRows = (counted: Bill): readonly WaitingRow[] =>
+  rates.flatMap((perSecond) =>
+    answers.map((answerMs) => ({
+      perSecond,
+      answerMs,
+      dollars: pricedRegions.flatMap((region) =>
+        (['functions', 'instances'] as const).map((longDelivery) => {
+          const month = monthAt(perSecond, answerMs, region, longDelivery);
+          const { waiting, most } = roomOfMonth(month);
+          return waiting > most ? undefined : Math.round(dollarsOfMonth(month, counted));
+        }),
+      ),
+    })),
+  );
+
+/** The messages that wait at once from which on instances are cheaper, for destinations that answer after so long. */
+export function instancesPayFrom(answerMs: number, region: PricedRegion, counted: Bill): number {
+  const of = (perSecond: number, longDelivery: LongDelivery): number =>
+    dollarsOfMonth(monthAt(perSecond, answerMs, region, longDelivery), counted);
+  let waiting = 1;
+  const perSecond = (): number => waiting / (answerMs / 1_000);
+  while (of(perSecond(), 'instances') > of(perSecond(), 'functions')) waiting += 1;
+  return waiting;
+}
