@@ -14,8 +14,6 @@ export interface CompletionTarget {
   readonly startedAt: number;
 }
 
-const payload = z.tuple([z.string(), z.string(), z.int().check(z.nonnegative()), z.int()]);
-
 const macOf = (secret: string, accountId: string, text: string): string =>
   createHmac('sha256', derive(secret, 'completion', accountId, 0))
     .update(text)
@@ -32,7 +30,8 @@ export async function completionToken(target: CompletionTarget): Promise<string>
 export async function readCompletionToken(token: string): Promise<CompletionTarget | undefined> {
   const [text = '', mac = '', ...more] = token.split('.');
   if (more.length > 0) return undefined;
-  const read = payload.safeParse(jsonIn(text));
+  const shape = z.tuple([z.string(), z.string(), z.int().check(z.nonnegative()), z.int()]);
+  const read = shape.safeParse(jsonIn(text));
   if (!read.success) return undefined;
   const [accountId, messageId, attempt, startedAt] = read.data;
   const isOurs = secretsOf(await masterSecret()).some((one) => isPassword(macOf(one, accountId, text), mac));

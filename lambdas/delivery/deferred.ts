@@ -7,7 +7,6 @@
  */
 import type { CompletionTimeoutJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
-import { completionToken } from '../account/completionToken.ts';
 import { ownerOf } from '../account/owner.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
 import { leaveAsMessage, leaveLanesAgain } from '../lane/leaveLanes.ts';
@@ -30,14 +29,6 @@ const timeoutOf = ({ accountId, messageId }: MessageId, { number }: OpenAttempt)
   messageId,
   attempt: number,
 });
-
-/** Makes the URL at which a destination may complete an attempt later. */
-export const completionUrl = async (
-  apiUrl: string,
-  { accountId, messageId }: MessageId,
-  attempt: number,
-): Promise<string> =>
-  `${apiUrl}/v2/complete/${await completionToken({ accountId, messageId, attempt, startedAt: now() })}`;
 
 /** Leaves an attempt open whose destination has answered 202. It keeps the slots of its queue and its key. */
 export async function leaveOpen(

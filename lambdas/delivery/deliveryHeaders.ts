@@ -1,5 +1,6 @@
 /** The headers of an attempt: the signatures, and what tells the destination about its message. */
 import type { Account } from '../account/account.ts';
+import { completionToken } from '../account/completionToken.ts';
 import { signingKeysOf } from '../account/credentials.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { settings } from '../aws/settings.ts';
@@ -30,15 +31,16 @@ function tellingHeaders(message: Message, dialect: string, attempt: number): rea
   );
 }
 
-/** Makes the header of deferred completion. Few messages have it, and the code is loaded for the first. */
+/** Makes the header with the URL at which the destination may complete the attempt later. */
 async function completionHeaders(
   message: Message,
   dialects: readonly string[],
   attempt: number,
 ): Promise<readonly Header[]> {
   if (deferralOf(message) === undefined || settings.apiUrl === undefined) return [];
-  const { completionUrl } = await import('./deferred.ts');
-  const url = await completionUrl(settings.apiUrl, message, attempt);
+  const { accountId, messageId } = message;
+  const token = await completionToken({ accountId, messageId, attempt, startedAt: now() });
+  const url = `${settings.apiUrl}/v2/complete/${token}`;
   return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
