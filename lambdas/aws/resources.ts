@@ -224,6 +224,22 @@ export const queues = {
 export type QueueName = keyof typeof queues;
 export const queueNames = Object.keys(queues).filter((name): name is QueueName => name in queues);
 
+/** The queues whose functions wait for answers that take long; `dead` gets those whose workers died. */
+export const longAnswerQueues = ['long', 'dead'] as const satisfies readonly QueueName[];
+export type LongAnswerQueue = (typeof longAnswerQueues)[number];
+
+/**
+ * The timeout of a function on managed instances, in seconds: the longest that Lambda allows what a queue invokes there ("Configure
+ * Lambda function timeout").
+ */
+const instanceTimeoutSeconds = 5_400;
+
+/** The timeout of the function behind a queue, in seconds; 0 where there is none. */
+export const functionTimeoutSecondsOf = (name: QueueName, longDelivery: LongDelivery = 'functions'): number =>
+  longDelivery === 'instances' && longAnswerQueues.some((one) => one === name)
+    ? instanceTimeoutSeconds
+    : queues[name].functionTimeoutSeconds;
+
 const marginSeconds = 45;
 
 /** The time for which a message of a queue without a function stays hidden from others who look at it. */
@@ -248,11 +264,13 @@ export const batchingWindows: Readonly<Record<QueueName, number>> = {
  * and configuring an Amazon SQS event source mapping" in Lambda's guide), and a little more: the last of {@link maxReceives} receives
  * comes after an hour.
  */
-export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWindows[name]): number {
-  const { functionTimeoutSeconds }: QueueShape = queues[name];
-  return functionTimeoutSeconds === 0
-    ? lookedAtSeconds
-    : 6 * functionTimeoutSeconds + windowSeconds + marginSeconds;
+export function visibilitySecondsOf(
+  name: QueueName,
+  windowSeconds = batchingWindows[name],
+  longDelivery: LongDelivery = 'functions',
+): number {
+  const timeoutSeconds = functionTimeoutSecondsOf(name, longDelivery);
+  return timeoutSeconds === 0 ? lookedAtSeconds : 6 * timeoutSeconds + windowSeconds + marginSeconds;
 }
 
 /** An invocation that ends sooner makes no call to hold its messages: see `worker/hold.ts`. Most destinations answer well within it. */

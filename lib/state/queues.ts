@@ -4,40 +4,15 @@ import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'a
 import { Construct } from 'constructs';
 import {
   maxReceives,
-  queues,
   retentionSeconds,
   batchingWindows,
   visibilitySecondsOf,
+  type LongDelivery,
   type QueueName,
-  type QueueShape,
 } from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { namesOf } from '../names.ts';
 import type { Settings } from '../settings.ts';
-
-interface Timing {
-  readonly timeout: Duration;
-  readonly batchSize: number;
-  /** How many times as much memory as others the function has. */
-  readonly memoryFactor: number;
-}
-
-function timingOf(name: QueueName): Timing {
-  const { functionTimeoutSeconds, batchSize, memoryFactor = 1 }: QueueShape = queues[name];
-  return { timeout: Duration.seconds(functionTimeoutSeconds), batchSize, memoryFactor };
-}
-
-/** The timing of the queues for the CDK. */
-export const timing = {
-  short: timingOf('short'),
-  long: timingOf('long'),
-  slow: timingOf('slow'),
-  dead: timingOf('dead'),
-  fire: timingOf('fire'),
-  accountChanges: timingOf('accountChanges'),
-  undeliveredFires: timingOf('undeliveredFires'),
-  parked: timingOf('parked'),
-} satisfies Record<QueueName, Timing>;
 
 export type { QueueName };
 
@@ -63,10 +38,12 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly parked: Queue;
   /** Seconds for which Lambda gathers messages of each queue before it invokes the function. */
   readonly windows: Readonly<Record<QueueName, number>>;
+  readonly #longDelivery: LongDelivery;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     this.windows = { ...batchingWindows, short: settings.batchingWindow };
+    this.#longDelivery = settings.longDelivery;
     this.undeliveredFires = this.queue('UndeliveredFires', 'undeliveredFires');
     accept(
       this.undeliveredFires,
@@ -107,7 +84,7 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
 
   private queue(id: string, name: QueueName, more: QueueProps = {}): Queue {
     return new Queue(this, id, {
-      visibilityTimeout: Duration.seconds(visibilitySecondsOf(name, this.windows[name])),
+      visibilityTimeout: Duration.seconds(visibilitySecondsOf(name, this.windows[name], this.#longDelivery)),
       // The longest that SQS offers: a message whose attempt expired would wait for ever.
       retentionPeriod: Duration.seconds(retentionSeconds),
       encryption: QueueEncryption.SQS_MANAGED,
