@@ -118,7 +118,6 @@ export class SvcFunction extends LambdaFunction {
 
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
     const { settings, placement } = props;
-    const network = placement === undefined ? props.network : undefined;
     const logGroup = new LogGroup(scope, `${id}Log`, {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -128,7 +127,8 @@ export class SvcFunction extends LambdaFunction {
     acceptLog(logGroup);
     acceptOwnPolicy(role);
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
-    for (const statement of [...props.may, ...(network === undefined ? [] : connectToVpc())]) {
+    // On instances, too: Lambda disconnects with them the function that this one replaces.
+    for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
       role.addToPolicy(statement);
       if (statement instanceof PatternStatement) accept(role, statement.rule, statement.reason);
     }
@@ -187,8 +187,8 @@ export class SvcFunction extends LambdaFunction {
       systemLogLevelV2: SystemLogLevel.WARN,
     });
     this.isOnInstances = placement !== undefined;
-    if (network !== undefined) this.#connect(network);
     if (placement !== undefined) this.#place(placement);
+    else if (props.network !== undefined) this.#connect(props.network);
     acceptFindings(this, props);
   }
 
