@@ -222,23 +222,24 @@ export const queues = {
   parked: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
-export const queueNames = Object.keys(queues).filter((name): name is QueueName => name in queues);
 
 /** The queues whose functions wait for answers that take long; `dead` gets those whose workers died. */
 export const longAnswerQueues = ['long', 'dead'] as const satisfies readonly QueueName[];
-export type LongAnswerQueue = (typeof longAnswerQueues)[number];
+
+/** The time from the end of the longest attempt to the end of its function, on an instance and on one machine. */
+const longMarginSeconds = 120;
 
 /**
- * The timeout of a function on managed instances, in seconds: the longest that Lambda allows what a queue invokes there ("Configure
- * Lambda function timeout").
+ * The timeout of the function behind a queue, in seconds.
+ *
+ * @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds}
  */
-const instanceTimeoutSeconds = 5_400;
-
-/** The timeout of the function behind a queue, in seconds; 0 where there is none. */
-export const functionTimeoutSecondsOf = (name: QueueName, longDelivery: LongDelivery = 'functions'): number =>
-  longDelivery === 'instances' && longAnswerQueues.some((one) => one === name)
-    ? instanceTimeoutSeconds
+export const functionSecondsOf = (name: QueueName, longest: number): number =>
+  longest > longestTimeoutSeconds.functions && longAnswerQueues.some((one) => one === name)
+    ? longest + longMarginSeconds
     : queues[name].functionTimeoutSeconds;
+
+export const queueNames = Object.keys(queues).filter((name): name is QueueName => name in queues);
 
 const marginSeconds = 45;
 
@@ -264,13 +265,11 @@ export const batchingWindows: Readonly<Record<QueueName, number>> = {
  * and configuring an Amazon SQS event source mapping" in Lambda's guide), and a little more: the last of {@link maxReceives} receives
  * comes after an hour.
  */
-export function visibilitySecondsOf(
-  name: QueueName,
-  windowSeconds = batchingWindows[name],
-  longDelivery: LongDelivery = 'functions',
-): number {
-  const timeoutSeconds = functionTimeoutSecondsOf(name, longDelivery);
-  return timeoutSeconds === 0 ? lookedAtSeconds : 6 * timeoutSeconds + windowSeconds + marginSeconds;
+export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWindows[name]): number {
+  const { functionTimeoutSeconds }: QueueShape = queues[name];
+  return functionTimeoutSeconds === 0
+    ? lookedAtSeconds
+    : 6 * functionTimeoutSeconds + windowSeconds + marginSeconds;
 }
 
 /** An invocation that ends sooner makes no call to hold its messages: see `worker/hold.ts`. Most destinations answer well within it. */

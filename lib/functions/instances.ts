@@ -13,7 +13,7 @@ import {
   messagesInMemory,
   mostConcurrency,
   queues,
-  type LongAnswerQueue,
+  type longAnswerQueues,
 } from '../../lambdas/aws/resources.ts';
 import { accept, acceptLog } from '../acknowledge.ts';
 import type { Settings } from '../settings.ts';
@@ -35,6 +35,8 @@ const defaultEnvironments = 3;
 
 /** What all regions have, with two vCPUs each. Left to itself, Lambda may take larger ones, of which three cost more. */
 export const instanceTypes = ['c7g.large', 'm7g.large', 'r7g.large'] as const;
+
+type LongAnswerQueue = (typeof longAnswerQueues)[number];
 
 /** How a function runs on instances. */
 export interface Placement {

@@ -4,7 +4,8 @@ import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import {
   functionMemoryMb,
-  functionTimeoutSecondsOf,
+  functionSecondsOf,
+  longestTimeoutSeconds,
   messagesInMemory,
   queues as shapes,
 } from '../../lambdas/aws/resources.ts';
@@ -49,7 +50,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   const worker = new SvcFunction(stack, id, {
     ...own,
     may: [...own.may, ...rightsOfWorker({ queues, forEmulator: own.settings.forEmulator }, source)],
-    timeout: Duration.seconds(functionTimeoutSecondsOf(source, longDelivery)),
+    timeout: Duration.seconds(functionSecondsOf(source, longestTimeoutSeconds[longDelivery])),
     mayInvokeItself: true,
   });
   worker.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:GetQueueAttributes'], queueArn));

@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { metrics } from '../../lambdas/aws/metricTable.ts';
 import {
-  functionTimeoutSecondsOf,
+  functionSecondsOf,
   longestTimeoutSeconds,
   metricsService,
   type QueueName,
@@ -124,7 +124,7 @@ export const environmentMetrics = (
 
 /** The longest time that an attempt of the queue takes, in seconds. The age of a message includes it. */
 const longestJobSeconds = (name: QueueName, { longDelivery }: Settings): number =>
-  name === 'long' || name === 'slow' ? functionTimeoutSecondsOf(name, longDelivery) : 0;
+  name === 'long' || name === 'slow' ? functionSecondsOf(name, longestTimeoutSeconds[longDelivery]) : 0;
 
 /** The largest of expressions over metrics, each of which may have no data. */
 function largestOf(

@@ -7,7 +7,6 @@ import {
   retentionSeconds,
   batchingWindows,
   visibilitySecondsOf,
-  type LongDelivery,
   type QueueName,
 } from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
@@ -38,12 +37,10 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly parked: Queue;
   /** Seconds for which Lambda gathers messages of each queue before it invokes the function. */
   readonly windows: Readonly<Record<QueueName, number>>;
-  readonly #longDelivery: LongDelivery;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     this.windows = { ...batchingWindows, short: settings.batchingWindow };
-    this.#longDelivery = settings.longDelivery;
     this.undeliveredFires = this.queue('UndeliveredFires', 'undeliveredFires');
     accept(
       this.undeliveredFires,
