@@ -81,7 +81,7 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
 
   private queue(id: string, name: QueueName, more: QueueProps = {}): Queue {
     return new Queue(this, id, {
-      visibilityTimeout: Duration.seconds(visibilitySecondsOf(name, this.windows[name], this.#longDelivery)),
+      visibilityTimeout: Duration.seconds(visibilitySecondsOf(name, this.windows[name])),
       // The longest that SQS offers: a message whose attempt expired would wait for ever.
       retentionPeriod: Duration.seconds(retentionSeconds),
       encryption: QueueEncryption.SQS_MANAGED,
