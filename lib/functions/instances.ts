@@ -3,7 +3,7 @@
  * for 90 minutes, and one execution environment takes many invocations at once. EC2 bills the instances, used or not.
  */
 import { createHash } from 'node:crypto';
-import { ArnFormat, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, RemovalPolicy, type Stack } from 'aws-cdk-lib';
 import { ManagedPolicy, type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnCapacityProvider } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';

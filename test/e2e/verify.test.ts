@@ -89,8 +89,13 @@ function lateHostHere(python: string): LateHost & { readonly ended: () => boolea
   return {
     make: async () => {
       child = spawn(python, ['-c', lateServer(0)], { stdio: ['ignore', 'pipe', 'ignore'] });
-      const [port]: unknown[] = await once(child.stdout, 'data');
-      return `http://127.0.0.1:${String(port).trim()}`;
+      const { stdout } = child;
+      const port = await new Promise<string>((found) => {
+        stdout.once('data', (data: Buffer) => {
+          found(data.toString());
+        });
+      });
+      return `http://127.0.0.1:${port.trim()}`;
     },
     remove: async () => {
       if (child === undefined) return;
