@@ -3,6 +3,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionSecondsOf, longestTimeoutSeconds, messagesInMemory } from '../../lambdas/aws/resources.ts';
+import { longFunction } from '../../verify/after/delivery/instanceChecks.ts';
 import {
   aliasReference,
   everythingOn,
@@ -118,6 +119,12 @@ describe('the functions for long answers', () => {
     const providers = resources(service, 'AWS::Lambda::CapacityProvider');
     for (const { CapacityProviderArn } of placed.values())
       expect([...providers.keys()]).toEqual([CapacityProviderArn]);
+  });
+
+  it('have the logical ids by which a check of a deployment finds them', () => {
+    expect([...placed].filter(([, { id }]) => longFunction.test(id)).map(([name]) => name)).toEqual([
+      'DeliverLong',
+    ]);
   });
 
   it('may run for 90 minutes, of which the longest attempt leaves two', () => {

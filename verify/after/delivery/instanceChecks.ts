@@ -82,7 +82,8 @@ export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   },
 });
 
-const longFunction = /^DeliverLongOn[0-9a-f]{8}[0-9A-F]{8}$/;
+/** The logical id of the function of the queue of long jobs. */
+export const longFunction = /^DeliverLongOn[0-9a-f]{8}[0-9A-F]{8}$/;
 const longQueue = /^QueuesLong[0-9A-F]{8}$/;
 
 /** Messages that wait while instances go, and the seconds that each waits. */

@@ -59,7 +59,9 @@ export const longAttempt = (seconds: number): Check<After> => ({
         ? 'through the NAT gateway of the deployment'
         : valuesIn(settings.vpcs, region).length > 0
           ? 'from your VPC'
-          : 'from the network of Lambda';
+          : settings.longDelivery === 'instances'
+            ? 'from the VPC of the managed instances'
+            : 'from the network of Lambda';
     return `an attempt of ${seconds} s succeeded, ${way}`;
   },
 });
