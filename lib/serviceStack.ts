@@ -12,7 +12,8 @@ import type { CodeOf, SvcFunction } from './functions/function.ts';
 import { MessagingApi } from './api/messagingApi.ts';
 import { setFlags } from './flags.ts';
 import { scheduleGroupOf, namesOf } from './names.ts';
-import { makeNetwork } from './functions/network.ts';
+import { type Instances, makeInstances, telemetryRights } from './functions/instances.ts';
+import { makeNetwork } from './functions/network/network.ts';
 import { Queues } from './state/queues.ts';
 import { type Resources, Rights } from './functions/rights.ts';
 import { ScheduleGroup } from './state/scheduleGroup.ts';
@@ -32,6 +33,8 @@ interface ServiceStackProps extends StackProps {
 export class ServiceStack extends Stack {
   readonly queues: Queues;
   readonly messagingApi: MessagingApi;
+  /** Where functions wait for answers that take long; undefined where plain functions do. */
+  readonly instances: Instances | undefined;
   readonly delivery: Delivery;
   readonly scheduling: Scheduling;
   readonly accounts: Accounts;
@@ -87,13 +90,16 @@ export class ServiceStack extends Stack {
     };
     this.messagingApi = new MessagingApi(this, { ...parts, made });
     const { publishUrl, shared } = this.messagingApi;
-    const network = makeNetwork(this, {
-      settings,
-      may: rightsOfAllDelivery(parts.rights, { queues: this.queues, forEmulator: settings.forEmulator }),
-    });
+    const may = [
+      ...rightsOfAllDelivery(parts.rights, { queues: this.queues, forEmulator: settings.forEmulator }),
+      ...telemetryRights(this, settings),
+    ];
+    const network = makeNetwork(this, { settings, may });
+    this.instances = makeInstances(this, { settings, network, may });
     const extraCa = makeExtraCaLayer(this, settings);
     this.delivery = new Delivery(this, {
       ...parts,
+      instances: this.instances,
       // Deliveries tell where their attempts may be completed.
       shared: { ...shared, network, extraCa, variables: { API_URL: made.url } },
     });
@@ -103,7 +109,12 @@ export class ServiceStack extends Stack {
 
     this.monitoring = settings.monitoring !== false ? this.monitor(settings, group) : undefined;
     if (settings.canary && this.monitoring !== undefined)
-      shiftStepByStep(this, this.functions, this.monitoring.essential);
+      shiftStepByStep(
+        this,
+        // A second version has as many execution environments as the first: a tenth of the invocations would double the bill.
+        this.functions.filter(({ isOnInstances }) => !isOnInstances),
+        this.monitoring.essential,
+      );
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
     if (publishUrl !== undefined) {
@@ -146,6 +157,7 @@ export class ServiceStack extends Stack {
       publish: messagingApi.functions.publish,
       onThePath: this.onThePath,
       apiFunctions: Object.values(messagingApi.functions),
+      capacityProvider: this.instances?.provider.ref,
       managementApi: settings.regions[0] === this.region ? namesOf(settings).managementApi : undefined,
     });
   }

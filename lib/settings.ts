@@ -6,13 +6,13 @@ import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as z from 'zod';
-import { endpointServices, faultsInNetwork } from './functions/networkSettings.ts';
 import { isStage, presets, stages } from './presets.ts';
 import { certificateFile } from './functions/certificateFile.ts';
-import { levers } from './functions/levers.ts';
+import { faultInLongDelivery, levers } from './functions/levers.ts';
+import { faultsInNetwork, network } from './functions/network/settings.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
 import { refuseHalf } from './state/capacity.ts';
-import { asFlag, flag, hexId, items, list, listOf, number, region, regional, whole } from './settingTypes.ts';
+import { asFlag, flag, list, listOf, number, region, regional, whole } from './settingTypes.ts';
 import {
   defaultHeaderPrefixes,
   defaultPricePerMessage,
@@ -150,30 +150,7 @@ const shape = z.strictObject({
     .string()
     .regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a hosted zone, such as Z0123456789ABC')
     .optional(),
-  /** VPCs of the operator in which the delivery functions run: see `network.ts`. */
-  vpcs: regional(`vpc-${hexId}`, 'vpc-0a1b2c3d'),
-  subnets: regional(`subnet-${hexId}`, 'subnet-0a1b2c3d'),
-  securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
-  /**
-   * The endpoints of AWS services that the VPCs get, for VPCs without a way to the internet. A VPC takes one interface endpoint with
-   * private DNS for a service, and a route table one route to a gateway endpoint, so what a VPC has already is left out of the list.
-   */
-  vpcEndpoints: z
-    .preprocess(
-      (value) => items(asFlag(value)),
-      z.union([z.boolean(), z.array(z.enum(endpointServices))], {
-        error: `must be true, false, or a list of: ${endpointServices.join(', ')}`,
-      }),
-    )
-    .default(false),
-  /** The route tables of the subnets, to which endpoints of DynamoDB and S3 are added. */
-  routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
-  /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a zone of its own. */
-  fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
-  /** The ids of the zones of these NAT gateways, one for each address. Ids are the same in every AWS account, and letters are not. */
-  zones: regional('[a-z]{2,5}\\d-az\\d', 'euc1-az2'),
-  /** The ports that deliveries may reach from within a VPC, where the service makes the security group. */
-  deliveryPorts: z.preprocess(items, z.array(whole(1, 65_535)).min(1)).default([443, 80]),
+  ...network,
   /** Dollars that a message takes from its account's budget. */
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
   /** The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators. */
@@ -229,6 +206,8 @@ const together = shape.superRefine((settings, context) => {
       `has more than ${longestPatterns} characters, which the environment of a function has no room for`,
     );
   refuseHalf(settings, refuse);
+  const longFault = faultInLongDelivery(settings);
+  if (longFault !== undefined) refuse('longEnvironments', longFault);
   if (settings.alarmEmails.length > 0 && settings.monitoring === false)
     refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
   if (settings.canary && settings.monitoring === false)

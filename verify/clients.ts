@@ -92,6 +92,7 @@ export const clientsIn = (region: string) => ({
   cloudWatch: new CloudWatchClient({ ...clientOptions('quick'), region }),
   dynamodb: new DynamoDBClient({ ...clientOptions('quick'), region }),
   ec2: new EC2Client({ ...clientOptions('quick'), region }),
+  lambda: new LambdaClient({ ...clientOptions('quick'), region }),
   logs: new CloudWatchLogsClient({ ...clientOptions('quick'), region }),
   scheduler: new SchedulerClient({ ...clientOptions('quick'), region }),
   secrets: new SecretsManagerClient({ ...clientOptions('quick'), region }),

@@ -1,7 +1,15 @@
 /** The props of `SvcQueue`: the settings of `lib/settings.ts`, which checks them, with the names and defaults of docs/settings.md. */
 
 /** A service whose endpoint a VPC gets. */
-type EndpointService = 'dynamodb' | 's3' | 'sqs' | 'scheduler' | 'secretsmanager' | 'lambda';
+type EndpointService =
+  | 'dynamodb'
+  | 's3'
+  | 'sqs'
+  | 'scheduler'
+  | 'secretsmanager'
+  | 'lambda'
+  | 'logs'
+  | 'xray';
 
 /** All props may be left out. A wrong one fails synthesis with a sentence that says what is allowed. */
 export interface SvcQueueProps {
@@ -118,6 +126,19 @@ export interface SvcQueueProps {
    * @default 512
    */
   readonly deliveryMemory?: number;
+  /**
+   * What waits for answers that take longer than 30 s: functions, for 14 minutes at most, or functions on managed instances, for 88
+   * minutes. Instances are billed by the hour, used or not.
+   *
+   * @default 'functions'
+   */
+  readonly longDelivery?: 'functions' | 'instances';
+  /**
+   * The least execution environments on managed instances, each with 2 GB and one vCPU. With less than 3 they are in fewer zones.
+   *
+   * @default 3
+   */
+  readonly longEnvironments?: number | undefined;
   /**
    * Seconds for which Lambda gathers messages that may wait up to 30 s for their answer, before it invokes the delivery function.
    *

@@ -1,9 +1,15 @@
 /** The workers that attempt deliveries. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { aloneConcurrency, functionMemoryMb } from '../../lambdas/aws/resources.ts';
+import {
+  aloneConcurrency,
+  functionMemoryMb,
+  longestTimeoutSeconds,
+  queues as shapes,
+} from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
-import { type Queues, timing } from '../state/queues.ts';
+import type { Instances } from './instances.ts';
+import type { Queues } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
 import { makeWorker, rightsOfWorker } from './worker.ts';
 
@@ -11,6 +17,8 @@ interface DeliveryProps {
   readonly shared: SharedProps;
   readonly rights: Rights;
   readonly queues: Queues;
+  /** Where the functions for long answers run; undefined where they are as all others. */
+  readonly instances: Instances | undefined;
 }
 
 /** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
@@ -24,8 +32,9 @@ export class Delivery {
   /** Delivers one message at a time: those whose workers died. */
   readonly alone: SvcFunction;
 
-  constructor(stack: Stack, { shared, rights, queues }: DeliveryProps) {
-    const { deliveryConcurrency, deliveryMemory } = shared.settings;
+  constructor(stack: Stack, { shared, rights, queues, instances }: DeliveryProps) {
+    const { deliveryConcurrency, deliveryMemory, longDelivery } = shared.settings;
+    const [long, alone] = [instances?.placementOf('long'), instances?.placementOf('dead')];
     const may = [...rightsOfDelivery(rights), rights.send('slow')];
     this.short = makeWorker(stack, 'DeliverShort', {
       ...shared,
@@ -42,9 +51,10 @@ export class Delivery {
       queues,
       source: 'long',
       maxConcurrency: deliveryConcurrency,
-      memoryMb: deliveryMemory,
+      memoryMb: long?.memoryMb ?? deliveryMemory,
+      placement: long,
       handler: 'deliver',
-      description: 'Attempts deliveries that may take up to 14 minutes',
+      description: `Attempts deliveries that may take up to ${longestTimeoutSeconds[longDelivery] / 60} minutes`,
       may,
     });
     this.slow = makeWorker(stack, 'DeliverSlow', {
@@ -52,7 +62,7 @@ export class Delivery {
       queues,
       source: 'slow',
       maxConcurrency: deliveryConcurrency,
-      memoryMb: deliveryMemory * timing.slow.memoryFactor,
+      memoryMb: deliveryMemory * shapes.slow.memoryFactor,
       handler: 'deliver',
       description: 'Attempts deliveries to slow hosts, many at once',
       may,
@@ -63,7 +73,8 @@ export class Delivery {
       source: 'dead',
       maxConcurrency: aloneConcurrency,
       // A job may have died of too little memory, so here it never has less than usual.
-      memoryMb: Math.max(deliveryMemory, functionMemoryMb),
+      memoryMb: alone?.memoryMb ?? Math.max(deliveryMemory, functionMemoryMb),
+      placement: alone,
       handler: 'deliverAlone',
       description: 'Attempts alone what no worker came back from, and fails what kills its worker',
       may: rightsOfAlone(rights),

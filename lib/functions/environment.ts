@@ -2,6 +2,7 @@
 import type { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import manifest from '../../package.json' with { type: 'json' };
+import { longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import type { Environment } from '../../lambdas/aws/settings.ts';
 import { namesOf, queueUrls } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
@@ -26,7 +27,8 @@ export type FunctionEnvironment = Readonly<
     | 'TRACING'
     | 'KEPT_CONNECTIONS'
     | 'LONGEST_TIMEOUT'
-  >
+  > &
+    Partial<Pick<Environment, 'LONGEST_TIMEOUT'>>
 >;
 
 /** The hosts that the settings name, of all APIs of the deployment. */
@@ -87,5 +89,8 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     LAMBDA_DESTINATIONS: settings.lambdaDestinations.join(','),
     // Deliveries back into the API would never end. The hosts of other APIs are learned when those are called.
     OWN_HOSTS: [props.apiHost, ...chosenHosts(settings)].join(','),
+    ...(settings.longDelivery === 'instances' && {
+      LONGEST_TIMEOUT: longestTimeoutSeconds.instances.toString(),
+    }),
   };
 }

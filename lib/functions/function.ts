@@ -23,7 +23,8 @@ import type { Environment } from '../../lambdas/aws/settings.ts';
 import { accept, acceptLog, acceptOwnPolicy, PatternStatement } from '../acknowledge.ts';
 import type { FunctionEnvironment } from './environment.ts';
 import { extraCaVariables } from './extraCa.ts';
-import { connectToVpc, type FunctionNetwork } from './network.ts';
+import type { Placement } from './instances.ts';
+import { connectToVpc, type FunctionNetwork } from './network/network.ts';
 import type { Settings } from '../settings.ts';
 import { allow } from '../statements.ts';
 
@@ -53,6 +54,8 @@ export interface SvcFunctionProps extends SharedProps {
   readonly may: readonly PolicyStatement[];
   /** Set for a function that sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
+  /** Set for a function that runs on managed instances, in their network. */
+  readonly placement?: Placement | undefined;
   /** Executions that no other function can take. They are also the most that this function gets. */
   readonly reservedConcurrency?: number | undefined;
 }
@@ -67,7 +70,10 @@ const applicationLogLevel = ({ logLevel }: Settings): ApplicationLogLevel =>
 /** The reason why cdk-nag's findings about traces are accepted. */
 export const notTraced = 'X-Ray is billed by the trace. The setting `tracing` turns it on.';
 
-function acceptFindings(fn: SvcFunction, { network, reservedConcurrency, settings }: SvcFunctionProps): void {
+function acceptFindings(
+  fn: SvcFunction,
+  { network, placement, reservedConcurrency, settings }: SvcFunctionProps,
+): void {
   accept(
     fn,
     ['Serverless-LambdaDLQ', 'NIST.800.53.R5-LambdaDLQ'],
@@ -81,7 +87,9 @@ function acceptFindings(fn: SvcFunction, { network, reservedConcurrency, setting
         'the requests; the setting `publishConcurrency` reserves some for publishing.',
     );
   }
-  if (network === undefined) {
+  if (placement !== undefined)
+    accept(fn, 'NIST.800.53.R5-LambdaInsideVPC', 'It is in the VPC of its capacity provider.');
+  else if (network === undefined) {
     accept(
       fn,
       'NIST.800.53.R5-LambdaInsideVPC',
@@ -95,6 +103,7 @@ function acceptFindings(fn: SvcFunction, { network, reservedConcurrency, setting
 export const liveAlias = 'live';
 
 export class SvcFunction extends LambdaFunction {
+  readonly isOnInstances: boolean;
   #live: Alias | undefined;
   #isHashing = false;
 
@@ -108,7 +117,7 @@ export class SvcFunction extends LambdaFunction {
   }
 
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
-    const { settings } = props;
+    const { settings, placement } = props;
     const logGroup = new LogGroup(scope, `${id}Log`, {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -118,6 +127,7 @@ export class SvcFunction extends LambdaFunction {
     acceptLog(logGroup);
     acceptOwnPolicy(role);
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
+    // On instances, too: Lambda disconnects with them the function that this one replaces.
     for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
       role.addToPolicy(statement);
       if (statement instanceof PatternStatement) accept(role, statement.rule, statement.reason);
@@ -127,7 +137,7 @@ export class SvcFunction extends LambdaFunction {
       accept(role, 'AwsSolutions-IAM5[Resource::*]', reason);
     }
 
-    super(scope, id, {
+    super(scope, placement === undefined ? id : `${id}On${placement.key}`, {
       description: props.description,
       code: props.codeOf(props.handler),
       handler: 'index.handler',
@@ -146,6 +156,8 @@ export class SvcFunction extends LambdaFunction {
         }),
         ...(settings.tracing && { TRACING: 'true' }),
         ...(props.extraCa && extraCaVariables),
+        // The limits of memory that the code keeps to are those of a process.
+        ...(placement && { AWS_LAMBDA_NODEJS_WORKER_COUNT: '1' }),
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
@@ -158,7 +170,15 @@ export class SvcFunction extends LambdaFunction {
       ...(props.extraCa && { layers: [props.extraCa] }),
       // Former versions stay, so that what runs on one ends there, and an operator can point the alias back. A version that failed
       // with its deployment goes: Lambda would refuse to publish the same again ("A version for this Lambda function exists").
-      currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
+      // On instances each version has execution environments for as long as it is there, so the former one goes.
+      currentVersionOptions:
+        placement === undefined
+          ? { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE }
+          : {
+              removalPolicy: RemovalPolicy.DESTROY,
+              minExecutionEnvironments: placement.environments.least,
+              maxExecutionEnvironments: placement.environments.most,
+            },
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
@@ -166,7 +186,9 @@ export class SvcFunction extends LambdaFunction {
       // Lambda's own START, END and REPORT lines would be most of the log, and most of its bill.
       systemLogLevelV2: SystemLogLevel.WARN,
     });
-    if (props.network !== undefined) this.#connect(props.network);
+    this.isOnInstances = placement !== undefined;
+    if (placement !== undefined) this.#place(placement);
+    else if (props.network !== undefined) this.#connect(props.network);
     acceptFindings(this, props);
   }
 
@@ -180,8 +202,9 @@ export class SvcFunction extends LambdaFunction {
     if (this.#isHashing) return '';
     this.#isHashing = true;
     try {
-      const { code, environment, layers, loggingConfig, role, vpcConfig } = this.#resource;
-      const given = { code, environment, layers, loggingConfig, role, vpcConfig };
+      const { capacityProviderConfig, code, environment, layers, loggingConfig, role, vpcConfig } =
+        this.#resource;
+      const given = { capacityProviderConfig, code, environment, layers, loggingConfig, role, vpcConfig };
       const texts: unknown = Stack.of(this).resolve(given);
       return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
     } finally {
@@ -193,6 +216,18 @@ export class SvcFunction extends LambdaFunction {
     const { defaultChild } = this.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);
     return defaultChild;
+  }
+
+  #place({ provider, invocations, memoryGibPerVCpu }: Placement): void {
+    this.#resource.capacityProviderConfig = {
+      lambdaManagedInstancesCapacityProviderConfig: {
+        capacityProviderArn: provider.attrArn,
+        perExecutionEnvironmentMaxConcurrency: invocations,
+        executionEnvironmentMemoryGiBPerVCpu: memoryGibPerVCpu,
+      },
+    };
+    // CloudFormation would publish `$LATEST.PUBLISHED`, too, with execution environments that nothing invokes.
+    this.#resource.publishToLatestPublished = false;
   }
 
   /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */

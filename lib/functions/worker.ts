@@ -2,10 +2,16 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
-import { functionMemoryMb, messagesInMemory } from '../../lambdas/aws/resources.ts';
+import {
+  functionMemoryMb,
+  functionSecondsOf,
+  longestTimeoutSeconds,
+  messagesInMemory,
+  queues as shapes,
+} from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
-import { type QueueName, type Queues, timing } from '../state/queues.ts';
+import type { QueueName, Queues } from '../state/queues.ts';
 import { allow, alsoInBatches } from '../statements.ts';
 
 interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
@@ -37,14 +43,14 @@ export const rightsOfWorker = (
 /** Makes a worker, with the right to take messages off its queue. */
 export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFunction {
   const { queues, source, maxConcurrency, isBoundedBySource = false, ...own } = props;
-  const { memoryMb = functionMemoryMb } = own;
-  const { deliveryConcurrency } = own.settings;
+  const { memoryMb = functionMemoryMb, placement } = own;
+  const { deliveryConcurrency, longDelivery } = own.settings;
   const { queueArn } = queues[source];
   // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
   const worker = new SvcFunction(stack, id, {
     ...own,
     may: [...own.may, ...rightsOfWorker({ queues, forEmulator: own.settings.forEmulator }, source)],
-    timeout: timing[source].timeout,
+    timeout: Duration.seconds(functionSecondsOf(source, longestTimeoutSeconds[longDelivery])),
     mayInvokeItself: true,
   });
   worker.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:GetQueueAttributes'], queueArn));
@@ -53,13 +59,16 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     eventSourceArn: queueArn,
     // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
     enabled: true,
-    batchSize: Math.min(timing[source].batchSize, messagesInMemory(memoryMb)),
+    // An environment on instances takes many invocations: a message need not wait for the slowest of a batch.
+    batchSize: placement === undefined ? Math.min(shapes[source].batchSize, messagesInMemory(memoryMb)) : 1,
     ...(queues.windows[source] > 0 && { maxBatchingWindow: Duration.seconds(queues.windows[source]) }),
     // A failed message comes again. The rest of its batch does not.
     reportBatchItemFailures: true,
-    ...((!isBoundedBySource || deliveryConcurrency < maxConcurrency) && {
-      maxConcurrency: Math.min(maxConcurrency, deliveryConcurrency),
-    }),
+    ...(placement !== undefined
+      ? { maxConcurrency: placement.maxConcurrency }
+      : (!isBoundedBySource || deliveryConcurrency < maxConcurrency) && {
+          maxConcurrency: Math.min(maxConcurrency, deliveryConcurrency),
+        }),
   });
   accept(
     mapping,

@@ -19,6 +19,8 @@ interface AlarmShape {
   readonly periods: number;
   /** Set for the alarms that the setting `monitoring=essential` makes: somebody has to act on them soon. */
   readonly essential?: true;
+  /** Set for the alarms on managed instances, where there are any. */
+  readonly onInstances?: true;
   /** The functions' own metrics that it watches, added up; absent for metrics of AWS. */
   readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
   /** The statistic of times; counts are added up. */
@@ -163,6 +165,21 @@ export const alarmTable = {
     atLeast: 10,
     periods: 3,
     query: { logs: 'workers', text: busiest },
+  },
+  InstancesFull: {
+    meaning:
+      'For 15 minutes Lambda refused to invoke the functions on managed instances: no execution environment had room.',
+    atLeast: 10,
+    periods: 3,
+    onInstances: true,
+    query: { logs: 'workers', text: busiest },
+  },
+  InstancesMemory: {
+    meaning: 'An execution environment on a managed instance used 90 % of its memory or more.',
+    atLeast: 90,
+    periods: 1,
+    onInstances: true,
+    query: { logs: 'workers', text: slowest },
   },
   Concurrency: {
     meaning:

@@ -3,7 +3,12 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { metrics } from '../../lambdas/aws/metricTable.ts';
-import { metricsService } from '../../lambdas/aws/resources.ts';
+import {
+  functionSecondsOf,
+  longestTimeoutSeconds,
+  metricsService,
+  type QueueName,
+} from '../../lambdas/aws/resources.ts';
 import { type AlarmName, alarmTable, type AwsAlarm } from './alarmTable.ts';
 import { stageName } from '../api/api.ts';
 import type { SvcFunction } from '../functions/function.ts';
@@ -21,6 +26,8 @@ export interface Watched {
   readonly onThePath: readonly SvcFunction[];
   /** All functions of the messaging API. */
   readonly apiFunctions: readonly SvcFunction[];
+  /** The name of the capacity provider of the managed instances; undefined where there are none. */
+  readonly capacityProvider: string | undefined;
   /** The management API's name in CloudWatch; undefined outside its region. */
   readonly managementApi: string | undefined;
 }
@@ -98,8 +105,26 @@ export const lambdaMetrics = (
   statistic: string,
 ): readonly Metric[] => onThePath.map((fn) => ofFunction(fn, metricName, statistic));
 
-/** The longest time that an attempt of the long queue takes. The age of a message includes it. */
-const longJobSeconds = 900;
+/** A metric of execution environments on managed instances, of a function there. */
+export const environmentMetrics = (
+  { onThePath, capacityProvider }: Pick<Watched, 'onThePath' | 'capacityProvider'>,
+  metricName: string,
+): readonly Metric[] =>
+  onThePath.flatMap(({ functionName, isOnInstances }) =>
+    capacityProvider === undefined || !isOnInstances
+      ? []
+      : new Metric({
+          namespace: 'AWS/Lambda',
+          metricName,
+          dimensionsMap: { CapacityProviderName: capacityProvider, FunctionName: functionName },
+          statistic: 'Maximum',
+          period,
+        }),
+  );
+
+/** The longest time that an attempt of the queue takes, in seconds. The age of a message includes it. */
+const longestJobSeconds = (name: QueueName, { longDelivery }: Settings): number =>
+  name === 'long' || name === 'slow' ? functionSecondsOf(name, longestTimeoutSeconds[longDelivery]) : 0;
 
 /** The largest of expressions over metrics, each of which may have no data. */
 function largestOf(
@@ -122,14 +147,16 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
       dead.metricApproximateNumberOfMessagesNotVisible({ statistic: 'Maximum', period }),
       dead.metricApproximateNumberOfMessagesDelayed({ statistic: 'Maximum', period }),
     ]),
-  OldestWork: ({ queues }) =>
+  OldestWork: ({ queues, settings }) =>
     largestOf(
       'age of the oldest job',
-      (['short', 'long', 'slow', 'fire', 'accountChanges'] as const).map((name) => ({
-        of: queues[name].metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
-        as: (metric) =>
-          name === 'long' || name === 'slow' ? `${metric} - ${longJobSeconds.toString()}` : metric,
-      })),
+      (['short', 'long', 'slow', 'fire', 'accountChanges'] as const).map((name) => {
+        const longest = longestJobSeconds(name, settings);
+        return {
+          of: queues[name].metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
+          as: (metric) => (longest > 0 ? `${metric} - ${longest.toString()}` : metric),
+        };
+      }),
     ),
   UndeliveredFires: ({ queues: { undeliveredFires } }) =>
     undeliveredFires.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
@@ -157,10 +184,35 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
       'part of the timeout',
       onThePath.map((fn) => ({
         of: ofFunction(fn, 'Duration', 'Maximum'),
-        as: (metric) => `${metric} / ${timeoutMs(fn).toString()}`,
+        as: (metric) => partOfTimeout(metric, fn),
       })),
     ),
-  LambdaThrottles: (watched) => sumOf('throttles', lambdaMetrics(watched, 'Throttles', 'Sum')),
+  LambdaThrottles: ({ onThePath }) =>
+    sumOf(
+      'throttles',
+      lambdaMetrics(
+        { onThePath: onThePath.filter(({ isOnInstances }) => !isOnInstances) },
+        'Throttles',
+        'Sum',
+      ),
+    ),
+  InstancesFull: ({ onThePath }) =>
+    sumOf(
+      'throttles on instances',
+      lambdaMetrics(
+        { onThePath: onThePath.filter(({ isOnInstances }) => isOnInstances) },
+        'Throttles',
+        'Sum',
+      ),
+    ),
+  InstancesMemory: (watched) =>
+    largestOf(
+      'part of the memory, %',
+      environmentMetrics(watched, 'ExecutionEnvironmentMemoryUtilization').map((of) => ({
+        of,
+        as: (metric) => metric,
+      })),
+    ),
   Concurrency: ({ settings }) =>
     new MathExpression({
       expression: `claimed / ${settings.accountConcurrency.toString()}`,
@@ -169,6 +221,17 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
       period,
     }),
 };
+
+/**
+ * The part of a timeout that an invocation took. The longest attempt on an instance leaves two of ninety minutes, so there it is the part
+ * of these two.
+ */
+function partOfTimeout(metric: string, fn: SvcFunction): string {
+  const ms = timeoutMs(fn);
+  if (!fn.isOnInstances) return `${metric} / ${ms.toString()}`;
+  const longestMs = longestTimeoutSeconds.instances * 1_000;
+  return `(${metric} - ${longestMs.toString()}) / ${(ms - longestMs).toString()}`;
+}
 
 function timeoutMs({ timeout, node }: SvcFunction): number {
   if (timeout === undefined) throw new Error(`The function ${node.id} has no timeout.`);

@@ -12,6 +12,7 @@ import type { metrics } from '../../lambdas/aws/metricTable.ts';
 import {
   apiMetric,
   claimedConcurrency,
+  environmentMetrics,
   lambdaMetrics,
   ownMetric,
   period,
@@ -32,6 +33,15 @@ const graph = (title: string, left: readonly IMetric[], unit?: string): IWidget 
     height,
     leftYAxis: { min: 0, showUnits: false, ...(unit !== undefined && { label: unit }) },
   });
+
+const rowOfInstances = (watched: Watched): IWidget[] => [
+  graph('Instances: messages of an execution environment', [
+    ...environmentMetrics(watched, 'ExecutionEnvironmentConcurrency'),
+    ...environmentMetrics(watched, 'ExecutionEnvironmentConcurrencyLimit'),
+  ]),
+  graph('Instances: memory', environmentMetrics(watched, 'ExecutionEnvironmentMemoryUtilization'), '%'),
+  graph('Instances: CPU', environmentMetrics(watched, 'ExecutionEnvironmentCPUUtilization'), '%'),
+];
 
 export function makeDashboard(
   scope: Construct,
@@ -141,6 +151,7 @@ export function makeDashboard(
         ]),
         graph('The longest invocations', lambdaMetrics(watched, 'Duration', 'Maximum'), 'ms'),
       ],
+      ...(watched.capacityProvider === undefined ? [] : [rowOfInstances(watched)]),
     ],
   });
 }

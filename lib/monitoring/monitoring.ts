@@ -36,7 +36,11 @@ export class Monitoring extends Construct {
 
     const action = new SnsAction(this.topic);
     const isEssential = settings.monitoring === 'essential';
-    const made = isEssential ? alarmList.filter(([, { essential }]) => essential === true) : alarmList;
+    const made = alarmList.filter(
+      ([, { essential, onInstances }]) =>
+        (!isEssential || essential === true) &&
+        (onInstances === undefined || watched.capacityProvider !== undefined),
+    );
     const alarms = made.flatMap(([name, { meaning, atLeast, periods, essential = false }]) => {
       const metric = metricOf(name, watched);
       if (settings.forEmulator && metric instanceof MathExpression) return [];

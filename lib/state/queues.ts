@@ -4,40 +4,14 @@ import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'a
 import { Construct } from 'constructs';
 import {
   maxReceives,
-  queues,
   retentionSeconds,
   batchingWindows,
   visibilitySecondsOf,
   type QueueName,
-  type QueueShape,
 } from '../../lambdas/aws/resources.ts';
 import { accept } from '../acknowledge.ts';
 import { namesOf } from '../names.ts';
 import type { Settings } from '../settings.ts';
-
-interface Timing {
-  readonly timeout: Duration;
-  readonly batchSize: number;
-  /** How many times as much memory as others the function has. */
-  readonly memoryFactor: number;
-}
-
-function timingOf(name: QueueName): Timing {
-  const { functionTimeoutSeconds, batchSize, memoryFactor = 1 }: QueueShape = queues[name];
-  return { timeout: Duration.seconds(functionTimeoutSeconds), batchSize, memoryFactor };
-}
-
-/** The timing of the queues for the CDK. */
-export const timing = {
-  short: timingOf('short'),
-  long: timingOf('long'),
-  slow: timingOf('slow'),
-  dead: timingOf('dead'),
-  fire: timingOf('fire'),
-  accountChanges: timingOf('accountChanges'),
-  undeliveredFires: timingOf('undeliveredFires'),
-  parked: timingOf('parked'),
-} satisfies Record<QueueName, Timing>;
 
 export type { QueueName };
 

@@ -2,7 +2,7 @@
  * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run against what stands
  * there then: each file in one of the two regions, and with `SVC_TESTS=thorough` in both. Arguments narrow the tests, as vitest
  * takes them, and run in both: `npm run test:deploy -- retries`. With `-- half 1` or `-- half 2` only the tests of one region run;
- * with `-- runbooks` it follows the operators' documents instead.
+ * with `-- runbooks` it follows the operators' documents instead, and with `-- instances` it changes the setting `longDelivery`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { replicateTable } from './aws.ts';
 import { deploy, type Region, regions } from './cdk.ts';
 import { withEmulator } from './withEmulator.ts';
 import { type Api, apiAt, type Front, functionUrlAt, openFront } from './front.ts';
+import { changeLongDelivery } from './longDelivery.ts';
 import { runProgram, run } from './program.ts';
 import { lambdaDestinations, makeReporter } from './reporter.ts';
 import { followRunbooks } from './runbooks.ts';
@@ -22,7 +23,11 @@ const onlyHalf = first === 'half' ? z.enum(['1', '2']).parse(others[0]) : undefi
 /** Arguments for vitest. */
 const narrowing = first === 'half' ? [] : process.argv.slice(2);
 
-const main = (): Promise<void> => (first === 'runbooks' ? withEmulator(followRunbooks) : testDeployment());
+async function main(): Promise<void> {
+  if (first === 'runbooks') await withEmulator(followRunbooks);
+  else if (first === 'instances') await changeLongDelivery();
+  else await testDeployment();
+}
 
 const testDeployment = (): Promise<void> =>
   withEmulator(async ({ port, awsUrl, scratch, say }) => {

@@ -1,4 +1,7 @@
 /** The checks of `npm run verify` that need no AWS, against the local stage, with the code of its receiver. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeApp } from '../infra/app.ts';
@@ -12,7 +15,10 @@ import { answerChecks } from '../../verify/after/answers/answerChecks.ts';
 import type { After } from '../../verify/after/context.ts';
 import { deliveryChecks } from '../../verify/after/delivery/deliveryChecks.ts';
 import { slowHostCheck } from '../../verify/after/delivery/loadChecks.ts';
+import { type LateHost, longAnswer, lostInstanceCheck } from '../../verify/after/delivery/instanceChecks.ts';
 import { longAttempt } from '../../verify/after/delivery/longChecks.ts';
+import { lateServer } from '../../verify/after/receiver/lateHost.ts';
+import { findPython } from '../support/python.ts';
 import { functionCheck } from '../../verify/after/delivery/functionCheck.ts';
 import { latency } from '../../verify/after/watch/measures.ts';
 import { openInboxes, readLine } from '../../verify/after/receiver/inbox.ts';
@@ -77,6 +83,30 @@ async function startVerifyReceiver() {
   };
 }
 
+/** The server of the machine, as a process of this one. */
+function lateHostHere(python: string): LateHost & { readonly ended: () => boolean } {
+  let child: ChildProcessByStdio<null, Readable, null> | undefined;
+  return {
+    make: async () => {
+      child = spawn(python, ['-c', lateServer(0)], { stdio: ['ignore', 'pipe', 'ignore'] });
+      const { stdout } = child;
+      const port = await new Promise<string>((found) => {
+        stdout.once('data', (data: Buffer) => {
+          found(data.toString());
+        });
+      });
+      return `http://127.0.0.1:${port.trim()}`;
+    },
+    remove: async () => {
+      if (child === undefined) return;
+      const exit = once(child, 'exit');
+      child.kill();
+      await exit;
+    },
+    ended: () => child?.signalCode !== null,
+  };
+}
+
 describe.runIf(service.target === 'local')('verify', () => {
   let receiver: Awaited<ReturnType<typeof startVerifyReceiver>>;
   let after: After;
@@ -128,6 +158,26 @@ describe.runIf(service.target === 'local')('verify', () => {
     const { result, seen } = await runCheck(check, after);
     expect([name, result, seen]).toEqual([name, 'good', seen]);
   });
+
+  const python = findPython();
+  it.skipIf(python === undefined && process.env['CI'] === undefined)(
+    'long-answer waits for the server that its machine has, and takes it away',
+    async () => {
+      const host = lateHostHere(python ?? 'python3');
+      const settings = { ...after.settings, longDelivery: 'instances' as const };
+      const { result, seen } = await runCheck(longAnswer(2, host), { ...after, settings });
+      expect([result, seen]).toEqual(['good', expect.stringMatching(/^an answer came after \d+ s/)]);
+      expect(host.ended()).toBe(true);
+    },
+  );
+
+  it.each([longAnswer(1_200), lostInstanceCheck].map((check) => [check.name, check] as const))(
+    '%s is skipped where functions wait for all answers',
+    async (_, check) => {
+      const { result, seen } = await runCheck(check, after);
+      expect([result, seen]).toEqual(['skipped', expect.stringContaining('longDelivery is functions')]);
+    },
+  );
 
   it('takes away its accounts and what they have, also those of runs that were killed', async () => {
     const { url, user, password } = service.management;

@@ -47,6 +47,8 @@ export const everythingOn: Readonly<Record<string, string>> = {
   vpcEndpoints: 'true',
   routeTables: 'eu-central-1=rtb-0a1b2c3d',
   lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:function:orders-*',
+  longDelivery: 'instances',
+  longEnvironments: '1',
 };
 
 /** Over {@link everythingOn}: the delivery functions are in a VPC that is made, with fixed addresses. */

@@ -11,6 +11,7 @@ import { fieldsOfQuery } from './logsInsights.ts';
 import { faultInExpression } from './metricMath.ts';
 
 const { service } = synthesizeOne();
+const { service: withInstances } = synthesizeOne({ longDelivery: 'instances' });
 
 const dimension = z.object({ Name: z.string(), Value: z.union([z.string(), reference]) });
 const metric = z.object({
@@ -62,7 +63,9 @@ const watchedBy = ({ Namespace, MetricName, Dimensions = [], Metrics }: AlarmInT
 
 const alarms = alarmsIn(service);
 const shortName = ({ AlarmName }: AlarmInTemplate): string => AlarmName.replace(/^Svc-/, '');
+const alarmsWithInstances = alarmsIn(withInstances);
 const names = alarmList.map(([name]) => name);
+const namesByDefault = alarmList.flatMap(([name, { onInstances }]) => (onInstances === true ? [] : [name]));
 
 /** The metrics of AWS that are used, as the services' documents have them, with the dimensions that they have there. */
 const ofAws: Readonly<Record<string, { readonly metrics: readonly string[]; readonly dimensions: string }>> =
@@ -93,12 +96,23 @@ const ofAws: Readonly<Record<string, { readonly metrics: readonly string[]; read
       dimensions: 'ScheduleGroup',
     },
   };
+/** The metrics of execution environments on managed instances ("Monitoring Lambda Managed Instances"). */
+const ofEnvironments = {
+  metrics: [
+    'ExecutionEnvironmentConcurrency',
+    'ExecutionEnvironmentConcurrencyLimit',
+    'ExecutionEnvironmentCPUUtilization',
+    'ExecutionEnvironmentMemoryUtilization',
+  ],
+  dimensions: 'CapacityProviderName FunctionName',
+};
 /** The one metric that AWS has for all functions of an account and region together. */
 const ofTheAccount = 'ClaimedAccountConcurrency';
 
 /** The value that each dimension must have: the name of this type of resource. */
 const typeOf: Readonly<Record<string, string>> = {
   QueueName: 'AWS::SQS::Queue',
+  CapacityProviderName: 'AWS::Lambda::CapacityProvider',
   FunctionName: 'AWS::Lambda::Function',
   Stage: 'AWS::ApiGateway::Stage',
   ScheduleGroup: 'AWS::Scheduler::ScheduleGroup',
@@ -109,7 +123,12 @@ type Watched = z.output<typeof metric>;
 /** Tells what is wrong with a metric; undefined for one that the functions write, or that AWS has. */
 function faultOf({ Namespace, MetricName, Dimensions }: Watched, template: Template): string | undefined {
   const dimensions = Dimensions.map(({ Name }) => Name).sort();
-  const known = Object.hasOwn(ofAws, Namespace) ? ofAws[Namespace] : undefined;
+  const known =
+    Namespace === 'AWS/Lambda' && ofEnvironments.metrics.includes(MetricName)
+      ? ofEnvironments
+      : Object.hasOwn(ofAws, Namespace)
+        ? ofAws[Namespace]
+        : undefined;
   if (known === undefined) {
     const isOwn = Namespace === 'Svc' && Object.hasOwn(metrics, MetricName);
     const hasOne =
@@ -138,7 +157,8 @@ const sources = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 
 
 describe('the alarms', () => {
   it('are those of the table, and each tells where to read on', () => {
-    expect(alarms.map(shortName).sort()).toEqual([...names].sort());
+    expect(alarms.map(shortName).sort()).toEqual([...namesByDefault].sort());
+    expect(alarmsWithInstances.map(shortName).sort()).toEqual([...names].sort());
     for (const alarm of alarms) {
       expect(alarm.AlarmDescription).toContain(`docs/operate.md, "${shortName(alarm)}"`);
     }
@@ -324,6 +344,19 @@ const onAws: Readonly<Record<AwsAlarm, OnAws>> = {
     statistic: 'Sum',
     value: 10,
   },
+  InstancesFull: {
+    namespace: 'AWS/Lambda',
+    metrics: ['Throttles', 'Throttles'],
+    statistic: 'Sum',
+    value: 10,
+  },
+  InstancesMemory: {
+    namespace: 'AWS/Lambda',
+    metrics: Array.from({ length: 2 }, () => 'ExecutionEnvironmentMemoryUtilization'),
+    statistic: 'Maximum',
+    // Percent.
+    value: 90,
+  },
   Concurrency: {
     namespace: 'AWS/Lambda',
     metrics: ['ClaimedAccountConcurrency'],
@@ -365,7 +398,7 @@ describe('an alarm on metrics of AWS', () => {
   it.each(Object.entries(onAws))(
     '%s: watches what AWS documents, and each metric alone turns it on',
     (name, { namespace, metrics: expected, statistic, value }) => {
-      const alarm = alarms.find((one) => shortName(one) === name);
+      const alarm = [...alarms, ...alarmsWithInstances].find((one) => shortName(one) === name);
       if (alarm === undefined) throw new Error(`There is no alarm ${name}.`);
       const { stats, valueOf } = partsOf(alarm);
       const found = stats.map((one) => ({ ...one.metric, statistic: one.statistic }));
@@ -379,6 +412,59 @@ describe('an alarm on metrics of AWS', () => {
       }
     },
   );
+});
+
+describe('with managed instances', () => {
+  const valueOf = (name: string) => {
+    const alarm = alarmsWithInstances.find((one) => shortName(one) === name);
+    if (alarm === undefined) throw new Error(`There is no alarm ${name}.`);
+    const parts = partsOf(alarm);
+    return (resource: RegExp, value: number): number => {
+      const stat = parts.stats.find(({ metric: { Dimensions } }) =>
+        Dimensions.some(({ Value }) => resource.test(Value)),
+      );
+      if (stat === undefined) throw new Error(`${name} watches no ${resource.source}.`);
+      return parts.valueOf({ [stat.id]: value });
+    };
+  };
+
+  it('alarms watch metrics that there are, of resources that are there', () => {
+    const found = alarmsWithInstances.flatMap((alarm) =>
+      watchedBy(alarm).map((watched) => faultOf(watched, withInstances)),
+    );
+    expect(found.filter((fault) => fault !== undefined)).toEqual([]);
+  });
+
+  it('a job may be under way for as long as its function runs, before it counts as old', () => {
+    const old = valueOf('OldestWork');
+    expect(old(/^QueuesLong/, 5_400 + 1_199)).toBeLessThan(1_200);
+    expect(old(/^QueuesLong/, 5_400 + 1_200)).toBe(1_200);
+    expect(old(/^QueuesSlow/, 900 + 1_200)).toBe(1_200);
+  });
+
+  it('the longest attempt is not near the timeout of its function, and what would end there is', () => {
+    const part = valueOf('NearTimeout');
+    for (const name of [/^DeliverLong/, /^DeliverAlone/]) {
+      expect(part(name, 5_300_000)).toBeLessThan(0.95);
+      expect(part(name, 5_399_000)).toBeGreaterThan(0.95);
+    }
+    expect(part(/^DeliverSlow/, 855_000)).toBe(0.95);
+  });
+
+  it('Lambda’s throttles are told apart by what has no room: the account, or the instances', () => {
+    const watchedFunctions = (name: string): number =>
+      alarmsWithInstances.filter((one) => shortName(one) === name).flatMap(watchedBy).length;
+    expect([watchedFunctions('LambdaThrottles'), watchedFunctions('InstancesFull')]).toEqual([6, 2]);
+  });
+
+  it('the dashboard shows their memory, CPU and messages, and by default none of it', () => {
+    const shown = (template: Template): string =>
+      JSON.stringify([...resources(template, 'AWS::CloudWatch::Dashboard').values()]);
+    for (const name of ofEnvironments.metrics) {
+      expect(shown(withInstances)).toContain(name);
+      expect(shown(service)).not.toContain(name);
+    }
+  });
 });
 
 describe('each alarm', () => {
@@ -407,7 +493,7 @@ describe('each alarm', () => {
       'AWS::Logs::QueryDefinition',
       z.object({ Name: z.string(), QueryString: z.string(), LogGroupNames: z.array(reference) }),
     );
-    expect(saved.map(({ Name }) => Name).sort()).toEqual(names.map((name) => `Svc/${name}`).sort());
+    expect(saved.map(({ Name }) => Name).sort()).toEqual(namesByDefault.map((name) => `Svc/${name}`).sort());
     const logs = resources(service, 'AWS::Logs::LogGroup');
     for (const { Name, QueryString, LogGroupNames } of saved) {
       expect(QueryString, Name).toBe(

@@ -77,6 +77,10 @@ const variants: readonly [title: string, make: () => App][] = [
       '111122223333',
     ),
   ],
+  [
+    'managed instances in a VPC of their own',
+    withSettings({ regions: 'eu-central-1', longDelivery: 'instances' }),
+  ],
   ['an app of somebody else', inAnApp],
 ];
 

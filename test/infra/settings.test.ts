@@ -39,6 +39,7 @@ describe('the settings of a deployment', () => {
       deliveryConcurrency: 200,
       deliveryMemory: 512,
       batchingWindow: 0,
+      longDelivery: 'functions',
       countingParts: 1,
       publishUrl: false,
       firewall: false,
@@ -151,6 +152,54 @@ describe('the settings of a deployment', () => {
       'capacity for writes only',
       { writeCapacity: '5-100' },
       /readCapacity: is absent, but writeCapacity is set: a table has both provisioned, or none/,
+    ],
+    [
+      'execution environments that are kept where there are no instances',
+      { longEnvironments: '1' },
+      /longEnvironments: is set, but longDelivery is functions: only managed instances have/,
+    ],
+    [
+      'no execution environment at all, which would deactivate the function',
+      { longDelivery: 'instances', longEnvironments: '0' },
+      /longEnvironments: .*>=1/,
+    ],
+    ['instances under another name', { longDelivery: 'servers' }, /longDelivery: .*"functions"\|"instances"/],
+    [
+      'more security groups than instances take',
+      {
+        longDelivery: 'instances',
+        vpcs: 'eu-central-1=vpc-0a1b2c3d',
+        subnets: 'eu-central-1=subnet-0a1b2c3d',
+        securityGroups: Array.from({ length: 6 }, (_, at) => `eu-central-1=sg-0a1b2c3${at}`).join(),
+      },
+      /securityGroups: has more than 5 for eu-central-1, which managed instances \(longDelivery\) do not take/,
+    ],
+    [
+      'an endpoint for logs that do not pass the VPC',
+      {
+        vpcs: 'eu-central-1=vpc-0a1b2c3d',
+        subnets: 'eu-central-1=subnet-0a1b2c3d',
+        vpcEndpoints: 'logs',
+      },
+      /vpcEndpoints: names logs, but longDelivery is functions/,
+    ],
+    [
+      'an endpoint for traces where nothing is traced',
+      {
+        longDelivery: 'instances',
+        vpcs: 'eu-central-1=vpc-0a1b2c3d',
+        subnets: 'eu-central-1=subnet-0a1b2c3d',
+        vpcEndpoints: 'xray',
+      },
+      /vpcEndpoints: names xray, but only functions on instances send traces/,
+    ],
+    [
+      'more zones than the instances’ own VPC has',
+      {
+        longDelivery: 'instances',
+        zones: [1, 2, 3, 4].map((at) => `us-east-1=use1-az${at + 3}`).join(),
+      },
+      /zones: has more than three zones for us-east-1/,
     ],
     ['more parts than a large account has shards', { countingParts: '33' }, /countingParts: .*<=32/],
     ['to reserve nothing for publishing', { publishConcurrency: '0' }, /publishConcurrency/],

@@ -10,7 +10,8 @@ import type { After } from './context.ts';
 import { outputsOf, reachable, readLogin } from './deployed.ts';
 import { openCommands, type Release, releaseCheck } from '../release/release.ts';
 import { openInboxes, readLogs, type ReceiverHost } from './receiver/inbox.ts';
-import { last, steps, waiting } from './checks.ts';
+import { alone, last, steps, waiting } from './checks.ts';
+import { removeLateHost } from './receiver/lateHost.ts';
 import { makeReceiver, receiverNames, removeReceiver } from './receiver/receiverStack.ts';
 
 export interface Asked {
@@ -45,7 +46,7 @@ const allChecks: Plan = async (run) => {
     return outcomes;
   };
   const [inSteps, waited] = await Promise.all([runSteps(), run(waiting)]);
-  return [...inSteps, ...waited, ...(await run(last))];
+  return [...inSteps, ...waited, ...(await run(alone)), ...(await run(last))];
 };
 
 /** Checks the regions side by side. */
@@ -116,11 +117,13 @@ async function verifyRegion(
   const url = found.apis.find((api) => api.region === region)?.url ?? '';
   const management = clientOf(sender(found.managementUrl, never), found.authorization);
   const tidyUp = async (): Promise<void> => {
+    // The machine is billed by the hour, so it goes first, and also where settings have no instances any more.
+    const hadHost = await removeLateHost(cloudFormation, name);
     const hadReceiver = await removeReceiver(cloudFormation, name);
     const left = await leftAccounts(management, region);
     for (const account of left)
       await removeAccount(management, clientOf(sender(url, never), bearer(account.token)), account);
-    if (left.length > 0 || hadReceiver)
+    if (left.length > 0 || hadReceiver || hadHost)
       say(`${region}: the account and the receiver of a run are taken away`);
   };
   const tidily = (): Promise<Outcome> => runCheck(step('tidy-up', tidyUp), { region, ...asked });

@@ -8,6 +8,7 @@ import type { After } from './context.ts';
 import { deliveryChecks } from './delivery/deliveryChecks.ts';
 import { functionCheck } from './delivery/functionCheck.ts';
 import { loadChecks } from './delivery/loadChecks.ts';
+import { longAnswer, lostInstanceCheck } from './delivery/instanceChecks.ts';
 import { killedWorkerCheck, longChecks } from './delivery/longChecks.ts';
 import { senderCheck } from './delivery/senderCheck.ts';
 import { timeChecks } from './delivery/timeChecks.ts';
@@ -39,9 +40,12 @@ export const steps: readonly (readonly Check<After>[])[] = [
 ];
 
 /** The checks that wait for minutes and use little. */
-export const waiting: readonly Check<After>[] = longChecks;
+export const waiting: readonly Check<After>[] = [...longChecks, longAnswer(20 * 60)];
+
+/** The checks that nothing may wait beside. */
+export const alone: readonly Check<After>[] = [lostInstanceCheck];
 
 /** The checks that look back on all others. */
 export const last: readonly Check<After>[] = deniedChecks;
 
-export const afterChecks: readonly Check<After>[] = [...steps.flat(), ...waiting, ...last];
+export const afterChecks: readonly Check<After>[] = [...steps.flat(), ...waiting, ...alone, ...last];

@@ -1,4 +1,5 @@
 /** Checks what the AWS account and its organisation allow: quotas, certificates, function URLs. */
+import * as z from 'zod';
 import { regionOfArn, valuesIn } from '../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../check.ts';
 import type { Quota } from './account.ts';
@@ -51,6 +52,27 @@ async function checkScheduler({ settings, aws }: Before): Promise<string> {
     `If one message in ten of throttleRate=${throttleRate} is delayed by more than 15 minutes, ${needed} schedules a second are needed, and ${listOf(faults)}.`,
   );
   return `${made} schedules may be made in a second and ${sent ?? 'an untold number'} sent, so ${made} of ${throttleRate} messages a second may be delayed by more than 15 minutes`;
+}
+
+/** The code of the quota of vCPUs of instances of the families that managed instances are of ("Running On-Demand Standard"). */
+const standardInstances = 'L-1216C47A';
+
+const providerShape = z.object({ CapacityProviderScalingConfig: z.object({ MaxVCpuCount: z.number() }) });
+
+async function checkInstances({ aws, stacks }: Before): Promise<string> {
+  const [provider] = stacks
+    .flatMap(({ resources }) => Object.values(resources))
+    .filter(({ Type }) => Type === 'AWS::Lambda::CapacityProvider');
+  if (provider === undefined) throw new Skipped('longDelivery is functions, so there are no instances');
+  const needed = providerShape.parse(provider.Properties).CapacityProviderScalingConfig.MaxVCpuCount;
+  const vCPUs = valueOf(await aws.quotas('ec2'), ({ code }) => code === standardInstances);
+  if (vCPUs === undefined)
+    throw new Skipped('Service Quotas does not tell how many vCPUs of instances may run');
+  expectThat(
+    needed <= vCPUs,
+    `EC2 lets ${vCPUs} vCPUs of standard instances run, of all programs together; the managed instances may have ${needed} while a deployment changes them.`,
+  );
+  return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
 }
 
 /** Whether a name of a certificate, which may begin with `*.`, covers a domain. `*` stands for one label (RFC 6125, 6.4.3). */
@@ -117,6 +139,14 @@ export const accountChecks: readonly Check<Before>[] = [
       'Ask for more in Service Quotas (EventBridge Scheduler), lower throttleRate, or know that publishing is answered 503 when more messages are delayed for long.',
     notOnEmulator: 'the emulator has no Service Quotas',
     run: checkScheduler,
+  },
+  {
+    name: 'instance-quotas',
+    shows: 'as many vCPUs may run as the managed instances may have',
+    remedy:
+      'Ask for more in Service Quotas (EC2, "Running On-Demand Standard instances"), or lower deliveryConcurrency or longEnvironments.',
+    notOnEmulator: 'the emulator has no Service Quotas',
+    run: checkInstances,
   },
   {
     name: 'certificates',

@@ -63,9 +63,9 @@ async function checkProtection(before: Before): Promise<string> {
 async function checkConcurrency({ settings, aws }: Before): Promise<string> {
   const { limit, unreserved } = await aws.concurrency();
   const faults: string[] = [];
-  const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency } = settings;
-  // Of the queues `short`, `long` and `slow`.
-  const deliveries = 3 * deliveryConcurrency;
+  const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency, longDelivery } = settings;
+  // Of the queues `short`, `slow` and `long`, whose function takes none on instances.
+  const deliveries = (longDelivery === 'instances' ? 2 : 3) * deliveryConcurrency;
   const needed = deliveries + publishConcurrency + restConcurrency;
   if (needed > limit)
     faults.push(

@@ -6,7 +6,11 @@ import { type Before, listOf, stacksThere } from './context.ts';
 import type { Endpoint, RouteTable, Subnet } from './network.ts';
 
 /** The services that deliveries call: without a way to the internet each needs an endpoint. */
-const neededServices = ['dynamodb', 's3', 'sqs', 'scheduler', 'secretsmanager'];
+const neededServices = ({ longDelivery, tracing }: Before['settings']): readonly string[] => [
+  ...['dynamodb', 's3', 'sqs', 'scheduler', 'secretsmanager'],
+  // Only functions on instances write logs and traces from within the VPC.
+  ...(longDelivery === 'instances' ? ['logs', ...(tracing ? ['xray'] : [])] : []),
+];
 
 /** Zones that the functions have to be in, so that one may fail. */
 const leastZones = 2;
@@ -100,6 +104,7 @@ function faultOf(
   subnet: Subnet,
   tables: readonly RouteTable[],
   endpoints: readonly Omit<Endpoint, 'id'>[],
+  needed: readonly string[],
 ): string | undefined {
   const table = tableOf(tables, subnet.id);
   const way = table?.routes.find(({ to }) => to === internet);
@@ -111,7 +116,7 @@ function faultOf(
   const served = endpoints
     .filter((one) => (one.isGateway ? one.routeTables.includes(table?.id ?? '') : one.hasPrivateDns))
     .map(nameOf);
-  const missing = neededServices.filter((service) => !served.includes(service));
+  const missing = needed.filter((service) => !served.includes(service));
   return missing.length === 0
     ? undefined
     : `${subnet.id} has no route to the internet, and no endpoint of ${missing.join(', ')}`;
@@ -127,7 +132,9 @@ async function checkRoutes(before: Before): Promise<string> {
   expectThat(foreign.length === 0, `The subnets are not all in ${vpc}: ${listOf(foreign)}.`);
   const tables = await network.routeTablesIn(vpc);
   const endpoints = [...(await network.endpointsIn(vpc)), ...comingEndpoints(before, vpc)];
-  const faults = subnets.flatMap((subnet) => faultOf(subnet, tables, endpoints) ?? []);
+  const faults = subnets.flatMap(
+    (subnet) => faultOf(subnet, tables, endpoints, neededServices(before.settings)) ?? [],
+  );
   expectThat(faults.length === 0, `The functions would not reach AWS: ${listOf(faults)}.`);
   const ways = subnets.map(({ id }) => {
     const way = tableOf(tables, id)?.routes.find(({ to }) => to === internet);
@@ -143,8 +150,11 @@ const untold =
 const zoneShape = z.object({ AvailabilityZoneId: z.string() });
 
 async function checkZones(before: Before): Promise<string> {
-  const { settings, region, stacks, aws } = before;
-  if (valuesIn(settings.fixedAddresses, region).length > 0) {
+  const { stacks, aws } = before;
+  // A VPC that is made, for fixed addresses or for managed instances.
+  if (
+    stacks.some(({ resources }) => Object.values(resources).some(({ Type }) => Type === 'AWS::EC2::Subnet'))
+  ) {
     const zones = await aws.network.zones();
     const asked = stacks.flatMap(({ resources }) =>
       Object.values(resources).flatMap(({ Type, Properties }) => {

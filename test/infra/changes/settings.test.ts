@@ -7,7 +7,15 @@ import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
 import { fixedOf } from '../../../lib/names.ts';
 import { readSettings, settingNames } from '../../../lib/settings.ts';
-import { cdkContext, everythingOn, fixedAddresses, root, synthesize } from '../app.ts';
+import {
+  cdkContext,
+  everythingOn,
+  fixedAddresses,
+  resources,
+  root,
+  synthesize,
+  synthesizeOne,
+} from '../app.ts';
 import { type Deployed, deployedOf, deploymentOrder, losses, refusals } from './deployed.ts';
 
 type Context = Readonly<Record<string, string>>;
@@ -56,6 +64,8 @@ const givenUp: Readonly<Record<string, RegExp>> = {
   pointInTimeRecovery: /is no longer restorable$/,
   monitoring: /^AWS::SNS::Topic MonitoringTopic\w+ is gone$/,
 };
+/** The log of managed instances goes with them. That of the functions on them stays. */
+const logOfInstances = /^AWS::Logs::LogGroup InstancesLog\w+ is gone$/;
 const givingUp: Context = { ...oneRegion, pointInTimeRecovery: 'false', monitoring: 'false' };
 
 const deployed = (context: Context): Deployed => deployedOf(synthesize(context).stacks);
@@ -83,7 +93,30 @@ describe('a change of settings', () => {
       ['another deployment: by its name', oneRegion, { ...oneRegion, name: 'Other' }],
     ]),
   )('%s takes nothing away, and CloudFormation lets it pass', (_, from, to) => {
-    expect(effects(from, to)).toEqual({ refused: [], lost: [] });
+    const { refused, lost } = effects(from, to);
+    expect(refused).toEqual([]);
+    expect(lost.filter((one) => !logOfInstances.test(one))).toEqual([]);
+  });
+
+  it('from functions to managed instances and back keeps each queue, and what takes messages off it', () => {
+    const [functions, instances] = [{}, { longDelivery: 'instances' }].map((context) =>
+      resources(synthesizeOne(context).service),
+    );
+    if (functions === undefined || instances === undefined) throw new Error('Nothing was synthesized.');
+    const mappings = [...functions].filter(([, { Type }]) => Type === 'AWS::Lambda::EventSourceMapping');
+    expect(mappings).toHaveLength(6);
+    for (const [id, { Properties }] of mappings)
+      // A mapping whose queue changed would be another one.
+      expect(instances.get(id)?.Properties['EventSourceArn']).toEqual(Properties['EventSourceArn']);
+    // No function becomes one of another compute type, which Lambda refuses.
+    const onInstances = [...instances].filter(
+      ([, { Properties }]) => Properties['CapacityProviderConfig'] !== undefined,
+    );
+    expect(onInstances).toHaveLength(2);
+    for (const [id] of onInstances) expect(functions.has(id)).toBe(false);
+    expect(effects(oneRegion, { ...oneRegion, longDelivery: 'instances' }).lost).toEqual([]);
+    const back = effects({ ...oneRegion, longDelivery: 'instances' }, oneRegion).lost;
+    expect(back).toEqual([expect.stringMatching(logOfInstances)]);
   });
 
   it('that gives something up gives up only that', () => {

@@ -71,6 +71,12 @@ const sendQuota = (value: number) => ({
   value,
 });
 
+const instanceQuota = (value: number) => ({
+  code: 'L-1216C47A',
+  name: 'Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances',
+  value,
+});
+
 /** An account in which nothing is deployed yet. */
 const empty: AwsAccount = {
   identity: () => Promise.resolve({ account: '111122223333', caller: 'arn:aws:iam::111122223333:user/ops' }),
@@ -86,7 +92,13 @@ const empty: AwsAccount = {
   certificate: () =>
     Promise.resolve({ status: 'ISSUED', names: ['*.example.com'], expiresAt: new Date(Date.now() + 1e9) }),
   quotas: (service) =>
-    Promise.resolve(service === 'dynamodb' ? [writeQuota(40_000)] : [sendQuota(1_000), scheduleQuota(5_000)]),
+    Promise.resolve(
+      service === 'dynamodb'
+        ? [writeQuota(40_000)]
+        : service === 'ec2'
+          ? [instanceQuota(1_152)]
+          : [sendQuota(1_000), scheduleQuota(5_000)],
+    ),
   mayMakePublicUrls: () => Promise.resolve({ isAllowed: true, isAllowedByOrganization: undefined }),
 };
 
@@ -129,6 +141,7 @@ it('An empty account is good for the defaults', async () => {
       .filter(({ result }) => result !== 'good')
       .map(({ check, result, seen }) => [check, result, seen]),
   ).toEqual([
+    ['instance-quotas', 'skipped', 'longDelivery is functions, so there are no instances'],
     ['certificates', 'skipped', 'the setting domains has none here'],
     ['endpoints', 'skipped', 'the setting vpcs has no VPC here'],
     ['routes', 'skipped', 'the setting vpcs has no VPC here'],
@@ -145,6 +158,11 @@ const withAddresses = { ...everythingOn, ...fixedAddresses };
 it.each([
   ['a VPC of the operator', inVpc, ['addresses']],
   ['fixed addresses', withAddresses, ['endpoints', 'routes']],
+  [
+    'managed instances in a VPC of their own',
+    { ...ofOne, longDelivery: 'instances' },
+    ['certificates', 'endpoints', 'routes', 'addresses'],
+  ],
 ])('An account with %s is good for all settings', async (_, context, skipped) => {
   const outcomes = await outcomesOf({}, context);
   expect(outcomes.filter(({ result }) => result === 'short')).toEqual([]);
@@ -275,6 +293,27 @@ const short: readonly {
     },
   },
   {
+    check: 'concurrency',
+    sentence: /deliveries may take 400 executions .* that is 404/,
+    aws: { concurrency: () => Promise.resolve({ limit: 10, unreserved: 10 }) },
+    context: { ...ofOne, longDelivery: 'instances' },
+  },
+  {
+    check: 'instance-quotas',
+    sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 76 while a deployment/,
+    aws: {
+      quotas: (service) =>
+        Promise.resolve(
+          service === 'ec2'
+            ? [instanceQuota(16)]
+            : service === 'dynamodb'
+              ? [writeQuota(40_000)]
+              : [scheduleQuota(5_000)],
+        ),
+    },
+    context: { ...ofOne, longDelivery: 'instances' },
+  },
+  {
     check: 'certificates',
     sentence: /0a1b2c3d is PENDING_VALIDATION/,
     aws: {
@@ -377,7 +416,7 @@ const short: readonly {
   {
     check: 'routes',
     sentence:
-      /subnet-0b1b2c3d has no route to the internet, and no endpoint of dynamodb, s3, sqs, scheduler, secretsmanager/,
+      /subnet-0b1b2c3d has no route to the internet, and no endpoint of dynamodb, s3, sqs, scheduler, secretsmanager, logs, xray/,
     aws: net({
       routeTablesIn: () => Promise.resolve([mainTable, { ...privateTable, subnets: ['subnet-0a1b2c3d'] }]),
     }),

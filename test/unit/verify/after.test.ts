@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { App } from 'aws-cdk-lib';
+import * as z from 'zod';
 import { readSettings, type Settings } from '../../../lib/settings.ts';
 import type { StackResource } from '../../../operate/stackResources.ts';
 import { type Answer, clientOf, type Send } from '../../../verify/after/api.ts';
@@ -102,6 +103,51 @@ const resource = (logicalId: string, type: string, physicalId: string): StackRes
   type,
   physicalId,
   status: 'CREATE_COMPLETE',
+});
+
+/**
+ * A deployment on managed instances whose environments an operator counts.
+ *
+ * @param of.isStuck when Lambda takes none away
+ */
+function lostInstance(
+  of: { readonly states?: readonly string[]; readonly least?: number; readonly isStuck?: boolean } = {},
+) {
+  const { states = ['DELIVERED'], least = 3, isStuck = false } = of;
+  const scaled: unknown[] = [];
+  let applied = { MinExecutionEnvironments: least, MaxExecutionEnvironments: 18 };
+  const logs = { logs: states.map((one) => ({ state: one })) };
+  const context: After = {
+    ...contextOf(
+      { 'GET /v2/logs': answerOf(200, JSON.stringify(logs)) },
+      Array.from({ length: 14 }, () => ({})),
+    ),
+    ...setting({ longDelivery: 'instances' }),
+    resources: [
+      resource('DeliverLongOne91bc9ec50F1D543', 'AWS::Lambda::Function', 'long'),
+      resource('QueuesLongA2CC1DDD', 'AWS::SQS::Queue', 'https://sqs/1/long'),
+    ],
+    clients: answeredBy({
+      GetAliasCommand: { FunctionVersion: '7' },
+      GetFunctionScalingConfigCommand: () => ({ AppliedFunctionScalingConfig: applied }),
+      PutFunctionScalingConfigCommand: (input) => {
+        scaled.push(input);
+        const { FunctionScalingConfig } = scalingInput.parse(input);
+        if (!isStuck) applied = FunctionScalingConfig;
+        return {};
+      },
+      GetQueueAttributesCommand: { Attributes: { ApproximateNumberOfMessages: '0' } },
+    }),
+  };
+  // What comes back in minutes comes at once here, or never.
+  return { context: { ...context, timeout: { waitMs: -1e9, signal } }, scaled };
+}
+
+const scalingInput = z.object({
+  FunctionScalingConfig: z.object({
+    MinExecutionEnvironments: z.number(),
+    MaxExecutionEnvironments: z.number(),
+  }),
 });
 
 /** Settings over the defaults. */
@@ -403,6 +449,28 @@ const short: readonly {
     },
   },
   {
+    check: 'long-answer',
+    sentence: /The machine is not to be had/,
+    context: {
+      ...contextOf({}),
+      ...setting({ longDelivery: 'instances' }),
+      clients: answeredBy({
+        CreateStackCommand: new Error('The machine is not to be had'),
+        DescribeStacksCommand: Object.assign(new Error('There is none.'), { name: 'ValidationError' }),
+      }),
+    },
+  },
+  {
+    check: 'lost-instance',
+    sentence: /An attempt that takes 240 s ended as RETRY/,
+    context: lostInstance({ states: ['RETRY'] }).context,
+  },
+  {
+    check: 'lost-instance',
+    sentence: /Lambda has not taken execution environments away/,
+    context: lostInstance({ isStuck: true }).context,
+  },
+  {
     check: 'sender-address',
     sentence: /Deliveries came from 192\.0\.2\.1, and the fixed addresses are 198\.51\.100\.7/,
     context: {
@@ -489,6 +557,35 @@ it('Every check has such a sentence here, but that of drift, which the emulator 
     new Set(afterChecks.map(({ name }) => name)),
   );
   expect(new Set(afterChecks.map(({ name }) => name)).size).toBe(afterChecks.length);
+});
+
+describe('lost-instance', () => {
+  const [check] = afterChecks.filter(({ name }) => name === 'lost-instance');
+  const scaling = (least: number, most: number) => ({
+    FunctionName: 'long',
+    Qualifier: '7',
+    FunctionScalingConfig: { MinExecutionEnvironments: least, MaxExecutionEnvironments: most },
+  });
+
+  it.each([
+    ['all messages are delivered', {}, 'good', /all but one of 3 .* 2 attempts were made again$/],
+    ['a message fails', { states: ['FAILED'] }, 'short', /ended as FAILED/],
+    ['Lambda takes nothing away', { isStuck: true }, 'short', /has not taken/],
+  ] as const)('puts the execution environments right again when %s', async (_, of, result, seen) => {
+    if (check === undefined) throw new Error('There is no such check.');
+    const { context, scaled } = lostInstance(of);
+    const outcome = await runCheck(check, context);
+    expect(outcome.result).toBe(result);
+    expect(outcome.seen).toMatch(seen);
+    expect(scaled).toEqual([scaling(1, 1), scaling(3, 18)]);
+  });
+
+  it('takes nothing away where there is one execution environment', async () => {
+    if (check === undefined) throw new Error('There is no such check.');
+    const { context, scaled } = lostInstance({ least: 1 });
+    expect(await runCheck(check, context)).toMatchObject({ result: 'skipped' });
+    expect(scaled).toEqual([]);
+  });
 });
 
 it('What is not deployed is skipped, with the reason', async () => {

@@ -3,9 +3,11 @@ import { buffer } from 'node:stream/consumers';
 import { runInNewContext } from 'node:vm';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
 import { close, listen } from '../../../local/http.ts';
 import { readLine } from '../../../verify/after/receiver/inbox.ts';
+import { lateHostTemplate, lateServer } from '../../../verify/after/receiver/lateHost.ts';
 import { handler } from '../../../verify/after/receiver/receiver.ts';
 import { receiverCode } from '../../../verify/after/receiver/receiverCode.ts';
 import { receiverTemplate } from '../../../verify/after/receiver/receiverStack.ts';
@@ -165,4 +167,24 @@ it('The receiver’s stack has two hosts, is taken away as a whole, and may do n
     '"lambda:InvokeFunction"',
   ]);
   expect(text.length).toBeLessThan(51_200);
+});
+
+describe('the machine that answers late', () => {
+  it('lets requests in at one port, and nothing else', () => {
+    const template = Template.fromJSON(
+      z.record(z.string(), z.unknown()).parse(JSON.parse(lateHostTemplate('Svc'))),
+    );
+    template.resourceCountIs('AWS::EC2::Instance', 1);
+    template.resourceCountIs('AWS::EC2::NatGateway', 0);
+    template.allResourcesProperties('AWS::EC2::SecurityGroup', {
+      SecurityGroupIngress: [Match.objectLike({ FromPort: 80, ToPort: 80, CidrIp: '0.0.0.0/0' })],
+    });
+    // It may do nothing in AWS.
+    template.resourceCountIs('AWS::IAM::Policy', 0);
+    template.hasOutput('Url', {});
+  });
+
+  it('has the program of its server in its start script, as it stands', () => {
+    expect(lateHostTemplate('Svc')).toContain(JSON.stringify(lateServer(80)).slice(1, -1));
+  });
 });

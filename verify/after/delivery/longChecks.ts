@@ -15,6 +15,25 @@ import { schedulesOf } from './timeChecks.ts';
 
 const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
+/** Waits until a message whose answer takes so many seconds is delivered. @throws Shortfall when an attempt of it fails */
+export async function delivered(
+  { api, timeout }: Pick<After, 'api' | 'timeout'>,
+  messageId: string,
+  seconds: number,
+): Promise<void> {
+  await until(
+    async () => {
+      const { logs } = await api.client.read(log, 'GET', `/v2/logs?messageId=${messageId}`);
+      const states = logs.map(({ state }) => state);
+      if (states.some((state) => /^(FAILED|ERROR|RETRY)$/.test(state)))
+        throw new Shortfall(`An attempt that takes ${seconds} s ended as ${states.join(', ')}.`);
+      return states.includes('DELIVERED') ? true : undefined;
+    },
+    () => `An attempt that takes ${seconds} s has not ended.`,
+    { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + seconds * 1_000 },
+  );
+}
+
 /**
  * Makes the check of an attempt that takes long. A NAT gateway drops connections that are silent for 350 s ("NAT gateway basics",
  * Amazon VPC User Guide), unless keep-alive probes cross them.
@@ -26,23 +45,13 @@ export const longAttempt = (seconds: number): Check<After> => ({
     'Look for the message in GET /v2/logs. Behind a NAT gateway, of the deployment or of your VPC, a connection that is silent for 350 s is dropped: do the delivery functions send keep-alive probes? Look at the visibility timeout of the queue Long, too.',
   isSlow: true,
   run: async (after) => {
-    const { api, inbox, settings, region, timeout } = after;
+    const { api, inbox, settings, region } = after;
     const slow = inbox(`wait-${seconds}`, 'slow');
     const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${slow.url}`, {
       body: 'long',
       headers: { 'svc-timeout': `${seconds + 60}s`, 'svc-retries': '0' },
     });
-    await until(
-      async () => {
-        const { logs } = await api.client.read(log, 'GET', `/v2/logs?messageId=${messageId}`);
-        const states = logs.map(({ state }) => state);
-        if (states.some((state) => /^(FAILED|ERROR|RETRY)$/.test(state)))
-          throw new Shortfall(`An attempt that takes ${seconds} s ended as ${states.join(', ')}.`);
-        return states.includes('DELIVERED') ? true : undefined;
-      },
-      () => `An attempt that takes ${seconds} s has not ended.`,
-      { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + seconds * 1_000 },
-    );
+    await delivered(after, messageId, seconds);
     const received = await slow.received(1);
     expectThat(received.length === 1, `The receiver got ${received.length} requests of one attempt.`);
     const way =
@@ -50,7 +59,9 @@ export const longAttempt = (seconds: number): Check<After> => ({
         ? 'through the NAT gateway of the deployment'
         : valuesIn(settings.vpcs, region).length > 0
           ? 'from your VPC'
-          : 'from the network of Lambda';
+          : settings.longDelivery === 'instances'
+            ? 'from the VPC of the managed instances'
+            : 'from the network of Lambda';
     return `an attempt of ${seconds} s succeeded, ${way}`;
   },
 });
@@ -113,7 +124,7 @@ async function takeJobs(
   return jobs.filter(isOwn);
 }
 
-async function isQuiet({ clients: { sqs } }: After, QueueUrl: string): Promise<boolean> {
+export async function isQuiet({ clients: { sqs } }: After, QueueUrl: string): Promise<boolean> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({
       QueueUrl,

@@ -2,10 +2,7 @@
 import {
   type CloudFormationClient,
   CreateStackCommand,
-  DeleteStackCommand,
-  DescribeStacksCommand,
   waitUntilStackCreateComplete,
-  waitUntilStackDeleteComplete,
 } from '@aws-sdk/client-cloudformation';
 import { App, CfnOutput, Duration, LegacyStackSynthesizer, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -14,6 +11,7 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { outputsOf } from '../deployed.ts';
 import type { ReceiverHost } from './inbox.ts';
 import { receiverCode } from './receiverCode.ts';
+import { removeStack } from './stacks.ts';
 
 /** The functions of the receiver. A function URL waits as long as its function may run, at most 15 minutes. */
 const hosts: Readonly<Record<ReceiverHost, { readonly id: string; readonly timeout: Duration }>> = {
@@ -70,18 +68,8 @@ export function receiverTemplate(deployment: string): string {
 const maxWaitTime = 300;
 
 /** @returns whether there was one */
-export async function removeReceiver(client: CloudFormationClient, deployment: string): Promise<boolean> {
-  const { stack: StackName } = receiverNames(deployment);
-  try {
-    await client.send(new DescribeStacksCommand({ StackName }));
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ValidationError') return false;
-    throw error;
-  }
-  await client.send(new DeleteStackCommand({ StackName }));
-  await waitUntilStackDeleteComplete({ client, maxWaitTime, minDelay: 2, maxDelay: 5 }, { StackName });
-  return true;
-}
+export const removeReceiver = (client: CloudFormationClient, deployment: string): Promise<boolean> =>
+  removeStack(client, receiverNames(deployment).stack, maxWaitTime);
 
 /** Makes the receiver. @returns the URL of each of its hosts */
 export async function makeReceiver(

@@ -1,7 +1,7 @@
 /**
  * The network of the delivery functions: by default Lambda's own. With the setting `vpcs` it is a VPC of the operator, so that
  * private hosts there can be destinations; with `fixedAddresses` it is a VPC made here, whose NAT gateways have the operator's
- * elastic addresses.
+ * elastic addresses. Managed instances always need a VPC, so they get one of their own where the functions have none.
  */
 import { Annotations, Stack } from 'aws-cdk-lib';
 import {
@@ -19,13 +19,14 @@ import {
   SecurityGroup,
   SubnetType,
   Vpc,
+  type VpcProps,
 } from 'aws-cdk-lib/aws-ec2';
 import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct, DependencyGroup, type IConstruct, type IDependable } from 'constructs';
-import { accept, PatternStatement } from '../acknowledge.ts';
-import { valuesIn } from '../regional.ts';
-import type { Settings } from '../settings.ts';
-import { type EndpointService, endpointsOf, gatewayServices } from './networkSettings.ts';
+import { accept, PatternStatement } from '../../acknowledge.ts';
+import { valuesIn } from '../../regional.ts';
+import type { Settings } from '../../settings.ts';
+import { type EndpointService, endpointsOf, gatewayServices } from './settings.ts';
 
 /** The network of a function. */
 export interface FunctionNetwork {
@@ -43,6 +44,9 @@ interface NetworkProps {
   readonly may: readonly PolicyStatement[];
 }
 
+/** The zones of the instances where the settings name none: Lambda spreads its default of three execution environments over three. */
+const defaultZones = 3;
+
 /** The only port of AWS and of the interface endpoints. */
 const httpsPort = 443;
 
@@ -53,9 +57,19 @@ export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork 
   const addresses = valuesIn(settings.fixedAddresses, stack.region);
   if (vpcId === undefined && addresses.length === 0) return undefined;
   const network = new Network(stack, 'Network', props);
-  const vpcConfig = vpcId === undefined ? network.withAddresses(addresses) : network.inVpc(vpcId);
-  return { vpcConfig, ways: new DependencyGroup(...network.node.findAll().filter(isWay)) };
+  return withWays(network, vpcId === undefined ? network.withAddresses(addresses) : network.inVpc(vpcId));
 }
+
+/** Makes a VPC for managed instances alone. */
+export function makeInstancesNetwork(stack: Stack, props: NetworkProps): FunctionNetwork {
+  const network = new Network(stack, 'InstancesNetwork', props);
+  return withWays(network, network.withOneGateway());
+}
+
+const withWays = (network: Network, vpcConfig: VpcConfig): FunctionNetwork => ({
+  vpcConfig,
+  ways: new DependencyGroup(...network.node.findAll().filter(isWay)),
+});
 
 /** Tells the resources that CloudFormation would not wait for: a function's own settings name its subnets and its groups only. */
 const isWay = (construct: IConstruct): boolean =>
@@ -97,11 +111,26 @@ class Network extends Construct {
 
   /** Makes a VPC with nothing else in it, which reaches the internet through a NAT gateway for each address. */
   withAddresses(addresses: readonly string[]): VpcConfig {
+    return this.#make('fixedAddresses', {
+      maxAzs: addresses.length,
+      natGatewayProvider: NatProvider.gateway({ eipAllocationIds: [...addresses] }),
+    });
+  }
+
+  /**
+   * Makes a VPC with nothing else in it, whose zones share a NAT gateway: the instances need several zones, and a gateway costs more
+   * than half as much as an instance. While its zone is down, long deliveries wait in their queue.
+   */
+  withOneGateway(): VpcConfig {
+    const zones = valuesIn(this.#props.settings.zones, Stack.of(this).region);
+    return this.#make('longDelivery', { maxAzs: zones.length || defaultZones, natGateways: 1 });
+  }
+
+  #make(setting: keyof Settings, ways: Pick<VpcProps, 'maxAzs' | 'natGatewayProvider' | 'natGateways'>) {
     const vpc = new Vpc(this, 'Vpc', {
       // Nothing is ever connected to this network, so any private range fits.
       ipAddresses: IpAddresses.cidr('10.0.0.0/22'),
-      maxAzs: addresses.length,
-      natGatewayProvider: NatProvider.gateway({ eipAllocationIds: [...addresses] }),
+      ...ways,
       subnetConfiguration: [
         { name: 'Nat', subnetType: SubnetType.PUBLIC, cidrMask: 28, mapPublicIpOnLaunch: false },
         { name: 'Functions', subnetType: SubnetType.PRIVATE_WITH_EGRESS, cidrMask: 24 },
@@ -119,7 +148,7 @@ class Network extends Construct {
       'Nothing in it has the default group: the functions have one of their own. The CDK closes it with a function that would need ' +
         'rights to change groups.',
     );
-    this.#placeInZones(vpc);
+    this.#placeInZones(vpc, setting);
     for (const subnet of vpc.publicSubnets) {
       accept(
         subnet.node.findChild('DefaultRoute'),
@@ -141,13 +170,13 @@ class Network extends Construct {
    * other zones in every AWS account ("Availability Zone IDs for your AWS resources"), and some of those have no NAT gateways
    * ("Troubleshoot NAT gateways": `NotAvailableInZone`). Subnets cannot move, so what stands keeps its zones without the setting.
    */
-  #placeInZones({ publicSubnets, privateSubnets }: Vpc): void {
+  #placeInZones({ publicSubnets, privateSubnets }: Vpc, setting: keyof Settings): void {
     const stack = Stack.of(this);
     const zones = valuesIn(this.#props.settings.zones, stack.region);
     if (zones.length === 0) {
       Annotations.of(this).addWarningV2(
         'svc-queue:zones',
-        `fixedAddresses has no zones for ${stack.region}, so its NAT gateways are in the first zones by letter, which may have none. ` +
+        `${setting} has no zones for ${stack.region}, so its NAT gateways are in the first zones by letter, which may have none. ` +
           'Name their ids in the setting zones before the first deployment: docs/network.md, "Fixed address".',
       );
     }

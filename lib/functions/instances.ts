@@ -1,0 +1,178 @@
+/**
+ * The managed instances on which functions wait for answers that take long, with the setting `longDelivery`. A function there may run
+ * for 90 minutes, and one execution environment takes many invocations at once. EC2 bills the instances, used or not.
+ */
+import { createHash } from 'node:crypto';
+import { ArnFormat, RemovalPolicy, type Stack } from 'aws-cdk-lib';
+import { ManagedPolicy, type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, CfnCapacityProvider } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import {
+  aloneConcurrency,
+  messagesInMemory,
+  mostConcurrency,
+  queues,
+  type longAnswerQueues,
+} from '../../lambdas/aws/resources.ts';
+import { accept, acceptLog } from '../acknowledge.ts';
+import type { Settings } from '../settings.ts';
+import { allow } from '../statements.ts';
+import { type FunctionNetwork, makeInstancesNetwork } from './network/network.ts';
+
+/**
+ * The smallest execution environment, "2GB and 1vCPU" ("Scaling Lambda Managed Instances"): attempts wait, which takes memory and next
+ * to no CPU, and half as large environments share the load and the cost better.
+ */
+const memoryMb = 2_048;
+const memoryGibPerVCpu = 2;
+
+/** Lambda's most invocations of an environment for each vCPU, and what an environment has memory for: each has one message. */
+const mostInvocations = Math.min(64, messagesInMemory(memoryMb));
+
+/** Lambda's own default: one environment in each of three zones. */
+const defaultEnvironments = 3;
+
+/** What all regions have, with two vCPUs each. Left to itself, Lambda may take larger ones, of which three cost more. */
+export const instanceTypes = ['c7g.large', 'm7g.large', 'r7g.large'] as const;
+
+type LongAnswerQueue = (typeof longAnswerQueues)[number];
+
+/** How a function runs on instances. */
+export interface Placement {
+  readonly provider: CfnCapacityProvider;
+  /**
+   * A part of the function's logical id: neither can the compute type of a function be changed ("CapacityProviderConfig isn't supported
+   * for Lambda Default functions"), nor the network of its provider.
+   */
+  readonly key: string;
+  readonly memoryMb: number;
+  readonly memoryGibPerVCpu: number;
+  /** The most invocations of an execution environment at once. */
+  readonly invocations: number;
+  /** The most invocations of all environments at once, which the event source mapping keeps to. */
+  readonly maxConcurrency: number;
+  /** The least and the most execution environments. */
+  readonly environments: { readonly least: number; readonly most: number };
+}
+
+type Sizes = Readonly<
+  Record<LongAnswerQueue, Pick<Placement, 'invocations' | 'maxConcurrency' | 'environments'>>
+>;
+
+function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnvironments }: Settings): Sizes {
+  // As many messages at once as functions would take in batches, as far as an event source mapping goes.
+  const messages = Math.min(mostConcurrency, deliveryConcurrency * queues.long.batchSize);
+  const alone = Math.min(aloneConcurrency, deliveryConcurrency);
+  return {
+    long: {
+      invocations: mostInvocations,
+      maxConcurrency: messages,
+      environments: { least, most: Math.max(least, Math.ceil(messages / mostInvocations)) },
+    },
+    // A job that kills its environment must be alone in it. It is rare, so one environment is kept.
+    dead: { invocations: 1, maxConcurrency: alone, environments: { least: 1, most: alone } },
+  };
+}
+
+interface InstancesProps {
+  readonly settings: Settings;
+  /** The network of the delivery functions; undefined where they have none, so that one is made. */
+  readonly network: FunctionNetwork | undefined;
+  /** All rights of the functions in the network. */
+  readonly may: readonly PolicyStatement[];
+}
+
+/** Makes the instances; none where functions wait for all answers, or where an emulator has none. */
+export const makeInstances = (stack: Stack, props: InstancesProps): Instances | undefined =>
+  props.settings.longDelivery === 'instances' && !props.settings.forEmulator
+    ? new Instances(stack, 'Instances', props)
+    : undefined;
+
+export class Instances extends Construct {
+  readonly #placements: Readonly<Record<LongAnswerQueue, Placement>>;
+  readonly provider: CfnCapacityProvider;
+
+  constructor(stack: Stack, id: string, { settings, network, may }: InstancesProps) {
+    super(stack, id);
+    const { vpcConfig, ways } = network ?? makeInstancesNetwork(stack, { settings, may });
+    const key = createHash('sha256')
+      .update(JSON.stringify(stack.resolve(vpcConfig)))
+      .digest('hex')
+      .slice(0, 8);
+    const sizes = sizesOf(settings);
+    this.provider = new CfnCapacityProvider(this, `Provider${key}`, {
+      vpcConfig,
+      permissionsConfig: { capacityProviderOperatorRoleArn: this.#makeOperator().roleArn },
+      instanceRequirements: {
+        architectures: [Architecture.ARM_64.name],
+        allowedInstanceTypes: [...instanceTypes],
+      },
+      capacityProviderScalingConfig: { scalingMode: 'Auto', maxVCpuCount: mostVCpus(sizes) },
+      // The bill of the instances is known by the tag of everything else.
+      propagateTags: { mode: 'Explicit', explicitTags: [{ key: 'service', value: settings.name }] },
+      telemetryConfig: {
+        loggingConfig: { logGroup: this.#makeLog(settings).logGroupName, systemLogLevel: 'INFO' },
+      },
+    });
+    this.provider.node.addDependency(ways);
+    const place = (queue: LongAnswerQueue): Placement => ({
+      provider: this.provider,
+      key,
+      memoryMb,
+      memoryGibPerVCpu,
+      ...sizes[queue],
+    });
+    this.#placements = { long: place('long'), dead: place('dead') };
+  }
+
+  /** How the function behind a queue runs. */
+  placementOf(queue: LongAnswerQueue): Placement {
+    return this.#placements[queue];
+  }
+
+  /** Makes the role with which Lambda starts instances. */
+  #makeOperator(): Role {
+    const policy = 'AWSLambdaManagedEC2ResourceOperator';
+    const role = new Role(this, 'Operator', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
+    });
+    accept(
+      role,
+      `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
+      'AWS documents its rights as the least for the role ("Lambda operator role for Lambda Managed Instances"), and changes them with ' +
+        'the service.',
+    );
+    return role;
+  }
+
+  /** Makes the log of the instances. Lambda would make one that is kept for ever. */
+  #makeLog({ logRetentionDays }: Settings): LogGroup {
+    const log = new LogGroup(this, 'Log', {
+      retention: logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    acceptLog(log);
+    return log;
+  }
+}
+
+/** Each environment has a vCPU. While a deployment publishes another version, those of both are there. */
+const mostVCpus = (sizes: Sizes): number =>
+  2 * Object.values(sizes).reduce((sum, { environments: { most } }) => sum + most, 0);
+
+/** The rights to write logs and traces, which functions on instances send from within their VPC. */
+export function telemetryRights(stack: Stack, { longDelivery, tracing }: Settings): PolicyStatement[] {
+  if (longDelivery === 'functions') return [];
+  // The log groups have the names that CloudFormation gives them. They are made after the endpoints.
+  const logs = { service: 'logs', resource: 'log-group', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
+  return [
+    allow(
+      ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      stack.formatArn({ ...logs, resourceName: `${stack.stackName}-*` }),
+    ),
+    // X-Ray knows no resource that the rights to send traces could name.
+    ...(tracing ? [allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], '*')] : []),
+  ];
+}

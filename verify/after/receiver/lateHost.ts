@@ -1,0 +1,102 @@
+/**
+ * A machine that answers later than any function could: function URLs wait for 15 minutes at most. It is the only host of a VPC of its
+ * own, in a stack that CloudFormation makes and takes away as a whole.
+ */
+import {
+  type CloudFormationClient,
+  CreateStackCommand,
+  waitUntilStackCreateComplete,
+} from '@aws-sdk/client-cloudformation';
+import { App, CfnOutput, LegacyStackSynthesizer, Stack } from 'aws-cdk-lib';
+import {
+  AmazonLinuxCpuType,
+  Instance,
+  InstanceType,
+  MachineImage,
+  Peer,
+  Port,
+  SubnetType,
+  UserData,
+  Vpc,
+} from 'aws-cdk-lib/aws-ec2';
+import { outputsOf } from '../deployed.ts';
+import { removeStack } from './stacks.ts';
+
+/** A server in Python, which the image has: it answers `/<seconds>` after so many. */
+export const lateServer = (port: number): string =>
+  `
+import http.server, time
+class Late(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get('content-length') or 0))
+        time.sleep(float(self.path[1:]))
+        self.send_response(200)
+        self.send_header('content-length', '0')
+        self.end_headers()
+server = http.server.ThreadingHTTPServer(('', ${port}), Late)
+print(server.server_port, flush=True)
+server.serve_forever()
+`.trimStart();
+
+const httpPort = 80;
+
+export const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
+
+/** Makes the template; its output `Url` is where the machine is. */
+export function lateHostTemplate(deployment: string): string {
+  const name = lateHostStack(deployment);
+  const app = new App({ analyticsReporting: false });
+  const stack = new Stack(app, name, { synthesizer: new LegacyStackSynthesizer() });
+  const vpc = new Vpc(stack, 'Vpc', {
+    maxAzs: 1,
+    natGateways: 0,
+    subnetConfiguration: [{ name: 'Host', subnetType: SubnetType.PUBLIC, cidrMask: 28 }],
+  });
+  const userData = UserData.forLinux();
+  userData.addCommands(
+    `cat > /root/late.py <<'END'`,
+    lateServer(httpPort),
+    'END',
+    'nohup python3 /root/late.py > /root/late.log 2>&1 &',
+  );
+  const host = new Instance(stack, 'Host', {
+    vpc,
+    instanceType: new InstanceType('t4g.nano'),
+    machineImage: MachineImage.latestAmazonLinux2023({ cpuType: AmazonLinuxCpuType.ARM_64 }),
+    userData,
+    requireImdsv2: true,
+  });
+  host.connections.allowFrom(Peer.anyIpv4(), Port.tcp(httpPort), 'Messages of svc-queue verify');
+  // It installs nothing, and calls nobody.
+  new CfnOutput(stack, 'Url', { value: `http://${host.instancePublicIp}` });
+  return JSON.stringify(app.synth().getStackByName(name).template);
+}
+
+/** Seconds that CloudFormation may take for the machine. */
+const maxWaitTime = 600;
+
+/** @returns whether there was one */
+export const removeLateHost = (client: CloudFormationClient, deployment: string): Promise<boolean> =>
+  removeStack(client, lateHostStack(deployment), maxWaitTime);
+
+/** Makes the machine. @returns its URL, without a slash at the end */
+export async function makeLateHost(
+  client: CloudFormationClient,
+  deployment: string,
+  abortSignal: AbortSignal,
+): Promise<string> {
+  const StackName = lateHostStack(deployment);
+  await client.send(
+    new CreateStackCommand({
+      StackName,
+      TemplateBody: lateHostTemplate(deployment),
+      Capabilities: ['CAPABILITY_IAM'],
+      OnFailure: 'DELETE',
+    }),
+  );
+  const waiting = { client, maxWaitTime, minDelay: 5, maxDelay: 10, abortSignal };
+  await waitUntilStackCreateComplete(waiting, { StackName });
+  const { Url = '' } = await outputsOf(client, StackName);
+  return Url;
+}
