@@ -58,6 +58,7 @@ export const idleBills = (): readonly IdleBill[] => [
   idleBill('monitoring=essential', { monitoring: 'essential' }),
   idleBill('monitoring=false', { monitoring: 'false' }),
   idleBill('stage=prod', { stage: 'prod' }),
+  idleBill('longDelivery=instances', { longDelivery: 'instances' }),
 ];
 
 export function printIdle(bills: readonly IdleBill[]): void {
