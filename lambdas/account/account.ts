@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { settings } from '../aws/settings.ts';
 import type { Scope } from '../destination/destination.ts';
 import type { CircuitSettings } from '../circuit/settings.ts';
 import { secondMs } from '../shared/clock.ts';
@@ -98,7 +99,10 @@ const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = 
   paid: new WeakMap(),
 };
 
-/** The limits that hold for an account: those set for it, else its plan's. */
+/**
+ * The limits that hold for an account: those set for it, else its plan's. A timeout that this deployment cannot wait for is cut: it
+ * was set in a region that can, or before a setting was taken back.
+ */
 export function limitsOf({ plan, limits: own }: Pick<Account, 'plan' | 'limits'>): Limits {
   const known = knownLimits[plan].get(own) ?? mergedLimits(plan, own);
   knownLimits[plan].set(own, known);
@@ -109,6 +113,7 @@ function mergedLimits(plan: Plan, own: Account['limits']): Limits {
   const limits = eachLimit((name, limit) => own[name] ?? limit[plan]);
   return {
     ...limits,
+    timeout: Math.min(limits.timeout, settings.longestTimeoutSeconds),
     max_requests_per_day_hard: own.max_requests_per_day_hard ?? hardOverSoft * limits.max_requests_per_day,
   };
 }

@@ -222,6 +222,23 @@ export const queues = {
   parked: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
+
+/** The queues whose jobs may have any timeout: all others have jobs that a function of 15 minutes can do. */
+const queuesOfLongJobs: readonly QueueName[] = ['long', 'dead'];
+
+/** The time from the end of the longest attempt to the end of its function, on an instance and on one machine. */
+const longMarginSeconds = 120;
+
+/**
+ * The timeout of the function behind a queue, in seconds.
+ *
+ * @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds}
+ */
+export const functionSecondsOf = (name: QueueName, longest: number): number =>
+  longest > longestTimeoutSeconds.functions && queuesOfLongJobs.includes(name)
+    ? longest + longMarginSeconds
+    : queues[name].functionTimeoutSeconds;
+
 export const queueNames = Object.keys(queues).filter((name): name is QueueName => name in queues);
 
 const marginSeconds = 45;

@@ -8,9 +8,17 @@ import { settings } from './settings.ts';
 
 const followed = new AsyncLocalStorage<string>();
 
+/**
+ * The trace header of the invocation. On a managed instance a process has several at once, and the runtime keeps the header of each
+ * in its store; elsewhere it is in the environment.
+ */
+const headerOfInvocation = (): string | undefined =>
+  ('awslambda' in globalThis ? awslambda.InvokeStore?.getXRayTraceId() : undefined) ??
+  process.env['_X_AMZN_TRACE_ID'];
+
 /** The trace header of the current job or request; undefined without a trace. */
 export const traceHeader = (): string | undefined =>
-  settings.isTraced ? (followed.getStore() ?? process.env['_X_AMZN_TRACE_ID']) : undefined;
+  settings.isTraced ? (followed.getStore() ?? headerOfInvocation()) : undefined;
 
 /** Runs a function under a trace. */
 export const underTrace = <T>(header: string | undefined, act: () => T): T =>
