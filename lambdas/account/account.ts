@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { settings } from '../aws/settings.ts';
+import { longestTimeout } from '../aws/longestTimeout.ts';
 import type { Scope } from '../destination/destination.ts';
 import type { CircuitSettings } from '../circuit/settings.ts';
 import { secondMs } from '../shared/clock.ts';
@@ -113,7 +113,7 @@ function mergedLimits(plan: Plan, own: Account['limits']): Limits {
   const limits = eachLimit((name, limit) => own[name] ?? limit[plan]);
   return {
     ...limits,
-    timeout: Math.min(limits.timeout, settings.longestTimeoutSeconds),
+    timeout: Math.min(limits.timeout, longestTimeout),
     max_requests_per_day_hard: own.max_requests_per_day_hard ?? hardOverSoft * limits.max_requests_per_day,
   };
 }

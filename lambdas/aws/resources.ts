@@ -223,8 +223,8 @@ export const queues = {
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
 
-/** The queues whose jobs may have any timeout: all others have jobs that a function of 15 minutes can do. */
-const queuesOfLongJobs: readonly QueueName[] = ['long', 'dead'];
+/** The queues whose functions wait for answers that take long; `dead` gets those whose workers died. */
+export const longAnswerQueues = ['long', 'dead'] as const satisfies readonly QueueName[];
 
 /** The time from the end of the longest attempt to the end of its function, on an instance and on one machine. */
 const longMarginSeconds = 120;
@@ -235,7 +235,7 @@ const longMarginSeconds = 120;
  * @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds}
  */
 export const functionSecondsOf = (name: QueueName, longest: number): number =>
-  longest > longestTimeoutSeconds.functions && queuesOfLongJobs.includes(name)
+  longest > longestTimeoutSeconds.functions && longAnswerQueues.some((one) => one === name)
     ? longest + longMarginSeconds
     : queues[name].functionTimeoutSeconds;
 

@@ -8,13 +8,23 @@ import { settings } from './settings.ts';
 
 const followed = new AsyncLocalStorage<string>();
 
+/** What the runtime of Lambda knows of the invocation to which the running code belongs. */
+interface InvokeStore {
+  readonly getXRayTraceId: () => string | undefined;
+}
+
+const isInvokeStore = (value: unknown): value is InvokeStore =>
+  typeof value === 'object' && value !== null && 'getXRayTraceId' in value;
+
 /**
- * The trace header of the invocation. On a managed instance a process has several at once, and the runtime keeps the header of each
- * in its store; elsewhere it is in the environment.
+ * The trace header of the invocation. On a managed instance a process has several invocations at once, and the runtime keeps the
+ * header of each in its store; elsewhere it is in the environment.
  */
-const headerOfInvocation = (): string | undefined =>
-  ('awslambda' in globalThis ? awslambda.InvokeStore?.getXRayTraceId() : undefined) ??
-  process.env['_X_AMZN_TRACE_ID'];
+function headerOfInvocation(): string | undefined {
+  const { awslambda: runtime = {} }: { readonly awslambda?: object } = globalThis;
+  const store = 'InvokeStore' in runtime ? runtime.InvokeStore : undefined;
+  return (isInvokeStore(store) ? store.getXRayTraceId() : undefined) ?? process.env['_X_AMZN_TRACE_ID'];
+}
 
 /** The trace header of the current job or request; undefined without a trace. */
 export const traceHeader = (): string | undefined =>

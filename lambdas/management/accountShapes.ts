@@ -4,7 +4,7 @@ import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
 import { scopes } from '../account/namedToken.ts';
 import { longestTimeoutSeconds } from '../aws/resources.ts';
-import { settings } from '../aws/settings.ts';
+import { longestTimeout } from '../aws/longestTimeout.ts';
 import { eachLimit, plans, type Limit, type LimitName } from '../value/limits.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
@@ -28,12 +28,11 @@ const mostArnPatterns = 50;
 const longestCallback = 2_048;
 
 /** The most that a limit may be set to in this deployment. */
-const mostOf = (name: LimitName, { most }: Limit): number =>
-  name === 'timeout' ? settings.longestTimeoutSeconds : most;
+const mostOf = (name: LimitName, { most }: Limit): number => (name === 'timeout' ? longestTimeout : most);
 
 /** What would allow more than {@link mostOf}. */
 const moreOf = (name: LimitName): string =>
-  name === 'timeout' && settings.longestTimeoutSeconds === longestTimeoutSeconds.functions
+  name === 'timeout' && longestTimeout === longestTimeoutSeconds.functions
     ? ` (${longestTimeoutSeconds.instances} where the deployment has the setting longDelivery: instances)`
     : '';
 

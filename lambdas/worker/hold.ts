@@ -11,7 +11,7 @@ import { log } from '../aws/log.ts';
 import { functionSecondsOf, holdAfterMs } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import type { Source } from '../job/receipt.ts';
-import { secondMs } from '../shared/clock.ts';
+import { now, secondMs } from '../shared/clock.ts';
 import { chunksOf } from '../shared/lists.ts';
 
 /** The time between two looks at what is done. */
@@ -66,7 +66,13 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
   const first = isSuspect(records, source.name) ? undefined : setTimeout(hideAll, holdAfterMs);
   if (first === undefined) hideAll();
   const ready = calls;
-  const renewals = isRenewed ? setInterval(hideAll, renewEveryMs) : undefined;
+  const endsAt = now() + functionSeconds * secondMs;
+  const renewals = isRenewed ? setInterval(renew, renewEveryMs) : undefined;
+  // Lambda does not end the code of an invocation that is late on a managed instance. Another worker gets its messages.
+  function renew(): void {
+    if (now() < endsAt) hideAll();
+    else clearInterval(renewals);
+  }
   const deleteDone = (): void => {
     if (toDelete.length === 0 || underWay.size === 0) return;
     const deleted = toDelete;

@@ -39,8 +39,9 @@ function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] 
 export function renewWhileMade(attempt: DueAttempt, { lanes, now, report }: RenewalParts): () => void {
   if (!outlastsLease(attempt.timeoutMs)) return () => undefined;
   const leases = leasesOf(attempt);
+  const endsAt = now() + attempt.timeoutMs;
   const renew = (): void => {
-    const until = endOfAttempt(attempt.timeoutMs, now());
+    const until = endOfAttempt(endsAt - now(), now());
     for (const [key, holder] of leases) {
       lanes
         .update(key, (lane) => renewed(lane, holder, until))

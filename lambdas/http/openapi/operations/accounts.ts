@@ -29,7 +29,10 @@ const badFields = [
   ['body_invalid', 'The body is not JSON.'],
   ['body_invalid', `The body is not a JSON object; allowed are the fields ${names}.`],
   ['field_unknown', `"colour" is no field that can be set; allowed are ${names}.`],
-  ['field_invalid', "max_retries is 101; allowed is a whole number from 0 to 100, or null for the plan's own."],
+  [
+    'field_invalid',
+    "max_retries is 101; allowed is a whole number from 0 to 100, or null for the plan's own.",
+  ],
   ['field_invalid', 'active and state contradict each other; allowed is one of them, or both alike.'],
   [
     'destination_invalid',
