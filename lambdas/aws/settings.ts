@@ -4,8 +4,7 @@
  * it may use.
  */
 import * as z from 'zod/mini';
-import { longestTimeoutVariable } from './longestTimeout.ts';
-import { defaultPricePerMessage, functionMemoryMb } from './resources.ts';
+import { defaultPricePerMessage, functionMemoryMb, longestTimeoutSeconds } from './resources.ts';
 
 const commaList = z.pipe(
   z.string(),
@@ -87,7 +86,10 @@ const environment = z.object({
    */
   LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
   /** The longest timeout of a message, in seconds: see `longestTimeoutSeconds` in `resources.ts`. */
-  LONGEST_TIMEOUT: longestTimeoutVariable,
+  LONGEST_TIMEOUT: z._default(
+    z.coerce.number().check(z.int(), z.gte(longestTimeoutSeconds.functions)),
+    longestTimeoutSeconds.functions,
+  ),
   /** Whether X-Ray traces the functions. */
   TRACING: z._default(z.enum(['true', 'false']), 'false'),
   /**

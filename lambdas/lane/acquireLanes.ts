@@ -2,7 +2,6 @@
 import { isServed, type Account } from '../account/account.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { count } from '../aws/metrics.ts';
-import { timeoutOf } from '../destination/rulesOfDeployment.ts';
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
 import type { MessageHistory } from '../message/history.ts';
@@ -70,7 +69,7 @@ async function afterRefusal(
     // The other worker that got this job may die between the record and what follows from it. This job is dropped, so nobody
     // else would continue: a follow-up checks later whether there is a record.
     const followUp: AttemptJob = { ...attemptJob(history.message, job.attempt), isFollowUp: true };
-    await sendJob(followUp, now() + Math.max(followUpMs, timeoutOf(history.message) + recordMs));
+    await sendJob(followUp, now() + Math.max(followUpMs, history.message.timeoutMs + recordMs));
   }
   if (refusal === 'early') await comeAgain(job);
 }

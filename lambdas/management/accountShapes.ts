@@ -3,9 +3,7 @@ import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
 import { scopes } from '../account/namedToken.ts';
-import { longestTimeoutSeconds } from '../aws/resources.ts';
-import { longestTimeout } from '../aws/longestTimeout.ts';
-import { eachLimit, plans, type Limit, type LimitName } from '../value/limits.ts';
+import { eachLimit, plans } from '../value/limits.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
 const longestText = 320;
@@ -26,15 +24,6 @@ const arnPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
 const mostArnPatterns = 50;
 /** Characters of a default failure callback. */
 const longestCallback = 2_048;
-
-/** The most that a limit may be set to in this deployment. */
-const mostOf = (name: LimitName, { most }: Limit): number => (name === 'timeout' ? longestTimeout : most);
-
-/** What would allow more than {@link mostOf}. */
-const moreOf = (name: LimitName): string =>
-  name === 'timeout' && longestTimeout === longestTimeoutSeconds.functions
-    ? ` (${longestTimeoutSeconds.instances} where the deployment has the setting longDelivery: instances)`
-    : '';
 
 /**
  * The fields of the account record that the management API may set. `null` goes back to the plan's value, or to no value;
@@ -64,9 +53,9 @@ export const accountFields = {
   failure_callback: z
     .nullable(z.string().check(z.maxLength(longestCallback)))
     .check(z.describe('A URL that is told of what fails for good without a failure callback of its own.')),
-  ...eachLimit((name, limit) =>
+  ...eachLimit((_, { least, most }) =>
     z
-      .nullable(z.int().check(z.minimum(limit.least), z.maximum(mostOf(name, limit))))
+      .nullable(z.int().check(z.minimum(least), z.maximum(most)))
       .check(z.describe('In the unit of the record; `null` is what its plan has.')),
   ),
 } as const;
@@ -91,10 +80,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
   lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
   failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
-  ...eachLimit(
-    (name, limit) =>
-      `a whole number from ${limit.least} to ${mostOf(name, limit)}${moreOf(name)}, or null for the plan's own`,
-  ),
+  ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),
 };
 
 export const changedAccountInput = z.partial(z.strictObject(accountFields));

@@ -31,7 +31,7 @@ const badFields = [
   ['field_unknown', `"colour" is no field that can be set; allowed are ${names}.`],
   [
     'field_invalid',
-    "max_retries is 101; allowed is a whole number from 0 to 100, or null for the plan's own.",
+    "timeout is 900; allowed is a whole number from 1 to 840 (5280 where the deployment has the setting longDelivery: instances), or null for the plan's own.",
   ],
   ['field_invalid', 'active and state contradict each other; allowed is one of them, or both alike.'],
   [
