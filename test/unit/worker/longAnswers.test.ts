@@ -297,6 +297,15 @@ describe.each([
     await delivered(second);
   });
 
+  it('the long queue hands on no slow job', async () => {
+    const { noteTime, slowNameOf } = await import('../../../lambdas/job/slowJobs.ts');
+    const host = 'render.example';
+    const job = { kind: 'attempt', accountId: 'acct', messageId: 'msg_1', attempt: 0, host } as const;
+    for (let made = 0; made < 9; made += 1) noteTime({ ...job, queue: 'long' }, `https://${host}/`, minuteMs);
+    expect(slowNameOf({ ...job, queue: 'short' })).toBe(host);
+    expect(slowNameOf({ ...job, queue: 'long' })).toBeUndefined();
+  });
+
   it('a quick answer costs no call to hold its message', async () => {
     const inbox = fixture.receiver.inbox();
     const ids = await Promise.all([1, 2, 3].map(() => send(inbox.url, patient)));
