@@ -16,13 +16,14 @@ interface InvokeStore {
 const isInvokeStore = (value: unknown): value is InvokeStore =>
   typeof value === 'object' && value !== null && 'getXRayTraceId' in value;
 
+const storeIn = (runtime: object): unknown => ('InvokeStore' in runtime ? runtime.InvokeStore : undefined);
+
 /**
  * The trace header of the invocation. On a managed instance a process has several invocations at once, and the runtime keeps the
  * header of each in its store; elsewhere it is in the environment.
  */
 function headerOfInvocation(): string | undefined {
-  const { awslambda: runtime = {} }: { readonly awslambda?: object } = globalThis;
-  const store = 'InvokeStore' in runtime ? runtime.InvokeStore : undefined;
+  const store = 'awslambda' in globalThis ? storeIn(awslambda) : undefined;
   return (isInvokeStore(store) ? store.getXRayTraceId() : undefined) ?? process.env['_X_AMZN_TRACE_ID'];
 }
 

@@ -104,12 +104,10 @@ async function pass(ms: number): Promise<void> {
 
 /** Lets time pass until something is done, which may pause meanwhile. */
 async function whileTimePasses<T>(work: Promise<T>): Promise<T> {
-  let isDone = false;
-  const done = work.finally(() => {
-    isDone = true;
-  });
-  while (!isDone) await pass(10);
-  return done;
+  const isDone = Promise.allSettled([work]).then(() => true);
+  const aMoment = (): Promise<boolean> => pass(10).then(() => false);
+  for (let isOver = false; !isOver; isOver = await Promise.race([isDone, aMoment()]));
+  return work;
 }
 
 async function send(
