@@ -4,7 +4,7 @@
  * that it has, except that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each
  * other. And no more attempts of one queue or key wait for the account than may be in flight: a full lane is in no other's way.
  */
-import { endOfAttempt, formatEntry, leaseMarginMs, outlastsLease, type Entry } from '../rules/entry.ts';
+import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Grant } from '../rules/arrival.ts';
 import {
   accountLane,
@@ -24,7 +24,7 @@ import { startToleranceMs, uncountStart } from '../rules/rate.ts';
 import type { CircuitPass, Circuits } from './circuits.ts';
 import { hasEnteredQueue, hasLaterSlots, youngMs, type DueAttempt } from './dueAttempt.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
-import type { RenewalParts } from './renewal.ts';
+import { renewWhileMade, type RenewalParts } from './renewal.ts';
 
 export interface Acquired {
   /** To be called with the attempt's verdict about its host, before the slots are released. */
@@ -238,8 +238,6 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
      *   came `early`: then it has to come again
      */
     acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
-      // Few attempts may take so long, and what renews their leases is loaded for the first.
-      const renewal = outlastsLease(dueAttempt.timeoutMs) ? await import('./renewal.ts') : undefined;
       const queue = await enterQueue(dueAttempt);
       if (queue !== 'in') return queue;
       const entered = await enterAll(dueAttempt);
@@ -247,9 +245,9 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       const { circuit, slots: taken } = entered;
       let verdict: Verdict = { says: 'nothing' };
       let released: Promise<unknown> | undefined;
-      const endRenewal = renewal?.renewWhileMade(dueAttempt, { lanes, now, report });
+      const endRenewal = renewWhileMade(dueAttempt, { lanes, now, report });
       const leaveAll = async (leaveSlot: (slot: AcquiredSlot) => Promise<void>): Promise<void> => {
-        endRenewal?.();
+        endRenewal();
         released ??= Promise.all([...taken.map(leaveSlot), circuit?.leave(verdict)]);
         await released;
       };

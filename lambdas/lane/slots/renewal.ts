@@ -4,7 +4,7 @@
  */
 import { minuteMs } from '../../shared/clock.ts';
 import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
-import { endOfAttempt, formatEntry, queueEntry } from '../rules/entry.ts';
+import { endOfAttempt, formatEntry, outlastsLease, queueEntry } from '../rules/entry.ts';
 import { renewed } from '../rules/renewal.ts';
 import type { DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './lanes.ts';
@@ -32,11 +32,12 @@ function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] 
 }
 
 /**
- * Begins to renew the leases of an attempt that may outlast them.
+ * Begins to renew the leases of an attempt; an attempt that they outlast costs nothing.
  *
  * @returns a function that ends it, to be called before the leases are given back
  */
 export function renewWhileMade(attempt: DueAttempt, { lanes, now, report }: RenewalParts): () => void {
+  if (!outlastsLease(attempt.timeoutMs)) return () => undefined;
   const leases = leasesOf(attempt);
   const endsAt = now() + attempt.timeoutMs;
   const renew = (): void => {
