@@ -10,11 +10,9 @@ import { deleteNamedToken, loadNamedToken, saveNamedToken } from '../account/nam
 import { loadAccount, saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
-import { parsePattern } from '../destination/onlyTo.ts';
 import { badField, forbidden, HttpError, notFound, overLimit, quote, quoteJson } from '../error/httpError.ts';
 import { dayMs, now, secondMs } from '../shared/clock.ts';
-import { parseShape } from '../shared/json.ts';
-import { allowedToken, newTokenInput } from './accountShapes.ts';
+import { readOwnToken, readToken, type AskedToken } from './rules/tokenFields.ts';
 import { auditedIn } from './auditedIn.ts';
 import { answerOf, busySentence, existingAccount } from './replicas.ts';
 
@@ -63,37 +61,6 @@ export const listOwnTokens = async (account: Account): Promise<Answer<typeof ans
 export const listTokens = async (id: string): Promise<Answer<typeof answers.namedTokens>> =>
   listOwnTokens(await liveAccount(id));
 
-/** Reads a request for a named token. @throws HttpError 400 */
-function readToken(body: Uint8Array): Pick<NamedToken, 'name' | 'scope' | 'destinations' | 'endsAt'> {
-  const {
-    name,
-    scope,
-    destinations,
-    expires_at: expiresAt,
-  } = parseShape('The body', body, newTokenInput, allowedToken);
-  if (expiresAt !== undefined && expiresAt * secondMs <= now()) {
-    throw badField(
-      `expires_at is ${expiresAt}, which is over; allowed is a moment to come, in Unix seconds, or null.`,
-    );
-  }
-  if (destinations !== undefined && scope !== 'publish') {
-    throw badField(`destinations is given with the scope ${scope}; allowed is that with the scope publish.`);
-  }
-  const patterns = destinations?.map((text, index) => {
-    const pattern = parsePattern(text);
-    if (pattern !== undefined) return pattern;
-    throw badField(
-      `destinations.${index} is ${quoteJson(text)}; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, group:<name> for a URL group, or queue:<name>.`,
-    );
-  });
-  return {
-    name,
-    scope,
-    destinations: patterns && [...new Set(patterns)],
-    endsAt: expiresAt && expiresAt * secondMs,
-  };
-}
-
 /** A token that was made by a request that died, and that nobody was shown, is gone after this. */
 const unfinishedMs = dayMs;
 
@@ -130,13 +97,9 @@ const sameAccount =
  * @throws HttpError 400, 412 or 503; nothing is changed then
  */
 export async function createOwnToken(account: Account, body: Uint8Array): Promise<MadeToken> {
-  const asked = readToken(body);
-  if (!isOwn(asked))
-    throw badField('scope is full; allowed are read and publish, and the operator makes the others.');
+  const asked = readOwnToken(body);
   return makeToken(account, newToken(account, asked), sameAccount(account));
 }
-
-type AskedToken = ReturnType<typeof readToken>;
 
 const newToken = ({ id }: Account, asked: AskedToken): NamedToken => ({
   ...asked,

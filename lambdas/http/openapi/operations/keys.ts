@@ -1,3 +1,4 @@
+import { allowedOwnToken } from '../../../management/accountShapes.ts';
 import { madeToken, namedToken, signingKeys } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
 import { variables } from '../parts/variables.ts';
@@ -34,14 +35,14 @@ export const keys: Operations<'keys'> = {
     variables: {},
     body: {
       required: true,
-      schema: 'NewToken',
+      schema: 'NewOwnToken',
       example: { name: 'web shop', scope: 'publish', destinations: ['https://example.com/hooks/', 'orders'] },
     },
     answers: { 201: { description: 'The token.', schema: 'MadeToken', example: madeToken } },
     errors: {
       400: [
         ['body_invalid', 'The body is not JSON.'],
-        ['field_invalid', 'scope is full; allowed are read and publish, and the operator makes the others.'],
+        ['field_invalid', `scope: Invalid input; allowed is ${allowedOwnToken}.`],
       ],
       412: [
         ['token_limit_reached', 'The token would be number 51, but an account may have 50 named tokens.'],
