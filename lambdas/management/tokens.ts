@@ -10,7 +10,7 @@ import { deleteNamedToken, loadNamedToken, saveNamedToken } from '../account/nam
 import { loadAccount, saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
-import { badField, forbidden, HttpError, notFound, overLimit, quote, quoteJson } from '../error/httpError.ts';
+import { forbidden, HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
 import { dayMs, now, secondMs } from '../shared/clock.ts';
 import { readOwnToken, readToken, type AskedToken } from './rules/tokenFields.ts';
 import { auditedIn } from './auditedIn.ts';
