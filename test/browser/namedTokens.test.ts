@@ -71,13 +71,21 @@ describe('An operator', () => {
 it('The audit trail tells who changed what, and is filtered', async () => {
   const { id, token } = await makeAccount();
   const named = made.parse(
-    await ok(manage('POST', `/v2/svc/users/${id}/tokens`, { body: { name: 'x', scope: 'full' } }), 201),
+    await ok(
+      manage('POST', `/v2/svc/users/${id}/tokens`, { body: { name: 'the deployment', scope: 'full' } }),
+      201,
+    ),
   );
   const queueName = unique('queue');
   await ok(api('POST', '/v2/queues', { token, body: { queueName } }));
   await ok(api('POST', `/v2/queues/${queueName}/pause`, { token: named.token }));
+  const scheduleId = unique('nightly');
+  const headers = { 'svc-cron': '0 0 1 1 *', 'svc-schedule-id': scheduleId };
+  await ok(api('POST', '/v2/schedules/https://example.com', { token, headers }));
   const page = await openConsole({ at: '#/audit', token });
-  await page.getByRole('row', { name: 'queue.pause' }).getByText(named.id).waitFor();
+  await page.getByRole('row', { name: 'queue.pause' }).getByText('the deployment').waitFor();
+  const saved = page.getByRole('row', { name: 'schedule.save' }).getByRole('link', { name: scheduleId });
+  expect(await saved.getAttribute('href')).toBe(`#/schedules/${scheduleId}`);
   await page.getByRole('row', { name: 'queue.save' }).getByText('The account’s token').waitFor();
   await page.getByRole('row', { name: 'account.create' }).getByText('The operator').waitFor();
   expect(await barriersOf(page)).toEqual([]);

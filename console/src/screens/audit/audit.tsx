@@ -1,8 +1,8 @@
 /** The audit trail: who changed what. */
-import { auditPage } from '../../../../lambdas/wire/accountAnswers.ts';
+import { auditPage, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
 import { auditActions } from '../../../../lambdas/wire/auditActions.ts';
-import { usePages } from '../../api/useAsked.ts';
-import type { Place } from '../../place.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
 import { Cut, Empty, Page } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, periodFields, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
@@ -20,6 +20,33 @@ const fields: readonly FilterField[] = [
   ...periodFields,
 ];
 
+/** The screens of what changes are about, by the first word of their actions; with two parts where one thing has a page. */
+const screens: Readonly<Record<string, string>> = {
+  schedule: 'schedules',
+  urlGroup: 'url-groups',
+  messages: 'messages',
+  message: 'messages',
+  dlq: 'dead-letters',
+  runs: 'runs',
+};
+
+/** A subject of many things has the filters that selected them. */
+const isOne = (subject: string): boolean => !/[= ]/.test(subject);
+
+/** What a change was about, with a link to its page. */
+function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
+  const screen = screens[action.replace(/\..*/, '')];
+  // What was deleted has no page any more.
+  if (screen === undefined || !isOne(subject) || action.endsWith('.delete')) {
+    return <Cut text={subject} isCode />;
+  }
+  return (
+    <a href={href([screen, subject])}>
+      <Cut text={subject} isCode />
+    </a>
+  );
+}
+
 /** The actors that are no named token. */
 const actors: ReadonlyMap<string, string> = new Map([
   ['token', 'The account’s token'],
@@ -33,6 +60,8 @@ export function Audit({ place }: { readonly place: Place }) {
     { path: 'v2/audit', query: filtersOf(place, fields) },
     ({ entries }) => entries,
   );
+  const { answer: tokens = [] } = useAsked(namedTokens, { path: 'v2/tokens' });
+  const names = new Map([...actors, ...tokens.map(({ id, name }) => [id, name] as const)]);
   return (
     <Page title="Audit">
       <p class="hint">What was changed in the last 90 days, and by whom. Publishes are among the messages.</p>
@@ -48,7 +77,7 @@ export function Audit({ place }: { readonly place: Place }) {
             keyOf={({ time, actor, action, subject = '' }) => [time, actor, action, subject].join(' ')}
             columns={[
               { head: 'When', cell: ({ time }) => <Time at={time} /> },
-              { head: 'Who', cell: ({ actor }) => actors.get(actor) ?? <code>{actor}</code> },
+              { head: 'Who', cell: ({ actor }) => names.get(actor) ?? <code>{actor}</code> },
               {
                 head: 'Action',
                 cell: ({ action, count }) =>
@@ -60,7 +89,11 @@ export function Audit({ place }: { readonly place: Place }) {
                     </>
                   ),
               },
-              { head: 'What', isWide: true, cell: ({ subject }) => subject && <Cut text={subject} isCode /> },
+              {
+                head: 'What',
+                isWide: true,
+                cell: ({ action, subject }) => subject && <Subject action={action} subject={subject} />,
+              },
               { head: 'From', cell: ({ address }) => address },
             ]}
           />
