@@ -3,7 +3,7 @@
 import { Command } from '@commander-js/extra-typings';
 import manifest from '../package.json' with { type: 'json' };
 import { hasCdk } from './cdk.ts';
-import { Ending, parse, sayEnding } from './commandLine.ts';
+import { Ending, parse, sayEnding } from '../cli/commandLine.ts';
 
 interface Listed {
   readonly about: string;

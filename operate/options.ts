@@ -1,6 +1,6 @@
 /** The options of the operator's commands. */
 import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
-import { command, parse, region, textLike, wholeNumber } from '../bin/commandLine.ts';
+import { command, parse, region, textLike, wholeNumber } from '../cli/commandLine.ts';
 import type { Deployment } from './environment.ts';
 
 export interface MasterSecretCommand extends Deployment {

@@ -9,7 +9,7 @@ import {
   region,
   textLike,
   wholeNumber,
-} from '../../bin/commandLine.ts';
+} from '../../cli/commandLine.ts';
 import { isOpen, loopback, parseNetworks, type Network, type TlsFiles } from '../network/network.ts';
 
 export interface Options {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Ending } from '../../../bin/commandLine.ts';
+import { Ending } from '../../../cli/commandLine.ts';
 import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
 import { parseBackupOptions } from '../../../local/backup/options.ts';
 import { parseCheckOptions } from '../../../local/check/options.ts';

@@ -11,7 +11,7 @@ import { countBody, totalOf } from '../../../bench/count.ts';
 import { startFixture, type Fixture } from '../../../bench/fixture.ts';
 import { parseOptions } from '../../../bench/options.ts';
 import { apiDollars, dollarsPerMillion, qstashDollarsPerMillion } from '../../../bench/prices.ts';
-import { Ending } from '../../../bin/commandLine.ts';
+import { Ending } from '../../../cli/commandLine.ts';
 
 const document = (name: string): string => readFileSync(join(import.meta.dirname, '../../..', name), 'utf8');
 
