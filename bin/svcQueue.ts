@@ -88,6 +88,10 @@ const commands: Readonly<Record<string, Listed>> = {
     about: 'show or replace the password of the management API',
     load: () => import('./commands/password.ts'),
   },
+  shell: {
+    about: 'print what a shell needs for the operators’ commands',
+    load: () => import('./commands/shell.ts'),
+  },
   migrate: {
     about: 'copy queues, URL groups and schedules from one QStash-compatible API to another',
     load: () => import('./commands/migrate.ts'),

@@ -104,6 +104,25 @@ export const parseRedrive = (args: readonly string[]): Deployment =>
     args,
   ).opts();
 
+/** @throws Ending */
+export const parseShell = (args: readonly string[]): Deployment =>
+  parse(
+    command(
+      'shell',
+      'Prints what a shell needs for the commands of the documents: the region, and the function resource.',
+    )
+      .requiredOption('--region <region>', 'the region', region)
+      .option('--name <name>', 'of the deployment', deployment, 'Svc')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  eval "$(svc-queue shell --region eu-central-1)"
+  resource Service SQS::Queue QueuesShort`,
+      ),
+    args,
+  ).opts();
+
 export interface PasswordCommand extends Deployment {
   /** Whether a new password replaces the one before. */
   readonly isNew: boolean;

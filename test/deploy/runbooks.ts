@@ -55,7 +55,7 @@ run "$@" || [[ $? == 1 ]]`,
 /** A folder like the reader's clone, with a `cdk.json` of its own. */
 function makeClone(folder: string): void {
   mkdirSync(folder);
-  const shared = ['bin', 'console', 'lambdas', 'lib', 'local', 'migrate', 'node_modules', 'operate'];
+  const shared = ['bin', 'cli', 'console', 'lambdas', 'lib', 'local', 'migrate', 'node_modules', 'operate'];
   for (const name of [...shared, 'package.json', 'tsconfig.json'])
     symlinkSync(join(root, name), join(folder, name));
   cpSync(join(root, 'cdk.json'), join(folder, 'cdk.json'));

@@ -15,6 +15,7 @@ import {
   parseMasterSecretCommand,
   parsePassword,
   parseRecover,
+  parseShell,
 } from '../../../operate/options.ts';
 import { afterChecks } from '../../../verify/after/checks.ts';
 import { beforeChecks } from '../../../verify/before/checks.ts';
@@ -68,6 +69,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   check: (args) => parseCheckOptions(args, {}),
   drain: parseDrain,
   redrive: parseRedrive,
+  shell: parseShell,
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,
   accounts: parseAccounts,
