@@ -273,6 +273,9 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
       differences(shown.map(Number), [us ?? NaN, eu ?? NaN, url, waiting, qstashDollarsPerMillion]),
     ).toEqual([]);
     expect(shown).toHaveLength(5);
+    expect(differences(dollarsIn(document('README.md'), 'a million messages of 1 KB,'), [us ?? NaN])).toEqual(
+      [],
+    );
     expect(cost).toContain(`$${metricsDollars('us-east-1').toFixed(2)} a month`);
   });
 });
