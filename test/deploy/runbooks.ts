@@ -131,7 +131,7 @@ function blocksInOrder(): readonly Block[] {
     if (at === -1) throw new Error(`docs/deploy.md has no section "${heading}".`);
     return text.slice(0, at).split('\n').length;
   };
-  const [failed, goesOn] = [lineOf('When the first deployment fails'), lineOf('The first account')];
+  const [failed, goesOn] = [lineOf('When the first deployment fails'), lineOf('What is where')];
   const line = ({ at }: Block): number => Number(at.split(':')[1]);
   return [
     ...blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn),
