@@ -136,6 +136,7 @@ async function simulateKey(
       slots: { take: () => Promise.resolve({ release: () => Promise.resolve() }) },
       now: () => time,
       sleep: () => Promise.resolve(),
+      report: () => {},
     }),
   );
   const at = (moment: number): void => {

@@ -61,6 +61,8 @@ export interface Account {
    * so all that a request does for its account is held to it.
    */
   readonly scope?: Scope | undefined;
+  /** The longest timeout that this deployment waits for, in seconds. It belongs to the process that read the account and is not stored. */
+  readonly longestTimeout?: number | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }
@@ -98,17 +100,25 @@ const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = 
   paid: new WeakMap(),
 };
 
-/** The limits that hold for an account: those set for it, else its plan's. */
-export function limitsOf({ plan, limits: own }: Pick<Account, 'plan' | 'limits'>): Limits {
-  const known = knownLimits[plan].get(own) ?? mergedLimits(plan, own);
+/** The part of an account that decides its limits. */
+type Limited = Pick<Account, 'plan' | 'limits' | 'longestTimeout'>;
+
+/**
+ * The limits that hold for an account: those set for it, else its plan's. A timeout that this deployment cannot wait for is cut: it
+ * was set in a region that can, or before a setting was taken back.
+ */
+export function limitsOf(account: Limited): Limits {
+  const { plan, limits: own } = account;
+  const known = knownLimits[plan].get(own) ?? mergedLimits(account);
   knownLimits[plan].set(own, known);
   return known;
 }
 
-function mergedLimits(plan: Plan, own: Account['limits']): Limits {
+function mergedLimits({ plan, limits: own, longestTimeout = Infinity }: Limited): Limits {
   const limits = eachLimit((name, limit) => own[name] ?? limit[plan]);
   return {
     ...limits,
+    timeout: Math.min(limits.timeout, longestTimeout),
     max_requests_per_day_hard: own.max_requests_per_day_hard ?? hardOverSoft * limits.max_requests_per_day,
   };
 }

@@ -59,7 +59,10 @@ const accountRow = z.object({
   version: z._default(z.number(), 1),
 });
 
-const accountOf = (row: Row): Account => accountRow.parse(row);
+const accountOf = (row: Row): Account => ({
+  ...accountRow.parse(row),
+  longestTimeout: settings.longestTimeoutSeconds,
+});
 
 /** Accounts as they were last read, by id. */
 const lastRead = new Map<string, { readonly text: string; readonly account: Account }>();
@@ -135,7 +138,7 @@ export function saveAccount(account: Account, read: Account | undefined): Promis
     dynamodbIn(region).send(
       new PutItemCommand({
         TableName: settings.accountsTable,
-        Item: toItem({ ...account, scope: undefined, expiresAt }),
+        Item: toItem({ ...account, scope: undefined, longestTimeout: undefined, expiresAt }),
         ...condition,
       }),
     ),

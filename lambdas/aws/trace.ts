@@ -8,9 +8,28 @@ import { settings } from './settings.ts';
 
 const followed = new AsyncLocalStorage<string>();
 
+/** What the runtime of Lambda knows of the invocation to which the running code belongs. */
+interface InvokeStore {
+  readonly getXRayTraceId: () => string | undefined;
+}
+
+const isInvokeStore = (value: unknown): value is InvokeStore =>
+  typeof value === 'object' && value !== null && 'getXRayTraceId' in value;
+
+const storeIn = (runtime: object): unknown => ('InvokeStore' in runtime ? runtime.InvokeStore : undefined);
+
+/**
+ * The trace header of the invocation. On a managed instance a process has several invocations at once, and the runtime keeps the
+ * header of each in its store; elsewhere it is in the environment.
+ */
+function headerOfInvocation(): string | undefined {
+  const store = 'awslambda' in globalThis ? storeIn(awslambda) : undefined;
+  return (isInvokeStore(store) ? store.getXRayTraceId() : undefined) ?? process.env['_X_AMZN_TRACE_ID'];
+}
+
 /** The trace header of the current job or request; undefined without a trace. */
 export const traceHeader = (): string | undefined =>
-  settings.isTraced ? (followed.getStore() ?? process.env['_X_AMZN_TRACE_ID']) : undefined;
+  settings.isTraced ? (followed.getStore() ?? headerOfInvocation()) : undefined;
 
 /** Runs a function under a trace. */
 export const underTrace = <T>(header: string | undefined, act: () => T): T =>

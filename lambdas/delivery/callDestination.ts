@@ -5,7 +5,7 @@ import type { Message } from '../message/message.ts';
 import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
 import { isFunction, refusingList } from '../destination/functions.ts';
 import { deliveryHeaders } from './deliveryHeaders.ts';
-import { deploymentRules, functionsOf } from '../destination/rulesOfDeployment.ts';
+import { deploymentRules, functionsOf, timeoutOf } from '../destination/rulesOfDeployment.ts';
 
 const request = createDeliveryClient(deploymentRules, undefined, settings.keptConnections);
 
@@ -20,7 +20,7 @@ async function requestOf(
     method: message.method,
     headers: await deliveryHeaders(message, attempt, account, body),
     body,
-    timeoutMs: message.timeoutMs,
+    timeoutMs: timeoutOf(message),
     maxResponseBytes: limitsOf(account).max_message_size,
   };
 }

@@ -1,8 +1,10 @@
 import { parseAllowedDestinations, parseOwnHosts } from './addresses.ts';
 import type { DestinationRules, HostRules, Scope } from './destination.ts';
+import { longTimeoutMs } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
+import { secondMs } from '../shared/clock.ts';
 import { apiHosts } from './apiHosts.ts';
-import type { AllowedFunctions } from './functions.ts';
+import { isFunction, type AllowedFunctions } from './functions.ts';
 
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
 const configured = parseOwnHosts(settings.ownHosts);
@@ -39,3 +41,10 @@ export async function destinationRules(requestHost: string, account: Invoking): 
     scope: account.scope,
   };
 }
+
+/**
+ * The time that an attempt may take here, in milliseconds. A message that was accepted with a longer one has less of it once the
+ * deployment waits for less. A Lambda function has 15 minutes for an invocation, wherever that is awaited.
+ */
+export const timeoutOf = ({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): number =>
+  Math.min(timeoutMs, isFunction(url) ? longTimeoutMs : settings.longestTimeoutSeconds * secondMs);

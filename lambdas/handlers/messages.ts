@@ -7,6 +7,7 @@ import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http
 import { api } from '../http/messagingApi.ts';
 import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
+import type * as Completions from '../delivery/complete.ts';
 import type { Completing } from '../delivery/complete.ts';
 import { publishAgain, type AgainRequest } from '../publish/again.ts';
 import { listMessages } from '../publish/listMessages.ts';
@@ -35,7 +36,7 @@ function againRequest(call: AuthenticatedCall): AgainRequest {
 /** Completes an attempt with the answer in a request's body. */
 async function complete(
   { request }: Call,
-  completingOf: (from: typeof import('../delivery/complete.ts')) => Completing | Promise<Completing>,
+  completingOf: (from: typeof Completions) => Completing | Promise<Completing>,
 ): Promise<ApiResponse> {
   const answer = parseCompletion(request.body);
   // Few processes complete an attempt, and the code is loaded for the first.

@@ -2,6 +2,7 @@
  * Slow jobs: attempts whose destinations take long to answer. They do not share invocations with quick ones, because an invocation
  * lasts as long as its slowest attempt.
  */
+import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { hostOf } from '../destination/place.ts';
 import { now } from '../shared/clock.ts';
@@ -35,9 +36,16 @@ export function noteTime(job: AttemptJob, destination: string, ms: number): void
   if (lane !== undefined) note(lane, ms);
 }
 
-/** The host of a slow job, or its lane where it names no host; undefined for other jobs. */
+/**
+ * Whether the long queue keeps its slow jobs: where they may take longer than the functions behind the queue `slow`. What waits for
+ * them there is paid by the hour, or is this machine, so that waiting costs nothing.
+ */
+const keepsLongJobs = settings.longestTimeoutSeconds > longestTimeoutSeconds.functions;
+
+/** The host of a slow job that may be handed on, or its lane where it names no host; undefined for other jobs. */
 export function slowNameOf(job: Job): string | undefined {
   if (job.kind !== 'attempt' || settings.slowQueueUrl === undefined) return undefined;
+  if (job.queue === 'long' && keepsLongJobs) return undefined;
   const name = job.host ?? laneOf(job);
   return name !== undefined && isSlow(speeds.get(name), now()) ? name : undefined;
 }

@@ -6,7 +6,7 @@ import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
 import type { MessageHistory } from '../message/history.ts';
 import { endMessage, noteHeld } from '../message/messages.ts';
-import { now, secondMs } from '../shared/clock.ts';
+import { minuteMs, now, secondMs } from '../shared/clock.ts';
 import { resumeAccount } from './accountLanes.ts';
 import { extendMessage } from './line/extendLine.ts';
 import type { Acquired, Refusal } from './slots/acquire.ts';
@@ -45,8 +45,9 @@ export async function acquireLanes(
   return undefined;
 }
 
-/** The longest attempt has ended by then, and is recorded unless its worker died. */
+/** The time for which a follow-up waits, with a minute for the record: all but the longest attempts have ended by then. */
 const followUpMs = 900 * secondMs;
+const recordMs = minuteMs;
 
 async function afterRefusal(
   history: MessageHistory,
@@ -68,7 +69,7 @@ async function afterRefusal(
     // The other worker that got this job may die between the record and what follows from it. This job is dropped, so nobody
     // else would continue: a follow-up checks later whether there is a record.
     const followUp: AttemptJob = { ...attemptJob(history.message, job.attempt), isFollowUp: true };
-    await sendJob(followUp, now() + followUpMs);
+    await sendJob(followUp, now() + Math.max(followUpMs, history.message.timeoutMs + recordMs));
   }
   if (refusal === 'early') await comeAgain(job);
 }

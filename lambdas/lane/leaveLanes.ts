@@ -7,7 +7,7 @@ import { now, secondMs } from '../shared/clock.ts';
 import { queueLane } from './lane.ts';
 import { leaveAsCallback, queueSlotOf } from './queueSlot.ts';
 import { endLease } from './rules/cancelling.ts';
-import { leaseMarginMs } from './rules/entry.ts';
+import { endOfAttempt } from './rules/entry.ts';
 import { leave, type DeclineReason } from './rules/leaving.ts';
 import { hasEnteredQueue, youngMs } from './slots/dueAttempt.ts';
 import { circuitHost } from './slots/dueAttemptOf.ts';
@@ -54,7 +54,7 @@ export async function leaveAsMessage(message: Message, isAgain: boolean): Promis
   const slot = queueSlotOf(message);
   if (slot === undefined) return;
   const { accountId, timeoutMs } = message;
-  const until = now() + timeoutMs + leaseMarginMs;
+  const until = endOfAttempt(timeoutMs, now());
   await lanes.update(queueLane(accountId, slot.queueName), (lane) =>
     isAgain ? endLease(lane, slot.entry, until) : leave(lane, slot.entry),
   );

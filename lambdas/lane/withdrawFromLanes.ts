@@ -1,7 +1,7 @@
 /** A message that is cancelled gives up its place, or its slot, in the lanes that it is in. */
 import { clockMarginMs, now } from '../shared/clock.ts';
 import { keyLane, queueLane } from './lane.ts';
-import { formatEntry, leaseMarginMs, queueEntry } from './rules/entry.ts';
+import { endOfAttempt, formatEntry, queueEntry } from './rules/entry.ts';
 import { leave } from './rules/leaving.ts';
 import { withdraw, withdrawWaiting } from './rules/cancelling.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
@@ -30,7 +30,7 @@ export async function withdrawFromLanes(
   const isInQueue = last !== undefined || now() >= dueAt;
   if (queueName !== undefined && isInQueue) {
     // An attempt of it may be in flight, and keeps its slot until it has ended.
-    const until = isDue && open === undefined ? now() + timeoutMs + leaseMarginMs : undefined;
+    const until = isDue && open === undefined ? endOfAttempt(timeoutMs, now()) : undefined;
     changes.push(
       lanes.update(queueLane(accountId, queueName), (lane) => withdraw(lane, queueEntry(attempt), until)),
     );

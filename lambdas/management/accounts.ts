@@ -41,7 +41,7 @@ async function checkCallback({ failure_callback: url }: AccountInput): Promise<v
  * @throws HttpError 400, 403, or 409 when the id is taken; nothing is changed then
  */
 export async function createAccount(bytes: Uint8Array, address?: string): Promise<AccountRecord> {
-  const { id: givenId, input } = parseNewAccount(bytes, settings.regions);
+  const { id: givenId, input } = parseNewAccount(bytes, settings);
   await checkCallback(input);
   const [region = settings.region] = settings.regions;
   const secret = await masterSecret();
@@ -99,7 +99,7 @@ function notDeleted(account: Account): Account {
 
 /** @throws HttpError 400, 403, 404 or 503; nothing is changed then */
 export async function updateAccount(id: string, bytes: Uint8Array, address?: string): Promise<AccountRecord> {
-  const input = parseAccountInput(parseJson('The body', bytes), settings.regions);
+  const input = parseAccountInput(parseJson('The body', bytes), settings);
   await checkCallback(input);
   // The trail has the names of the fields, and no value.
   const subject = Object.keys(input).join(', ');

@@ -2,6 +2,7 @@
  * The limits of an account: the one table of their names, defaults and ranges. Stored rows, the account record, the
  * input of the management API and its description all follow from it.
  */
+import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { dayMs, hourMs, secondMs } from '../shared/clock.ts';
 
 export const plans = ['free', 'paid'] as const;
@@ -25,8 +26,8 @@ export const limitTable = {
     free: 30,
     paid: 840,
     least: 1,
-    // Lambda ends a delivery after 900 s, and the attempt must be recorded before that.
-    most: 840,
+    // A deployment on AWS allows less: see `longestTimeoutSeconds` in `aws/resources.ts`.
+    most: longestTimeoutSeconds.machine,
   },
   max_message_size: {
     free: mebibyte,

@@ -2,22 +2,22 @@
 import { ChangeMessageVisibilityBatchCommand, DeleteMessageBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { log } from '../aws/log.ts';
-import { queues } from '../aws/resources.ts';
 import { sqs } from '../aws/sqs.ts';
 import type { Source } from '../job/receipt.ts';
 
-/** The time between the end of an invocation and the return of what it has not done. */
-const marginSeconds = 10;
-
-/** Hides up to 10 messages until the invocation, which has just started, has surely ended. */
-export async function hide({ name, url }: Source, records: readonly SQSRecord[]): Promise<void> {
+/** Hides up to 10 messages for a time from now on. */
+export async function hide(
+  { url }: Source,
+  records: readonly SQSRecord[],
+  visibilitySeconds: number,
+): Promise<void> {
   const { Failed = [] } = await sqs.send(
     new ChangeMessageVisibilityBatchCommand({
       QueueUrl: url,
       Entries: records.map(({ receiptHandle }, index) => ({
         Id: String(index),
         ReceiptHandle: receiptHandle,
-        VisibilityTimeout: queues[name].functionTimeoutSeconds + marginSeconds,
+        VisibilityTimeout: visibilitySeconds,
       })),
     }),
   );

@@ -4,6 +4,7 @@ import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { limitTable, type LimitName } from '../../lambdas/value/limits.ts';
 import { allowedFunctionPattern, functionPattern } from '../settings.ts';
 
@@ -67,7 +68,11 @@ export function faultsIn({ limits = {}, lambdaDestinations = [] }: SvcAccountPro
 /** Names each limit that is not in its range. */
 function faultsInLimits(limits: SvcLimits): readonly string[] {
   const known = new Map<string, { readonly least: number; readonly most: number }>(
-    Object.entries(limitTable),
+    // A deployment without instances allows less, and refuses it then.
+    Object.entries({
+      ...limitTable,
+      timeout: { ...limitTable.timeout, most: longestTimeoutSeconds.instances },
+    }),
   );
   return Object.entries(limits).flatMap(([name, value]) => {
     const limit = known.get(name);

@@ -31,6 +31,8 @@ export interface EventSourceOptions {
   readonly batchSize?: number;
   /** The most invocations at the same time, 2 to 1,000; 1,000 when absent. */
   readonly maximumConcurrency?: number | undefined;
+  /** The same where this machine need not do as Lambda does, which has no more than 1,000. */
+  readonly mostAtOnce?: number | undefined;
   readonly report: (error: unknown) => void;
   /**
    * Called with the ids of the messages that an invocation has not done. They are visible again when their visibility timeout
@@ -46,7 +48,7 @@ const retryAfterMs = 1000;
 
 /** @throws Error when Lambda would refuse the maximum concurrency */
 export function startEventSource(options: EventSourceOptions): EventSource {
-  const { maximumConcurrency = mostConcurrency, report } = options;
+  const { maximumConcurrency = mostConcurrency, mostAtOnce = maximumConcurrency, report } = options;
   if (maximumConcurrency < leastConcurrency || maximumConcurrency > mostConcurrency) {
     throw new Error(
       `The maximum concurrency is ${maximumConcurrency}; Lambda takes ${leastConcurrency} to ${mostConcurrency}.`,
@@ -82,7 +84,7 @@ export function startEventSource(options: EventSourceOptions): EventSource {
         if (messages.length > 0) start(messages);
         // What is under way goes on first, requests to the gateway too: a long line does not hold them up.
         await setImmediate();
-        if (invocations.size >= maximumConcurrency) await oneEnds();
+        if (invocations.size >= mostAtOnce) await oneEnds();
       } catch (error) {
         report(error);
         await setTimeout(retryAfterMs);

@@ -164,7 +164,9 @@ export class Queues {
   }
 
   /**
-   * Makes a message in flight visible `timeoutMs` from now. A restart forgets it, like every visibility timeout.
+   * Makes a message in flight visible `timeoutMs` from now. A restart forgets it, like every visibility timeout. SQS refuses what
+   * ends more than 12 hours after the receive; here a message may be hidden for as long as its worker asks for it, because an
+   * attempt of 12 hours begins a moment after the receive.
    *
    * @returns false when the message is not in flight, or gone
    */

@@ -10,6 +10,7 @@ import {
   textLike,
   wholeNumber,
 } from '../../cli/commandLine.ts';
+import type { LongDelivery } from '../../lambdas/aws/resources.ts';
 import { isOpen, loopback, parseNetworks, type Network, type TlsFiles } from '../network/network.ts';
 
 export interface Options {
@@ -29,9 +30,13 @@ export interface Options {
   readonly dev: boolean;
   /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). Users need it not, so there is no flag and no help. */
   readonly testControl: boolean;
+  /** What waits for answers as on AWS (SVC_TEST_LONG_DELIVERY), in place of a process of this machine. For tests, as `testControl`. */
+  readonly longDelivery?: LongDelivery | undefined;
   /** The URL of another DynamoDB, which has the tables (SVC_TEST_DYNAMODB_URL). For tests, as `testControl`. */
   readonly dynamodbUrl?: string | undefined;
 }
+
+const longDeliveries: readonly LongDelivery[] = ['functions', 'instances'];
 
 const port = wholeNumber(0, 65_535);
 const folder = textLike(/./, 'the path of a folder');
@@ -149,6 +154,7 @@ export function parseOptions(
     pricePerMessage: flags.pricePerMessage ?? otherwise('SVC_PRICE_PER_MESSAGE', price) ?? 0.000_01,
     dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',
+    longDelivery: longDeliveries.find((one) => one === environment['SVC_TEST_LONG_DELIVERY']),
     dynamodbUrl: environment['SVC_TEST_DYNAMODB_URL'],
   };
 }

@@ -4,6 +4,9 @@ import {
   aloneConcurrency,
   apiFunctionTimeoutSeconds,
   deliveryConcurrency,
+  functionSecondsOf,
+  longestTimeoutSeconds,
+  queueNames,
   queues,
   timers,
   type TimedFunction,
@@ -153,6 +156,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     API_URL: publicUrl,
     // Hosts are not learned from requests: a client may send any, and another program may have the port tomorrow.
     LEARN_HOSTS: 'false',
+    LONGEST_TIMEOUT: String(longestTimeoutOf(options)),
     // One address serves both APIs here.
     CONSOLE_APIS: 'messaging management',
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
@@ -229,20 +233,21 @@ async function clientVariables(
   };
 }
 
+/** The longest timeout of a message, in seconds. */
+const longestTimeoutOf = ({ longDelivery }: StageOptions): number =>
+  longestTimeoutSeconds[longDelivery ?? 'machine'];
+
 interface QueueSettings {
   /** Absent for a queue that no function reads. */
   readonly handler?: QueueFunction | undefined;
-  readonly functionTimeoutSeconds?: number | undefined;
   readonly batchSize: number;
 }
 
 /** The queues that are fed to a function. */
-const fedQueues = Object.entries<QueueSettings>(queues).flatMap(
-  ([name, { handler, functionTimeoutSeconds, batchSize }]) =>
-    handler === undefined || functionTimeoutSeconds === undefined
-      ? []
-      : [{ name, handler, functionTimeoutSeconds, batchSize }],
-);
+const fedQueues = queueNames.flatMap((name) => {
+  const { handler, batchSize }: QueueSettings = queues[name];
+  return handler === undefined ? [] : [{ name, handler, batchSize }];
+});
 
 /** The maximum concurrency of an event source. The others have Lambda's own maximum. */
 const concurrency: Partial<Record<QueueFunction, number>> = {
@@ -250,13 +255,21 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
   deliverAlone: aloneConcurrency,
 };
 
+/**
+ * The most invocations at once for the long queue of one machine, where each may wait for hours for a single answer. What waits costs
+ * a connection and its message's body.
+ */
+const waitingAtOnce = 10_000;
+
 /** A queue with the function that it is fed to. */
 type Fed = (typeof fedQueues)[number] & { readonly function: LambdaFunction };
 
-function loadFed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Fed[]> {
+function loadFed(options: StageOptions): Promise<readonly Fed[]> {
+  const { region, loadFunction: load = loadFunction } = options;
+  const longest = longestTimeoutOf(options);
   return Promise.all(
     fedQueues.map(async (queue) => {
-      const timeoutMs = queue.functionTimeoutSeconds * 1000;
+      const timeoutMs = functionSecondsOf(queue.name, longest) * 1000;
       return { ...queue, function: await load(queue.handler, { region, timeoutMs }) };
     }),
   );
@@ -265,7 +278,7 @@ function loadFed({ region, loadFunction: load = loadFunction }: StageOptions): P
 /** Connects each queue with its function. */
 function feed(
   fed: readonly Fed[],
-  { region, report }: StageOptions,
+  { region, report, longDelivery }: StageOptions,
   queues: Queues,
   onLeft: EventSourceOptions['onLeft'],
 ): EventSource[] {
@@ -276,6 +289,7 @@ function feed(
       region,
       function: invoked,
       maximumConcurrency: concurrency[handler],
+      ...(name === 'long' && longDelivery === undefined && { mostAtOnce: waitingAtOnce }),
       batchSize,
       report,
       ...(onLeft !== undefined && { onLeft }),

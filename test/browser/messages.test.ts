@@ -396,3 +396,30 @@ describe.each([
     expect(await isTooWide(page)).toBe(false);
   });
 });
+
+describe('An attempt that waits for its completion', () => {
+  it('says so, and can be completed or failed by hand', async () => {
+    const { token } = await makeAccount();
+    const accepting = receiver.inbox((_delivery, response) => response.writeHead(202).end());
+    const headers = { 'Svc-Deferred': '2h', 'Svc-Retries': '1', 'Svc-Retry-Delay': '1' };
+    const messageId = messageIdOf(await publishAs({ token }, accepting.url, { headers }));
+    const page = await openConsole({ at: `#/messages/${messageId}`, token });
+    await page.getByText('waits for its completion').first().waitFor();
+    await page.getByText(/^until .*; the destination has answered 202$/).waitFor();
+    const completeWith = async (answer: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Complete…' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Answer').selectOption({ label: answer });
+      await dialog.getByLabel('Body').fill('by hand');
+      expect(await barriersOf(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Complete the attempt' }).click();
+    };
+    await completeWith('500: it failed, and is tried again');
+    await page.getByText('The attempt has failed; the next one follows.').waitFor();
+    await accepting.received(2);
+    await page.getByRole('button', { name: 'Complete…' }).waitFor();
+    await completeWith('489: it failed for good');
+    await page.getByText('The message has failed.').waitFor();
+    await page.getByRole('button', { name: 'Retry…' }).waitFor();
+  });
+});

@@ -5,7 +5,7 @@ import { callbackOf } from '../support/callbacks.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
 import { getInAnyState } from '../support/listedMessages.ts';
-import { call, errorOf, messageIdOf, publish, refusalOf, type Answer } from '../support/publish.ts';
+import { call, errorOf, messageIdOf, publish, refusalOf, service, type Answer } from '../support/publish.ts';
 import type { Delivery, Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -20,9 +20,10 @@ const urlOf = (delivery: Delivery | undefined, dialect = 'svc'): string =>
 
 /** Completes an attempt as its destination does: without a token. */
 async function complete(url: string, completion: unknown): Promise<Answer> {
-  const { pathname, origin } = new URL(url);
   const body = typeof completion === 'string' ? completion : JSON.stringify(completion);
-  return call(pathname, { method: 'POST', body }, origin);
+  // An emulator is called by another name than the one that AWS would give the API.
+  const [path = ''] = /\/v2\/complete\/.*$/.exec(url) ?? [];
+  return call(path, { method: 'POST', body });
 }
 const completeById = (messageId: string, body: unknown): Promise<Answer> =>
   api('POST', `/v2/messages/${messageId}/complete`, { body });
@@ -54,6 +55,7 @@ describe('an attempt that its destination completes later', () => {
     expect(await getInAnyState(messageId)).toMatchObject({ deferred: 3_600, retried: 0 });
     expect(await statesOf(messageId)).toEqual(['ACTIVE', 'CREATED']);
     expect(urlOf(delivery, 'upstash')).toBe(url);
+    if (service.target !== 'deployed') expect(url.startsWith(`${service.url}/v2/complete/`)).toBe(true);
     expect(callbacks.deliveries).toEqual([]);
 
     const answer = await complete(url, { status: 201, headers: { 'X-Pages': '12' }, body: 'done' });
@@ -91,7 +93,7 @@ describe('an attempt that its destination completes later', () => {
       ({ dlqId }) => dlqId !== undefined,
     );
     const letter = await eventually(
-      () => api('GET', `/v2/dlq/${found.dlqId}`),
+      () => api('GET', `/v2/dlq/${String(found.dlqId)}`),
       ({ status }) => status === 200,
     );
     expect(letter.json).toMatchObject({
@@ -261,8 +263,7 @@ describe('a request that completes an attempt', () => {
   it('is refused with a URL that was changed, and its token is a key to nothing else', async () => {
     const { messageId, url } = await publishDeferred();
     await isOpen(messageId);
-    const { origin, pathname } = new URL(url);
-    const [text = '', mac = ''] = pathname.slice('/v2/complete/'.length).split('.');
+    const [text = '', mac = ''] = url.replace(/^.*\/v2\/complete\//, '').split('.');
     const other = Buffer.from(text, 'base64url').toString().replace(/,0,/, ',1,');
     const changed = [
       `${Buffer.from(other).toString('base64url')}.${mac}`,
@@ -271,7 +272,7 @@ describe('a request that completes an attempt', () => {
       'x',
     ];
     for (const token of changed) {
-      const refused = await complete(`${origin}/v2/complete/${token}`, { status: 200 });
+      const refused = await complete(`/v2/complete/${token}`, { status: 200 });
       expect([refused.status, refusalOf(refused).code]).toEqual([404, 'completion_not_found']);
     }
     const asToken = await api('GET', `/v2/messages/${messageId}`, { token: `${text}.${mac}` });

@@ -76,8 +76,8 @@ async function askCompletions(): Promise<void> {
   const headers = { 'svc-deferred': '1h' };
   const messageId = messageIdOf(await ask('POST', `/v2/publish/${accepting.url}`, { headers }));
   const [delivery] = await accepting.received(1);
-  const { pathname } = new URL(delivery?.headers['svc-complete-url'] ?? '');
-  await ask('POST', pathname, {
+  const [path = ''] = /\/v2\/complete\/.*$/.exec(delivery?.headers['svc-complete-url'] ?? '') ?? [];
+  await ask('POST', path, {
     token: null,
     body: { status: 200, headers: { 'X-Pages': '12' }, body: 'done' },
   });

@@ -184,6 +184,11 @@ describe('an account', () => {
     expect(() => newApp().queue.account('default', { limits: { max_retries: 101 } })).toThrow(
       /account 'default' are not right:\n- limits.max_retries: allowed is a whole number from 0 to 100; given is 101/,
     );
+    // What the deployment waits for is known there: a deployment without instances refuses it.
+    expect(() => newApp().queue.account('default', { limits: { timeout: 5_280 } })).not.toThrow();
+    expect(() => newApp().queue.account('default', { limits: { timeout: 5_281 } })).toThrow(
+      /limits.timeout: allowed is a whole number from 1 to 5280; given is 5281/,
+    );
   });
 
   it('has a failure callback and functions for destinations, which may be those of another stack', () => {

@@ -68,6 +68,7 @@ export class AcquireFixture extends LanesInMemory {
     }),
     now: () => this.time,
     sleep: this.#sleep,
+    report: () => {},
   });
 
   /** Lets an attempt acquire all its lanes. */

@@ -215,7 +215,14 @@ export class Simulation {
     return {
       alive,
       lanes,
-      laneGate: createLaneGate({ lanes, slots, circuits, now: () => clock.now, sleep: clock.sleep }),
+      laneGate: createLaneGate({
+        lanes,
+        slots,
+        circuits,
+        now: () => clock.now,
+        sleep: clock.sleep,
+        report: () => {},
+      }),
     };
   }
 

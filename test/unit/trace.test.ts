@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { answerOf, openMetricFixture, type MetricFixture } from '../support/metricFixture.ts';
@@ -109,6 +111,20 @@ describe('the trace of a publish', () => {
     expect(scheduled).toHaveLength(2);
     expect(schedule.parse(scheduled[1]).Target.Input).toContain(ofPublish);
   });
+});
+
+it('Invocations of one process at a time keep their own traces', async () => {
+  // As the runtime of Lambda has it on a managed instance, where the environment has no trace.
+  const store = new AsyncLocalStorage<string>();
+  vi.stubGlobal('awslambda', { InvokeStore: { getXRayTraceId: () => store.getStore() } });
+  const { traceHeader } = await import('../../lambdas/aws/trace.ts');
+  const invocation = (trace: string): Promise<string | undefined> =>
+    store.run(trace, async () => {
+      await setImmediate();
+      return traceHeader();
+    });
+  expect(await Promise.all([ofPublish, ofDelivery].map(invocation))).toEqual([ofPublish, ofDelivery]);
+  vi.unstubAllGlobals();
 });
 
 it('Where nothing is traced, nothing carries a trace', async () => {

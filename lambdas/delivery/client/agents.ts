@@ -18,6 +18,12 @@ import { AnswerConnection } from './answerConnection.ts';
  */
 const addressTimeoutMs = 2 * secondMs;
 
+/**
+ * A connection on which nothing comes is probed after this time, and then again and again. NAT gateways of AWS forget one that is
+ * silent for 350 s ("NAT gateway basics"), and others do so sooner; an answer may take hours.
+ */
+const probeAfterMs = 60 * secondMs;
+
 export interface AgentsOptions {
   /** Idle connections to all hosts together. */
   readonly most?: number;
@@ -39,6 +45,7 @@ function withAnswerConnections<A extends http.Agent>(agent: A): A {
   agent.createConnection = (options) => {
     const socket = connect(options);
     if (!(socket instanceof Socket)) throw new Error('The agent has made no socket.');
+    socket.setKeepAlive(true, probeAfterMs);
     return new AnswerConnection(socket);
   };
   return agent;
@@ -108,6 +115,7 @@ export function createAgents({
 
   const options = {
     keepAlive: true,
+    keepAliveMsecs: probeAfterMs,
     maxFreeSockets: most,
     scheduling: 'lifo',
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,

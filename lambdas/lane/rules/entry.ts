@@ -24,7 +24,7 @@ export function parseEntry(text: string): Entry {
   return { messageId: prefix + id, attempt: Number(attempt), queue: queue === 's' ? 'short' : 'long' };
 }
 
-/** The time that the longest attempt of each queue takes; see `shortTimeoutMs` and `longTimeoutMs` in `resources.ts`. */
+/** The time that leases give an attempt of each queue; see `shortTimeoutMs` and `longTimeoutMs` in `resources.ts`. */
 const longestAttemptMs = { short: 30 * secondMs, long: 840 * secondMs } as const;
 
 /** Between an attempt's deadline and the end of its lease: the worker ends the exchange, and clocks differ. */
@@ -36,3 +36,13 @@ const pickUpMs = 60 * secondMs;
 /** The end of the lease of an attempt that was granted a slot and has yet to come, Unix milliseconds. */
 export const endOfGrant = ({ queue }: Entry, now: number): number =>
   now + pickUpMs + longestAttemptMs[queue] + leaseMarginMs;
+
+/**
+ * The end of the lease of an attempt that is about to be made, Unix milliseconds. One that may take longer than this renews its
+ * leases: see `slots/renewal.ts`. So no lane waits for the longest attempt of a worker that died.
+ */
+export const endOfAttempt = (timeoutMs: number, now: number): number =>
+  now + Math.min(timeoutMs, longestAttemptMs.long) + leaseMarginMs;
+
+/** Whether an attempt may outlast the leases that it begins with. */
+export const outlastsLease = (timeoutMs: number): boolean => timeoutMs > longestAttemptMs.long;

@@ -4,7 +4,7 @@
  * that it has, except that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each
  * other. And no more attempts of one queue or key wait for the account than may be in flight: a full lane is in no other's way.
  */
-import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
+import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import {
   enter,
   joinLine,
@@ -31,8 +31,8 @@ import { dayMs } from '../../shared/clock.ts';
 import { startToleranceMs, uncountStart } from '../rules/rate.ts';
 import type { CircuitPass, Circuits } from './circuits.ts';
 import { hasEnteredQueue, hasLaterSlots, youngMs, type DueAttempt } from './dueAttempt.ts';
-import type { Lanes } from './lanes.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
+import { renewWhileMade, type RenewalParts } from './renewal.ts';
 
 export interface Acquired {
   /** To be called with the attempt's verdict about its host, before the slots are released. */
@@ -48,11 +48,9 @@ export interface Acquired {
   readonly giveBack: () => Promise<void>;
 }
 
-export interface LaneGateParts {
-  readonly lanes: Lanes;
+export interface LaneGateParts extends RenewalParts {
   readonly slots: Pick<ReturnType<typeof createProcessSlots>, 'take'>;
   readonly circuits: Circuits;
-  readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
 }
 
@@ -85,7 +83,7 @@ interface CountedSlot extends AcquiredSlot {
   readonly countedAt: number;
 }
 
-export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateParts) {
+export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: LaneGateParts) {
   /** Makes an arrival, at the time of the change: others may write the lane first, and the lease is to last from then. */
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
@@ -93,7 +91,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
       entry: formatEntry(dueAttempt),
       ticket: admittedTo?.lane === kind ? admittedTo.ticket : undefined,
       isYoung: admittedTo !== undefined && now() - admittedTo.sentAt <= youngMs,
-      until: kind === 'queue' ? undefined : now() + timeoutMs + leaseMarginMs,
+      until: kind === 'queue' ? undefined : endOfAttempt(timeoutMs, now()),
       hasWaited: false,
       mayHaveStarted: dueAttempt.isAgain,
     };
@@ -264,7 +262,9 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateP
       const { circuit, slots: taken } = entered;
       let verdict: Verdict = { says: 'nothing' };
       let released: Promise<unknown> | undefined;
+      const endRenewal = renewWhileMade(dueAttempt, { lanes, now, report });
       const leaveAll = async (leaveSlot: (slot: AcquiredSlot) => Promise<void>): Promise<void> => {
+        endRenewal();
         released ??= Promise.all([...taken.map(leaveSlot), circuit?.leave(verdict)]);
         await released;
       };

@@ -2,6 +2,7 @@
 import { limitsOf, type Account } from '../../account/account.ts';
 import { rulesOf } from '../../circuit/settings.ts';
 import { circuitHostOf } from '../../circuit/verdict.ts';
+import { timeoutOf } from '../../destination/rulesOfDeployment.ts';
 import { attemptJob, type AttemptJob } from '../../job/job.ts';
 import { dueTimeOf, type MessageHistory } from '../../message/history.ts';
 import type { Message } from '../../message/message.ts';
@@ -32,7 +33,7 @@ export function dueAttemptOf(
   isAgain: boolean,
 ): DueAttempt {
   const { message } = history;
-  const { messageId, accountId, queueName, flowControl, createdAt, notBefore, timeoutMs } = message;
+  const { messageId, accountId, queueName, flowControl, createdAt, notBefore } = message;
   const { attempt, admittedTo } = job;
   return {
     messageId,
@@ -47,7 +48,7 @@ export function dueAttemptOf(
     },
     circuit: circuitOf(history, account, job),
     accountLimits: { parallelism: limitsOf(account).max_global_parallelism, version: account.version },
-    timeoutMs,
+    timeoutMs: timeoutOf(message),
     createdAt,
     notBefore,
     admittedTo,

@@ -27,4 +27,16 @@ const circuits: Circuits = {
   enter: async (...attempt) => (await import('./processCircuits.ts')).circuits.enter(...attempt),
 };
 
-export const laneGate = createLaneGate({ lanes, slots, circuits, now, sleep: (ms) => setTimeout(ms) });
+export const laneGate = createLaneGate({
+  lanes,
+  slots,
+  circuits,
+  now,
+  sleep: (ms) => setTimeout(ms),
+  report: (key, error) => {
+    log.warn('A lease of an attempt that takes long could not be renewed, and is to be renewed again', {
+      ...key,
+      error: String(error),
+    });
+  },
+});

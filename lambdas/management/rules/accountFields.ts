@@ -15,21 +15,39 @@ import { parseUrl } from '../../destination/destination.ts';
 import { shownUrl, withKnownCredentials } from '../../shared/urlCredentials.ts';
 import { tokenOf, type MasterSecret } from '../../account/credentials.ts';
 import { badField, badRequest, quote, quoteJson } from '../../error/httpError.ts';
-import { eachLimit } from '../../value/limits.ts';
+import { longestTimeoutSeconds } from '../../aws/resources.ts';
+import { eachLimit, limitTable } from '../../value/limits.ts';
 import { parseJson } from '../../shared/json.ts';
 
 const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
 
 const fieldNames = Object.keys(accountFields).join(', ');
 
+/** What the deployment allows accounts. */
+interface Deployment {
+  /** The regions in which accounts can be served. */
+  readonly regions: readonly string[];
+  readonly longestTimeoutSeconds: number;
+}
+
+/** What may be set in a field, in words. */
+function allowedIn(field: AccountField, { regions, longestTimeoutSeconds: longest }: Deployment): string {
+  if (field === 'region') return regions.join(' or ');
+  if (field !== 'timeout') return allowedValues[field];
+  const more =
+    longest === longestTimeoutSeconds.functions
+      ? ` (${longestTimeoutSeconds.instances} where the deployment has the setting longDelivery: instances)`
+      : '';
+  return `a whole number from ${limitTable.timeout.least} to ${longest}${more}, or null for the plan's own`;
+}
+
 /**
  * Reads the fields that a request sets.
  *
  * @param body parsed JSON
- * @param regions the regions in which accounts can be served
  * @throws HttpError 400 that names the first field that is wrong
  */
-export function parseAccountInput(body: unknown, regions: readonly string[]): AccountInput {
+export function parseAccountInput(body: unknown, deployment: Deployment): AccountInput {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest('body_invalid', `The body is not a JSON object; allowed are the fields ${fieldNames}.`);
   }
@@ -42,10 +60,10 @@ export function parseAccountInput(body: unknown, regions: readonly string[]): Ac
     }
     const isRight =
       accountFields[field].safeParse(value).success &&
-      (field !== 'region' || value === null || regions.some((region) => region === value));
+      (field !== 'region' || value === null || deployment.regions.some((region) => region === value)) &&
+      (field !== 'timeout' || !(Number(value) > deployment.longestTimeoutSeconds));
     if (isRight) continue;
-    const allowed = field === 'region' ? regions.join(' or ') : allowedValues[field];
-    throw badField(`${field} is ${quoteJson(value)}; allowed is ${allowed}.`);
+    throw badField(`${field} is ${quoteJson(value)}; allowed is ${allowedIn(field, deployment)}.`);
   }
   const input = changedAccountInput.parse(body);
   if (typeof input.failure_callback === 'string') {
@@ -64,25 +82,24 @@ export function parseAccountInput(body: unknown, regions: readonly string[]): Ac
 /**
  * Reads a request for a new account: the fields that can be set, and an id.
  *
- * @param regions the regions in which accounts can be served
  * @throws HttpError 400
  */
 export function parseNewAccount(
   bytes: Uint8Array,
-  regions: readonly string[],
+  deployment: Deployment,
 ): {
   readonly id: string | undefined;
   readonly input: AccountInput;
 } {
   const body = bytes.length === 0 ? {} : parseJson('The body', bytes);
   if (typeof body !== 'object' || body === null || !('id' in body)) {
-    return { id: undefined, input: parseAccountInput(body, regions) };
+    return { id: undefined, input: parseAccountInput(body, deployment) };
   }
   const { id, ...fields } = body;
-  if (id === null) return { id: undefined, input: parseAccountInput(fields, regions) };
+  if (id === null) return { id: undefined, input: parseAccountInput(fields, deployment) };
   const read = accountId.safeParse(id);
   if (!read.success) throw badField(`id is ${quoteJson(id)}; allowed is a UUID.`);
-  return { id: read.data.toLowerCase(), input: parseAccountInput(fields, regions) };
+  return { id: read.data.toLowerCase(), input: parseAccountInput(fields, deployment) };
 }
 
 /** A field's new value: the one before where it is not given, and no value where null is given. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CompletionTimeoutJob } from '../../../lambdas/job/job.ts';
+import { storedSchedules } from '../../../local/scheduler/storedSchedules.ts';
 import { callbackOf } from '../../support/callbacks.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { itAtEachDeath, Fate } from '../../support/faults.ts';
@@ -111,6 +112,8 @@ describe('a worker that leaves an attempt open', () => {
     // A request is made again only where no row says that the attempt is open.
     expect(deferred.inbox.deliveries.length).toBeLessThanOrEqual(2);
     expect((await load(deferred.messageId)).open?.number).toBe(0);
+    // The end of its time comes, whoever died.
+    expect(schedulesOf(deferred.messageId)).toEqual([`${deferred.messageId}-0-open`]);
     await complete(deferred.messageId, 200);
     await fixture.doJobs();
     await expectCompleted(deferred, 200);
@@ -149,6 +152,11 @@ describe('a worker that leaves an attempt open', () => {
     await expectNoLease(name);
   });
 });
+
+const schedulesOf = (messageId: string): readonly string[] =>
+  [...storedSchedules(fixture.standIns.store)]
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith(messageId));
 
 async function expectNoLease(key: string): Promise<void> {
   const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'key', name: key });
@@ -212,6 +220,19 @@ describe('what follows from a completion', () => {
 });
 
 describe('the end of the time of an attempt that is open', () => {
+  it('is set again where its schedule was lost', async () => {
+    const { recover } = await import('../../../lambdas/recovery/recover.ts');
+    const deferred = await send();
+    await fixture.doJobs();
+    const { unschedule } = await import('../../../lambdas/aws/scheduler.ts');
+    await unschedule(`${deferred.messageId}-0-open`);
+    expect(schedulesOf(deferred.messageId)).toEqual([]);
+    await recover({ since: Date.now() + hourMs, isDryRun: false });
+    await fixture.doJobs();
+    expect(schedulesOf(deferred.messageId)).toEqual([`${deferred.messageId}-0-open`]);
+    expect(deferred.inbox.deliveries).toHaveLength(1);
+  });
+
   itAtEachDeath('fails it once, though its worker dies at any of its AWS calls', async (fate) => {
     const deferred = await send();
     await fixture.doJobs();

@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { newAccount } from '../../../lambdas/account/account.ts';
+import { longestTimeoutSeconds } from '../../../lambdas/aws/resources.ts';
 import {
   accountRecord,
   parseAccountInput,
@@ -299,7 +300,14 @@ describe('the described accounts', () => {
     const { AccountChange } = managementDocument.components.schemas;
     const described = z.object({ properties: z.record(z.string(), z.unknown()) }).parse(AccountChange);
     expect(Object.keys(described.properties).sort()).toEqual(Object.keys(everyField).sort());
-    const full = withFields(fresh, parseAccountInput(everyField, ['eu-central-1', 'us-east-1']), time + 1);
+    const full = withFields(
+      fresh,
+      parseAccountInput(everyField, {
+        regions: ['eu-central-1', 'us-east-1'],
+        longestTimeoutSeconds: longestTimeoutSeconds.machine,
+      }),
+      time + 1,
+    );
     for (const account of [fresh, full]) {
       checkAnswer('GET /v2/{brand}/users/{id}', { status: 200, json: shown(account) });
     }
@@ -315,7 +323,14 @@ describe('the described accounts', () => {
   ])('are refused with the sentences that are shown: %j', (body) => {
     let sentence = '';
     try {
-      withFields(fresh, parseAccountInput(body, ['eu-central-1']), time);
+      withFields(
+        fresh,
+        parseAccountInput(body, {
+          regions: ['eu-central-1'],
+          longestTimeoutSeconds: longestTimeoutSeconds.functions,
+        }),
+        time,
+      );
     } catch (error) {
       sentence = error instanceof HttpError ? error.message : '';
     }

@@ -51,6 +51,7 @@ const delivery = (of: Partial<Received>): Received => ({
   retried: 0,
   contentType: 'text/plain',
   signature: '',
+  completeUrl: '',
   bytes: 0,
   sha256: createHash('sha256').digest('hex'),
   text: '',
@@ -276,6 +277,18 @@ const short: readonly {
     check: 'callback',
     sentence: /The callback told of msg_2 with 200/,
     context: contextOf(published, [{ text: '{"status":200,"sourceMessageId":"msg_2"}' }]),
+  },
+  {
+    check: 'completion',
+    sentence: /The URL for the completion is https:\/\/elsewhere/,
+    context: contextOf(published, [{ completeUrl: 'https://elsewhere/v2/complete/x' }]),
+  },
+  {
+    check: 'completion',
+    sentence: /The completion was answered 404/,
+    context: contextOf({ ...published, 'POST /v2/complete': answerOf(404, refusal) }, [
+      { completeUrl: 'https://api/v2/complete/x' },
+    ]),
   },
   {
     check: 'dead-letter',

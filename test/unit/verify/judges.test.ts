@@ -130,6 +130,7 @@ describe('a release', () => {
     retried,
     contentType: '',
     signature: '',
+    completeUrl: '',
     bytes: 0,
     sha256: '',
     text: '',

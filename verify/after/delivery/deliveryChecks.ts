@@ -101,6 +101,25 @@ async function checkCallback({ api: { client }, inbox }: After): Promise<string>
   return 'the outcome was called back';
 }
 
+async function checkCompletion({ api, inbox, isEmulator }: After): Promise<string> {
+  const [one, callbacks] = [inbox('later'), inbox('ok')];
+  await api.client.read(published, 'POST', `/v2/publish/${one.url}`, {
+    body: 'work',
+    headers: { 'svc-deferred': '1h', 'svc-callback': callbacks.url, ...soon },
+  });
+  const [received] = await one.received(1);
+  const url = received?.completeUrl ?? '';
+  // An emulator is called by another name than the one that AWS would give the API.
+  expectThat(isEmulator || url.startsWith(`${api.url}/`), `The URL for the completion is ${url}.`);
+  const path = url.slice(Math.max(0, url.indexOf('/v2/complete/')));
+  const { status, text } = await api.send('POST', path, { body: '{"status":201,"body":"done"}' });
+  expectThat(status === 200, `The completion was answered ${status}: ${text}`);
+  const [callback] = await callbacks.received(1);
+  const told = callbackBody.parse(JSON.parse(callback?.text ?? '{}')).status;
+  expectThat(told === 201, `The callback told of ${told}.`);
+  return 'an attempt was completed at its URL';
+}
+
 const deadLetters = z.object({
   messages: z.array(z.object({ dlqId: z.string(), error: z.string().optional() })),
 });
@@ -262,6 +281,13 @@ export const deliveryChecks: readonly Check<After>[] = [
     shows: 'an outcome is called back',
     remedy: lookAtDelivery,
     run: checkCallback,
+  },
+  {
+    name: 'completion',
+    shows: 'a destination answers 202 and completes the attempt later',
+    remedy:
+      'The delivery functions get the address of the API in API_URL, and MessagesApi completes attempts: npx svc-queue drift.',
+    run: checkCompletion,
   },
   {
     name: 'dead-letter',

@@ -16,6 +16,7 @@ const line = z.object({
     retried: z.number(),
     contentType: z.string(),
     signature: z.string(),
+    completeUrl: z.string(),
     bytes: z.number(),
     sha256: z.string(),
     text: z.string(),
@@ -37,7 +38,7 @@ export interface Inbox {
 }
 
 /** The kinds of answers that the receiver gives. `wait-5` answers after five seconds. */
-export type Answers = 'ok' | 'fail' | 'fail-first' | 'flow' | `wait-${number}`;
+export type Answers = 'ok' | 'fail' | 'fail-first' | 'later' | 'flow' | `wait-${number}`;
 
 /** The receiver's hosts: each is a function of its own, so that one can be slow beside the other. */
 export type ReceiverHost = 'quick' | 'slow';

@@ -21,6 +21,8 @@ export interface Received {
   readonly retried: number;
   readonly contentType: string;
   readonly signature: string;
+  /** Where the attempt may be completed; empty without deferred completion. */
+  readonly completeUrl: string;
   readonly bytes: number;
   readonly sha256: string;
   /** The body, where it is a short text. */
@@ -48,6 +50,7 @@ interface Answer {
 const answers: Readonly<Record<string, (request: Request) => Answer | Promise<Answer>>> = {
   ok: () => ({ statusCode: 200, body: 'taken' }),
   fail: () => ({ statusCode: 500, body: 'refused' }),
+  later: () => ({ statusCode: 202 }),
   'fail-first': ({ retried }) => ({ statusCode: retried === 0 ? 500 : 200 }),
   flow: goOn,
 };
@@ -120,6 +123,7 @@ export async function handler(event: LambdaFunctionURLEvent): Promise<Answer> {
     retried,
     contentType: headers['content-type'] ?? '',
     signature: headers['svc-signature'] ?? '',
+    completeUrl: headers['svc-complete-url'] ?? '',
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     text: bytes.length > longestText ? '' : bytes.toString(),

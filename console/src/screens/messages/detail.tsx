@@ -147,7 +147,7 @@ function Actions({ of, isDead, again }: ActionsProps) {
       )}
       {mayAct && (
         <>
-          <Opens name="Publish again…" kind={isDead ? 'plain' : 'main'}>
+          <Opens name="Publish again…" kind={isDead || of.state === 'ACTIVE' ? 'plain' : 'main'}>
             {(onClose) => <PublishAgain of={of} isDead={isDead} onClose={onClose} />}
           </Opens>
           <ButtonLink href={href(['publish'], { message: messageId })}>Edit and publish</ButtonLink>

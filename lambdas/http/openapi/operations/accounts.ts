@@ -29,7 +29,10 @@ const badFields = [
   ['body_invalid', 'The body is not JSON.'],
   ['body_invalid', `The body is not a JSON object; allowed are the fields ${names}.`],
   ['field_unknown', `"colour" is no field that can be set; allowed are ${names}.`],
-  ['field_invalid', "timeout is 900; allowed is a whole number from 1 to 840, or null for the plan's own."],
+  [
+    'field_invalid',
+    "timeout is 900; allowed is a whole number from 1 to 840 (5280 where the deployment has the setting longDelivery: instances), or null for the plan's own.",
+  ],
   ['field_invalid', 'active and state contradict each other; allowed is one of them, or both alike.'],
   [
     'destination_invalid',

@@ -53,7 +53,14 @@ it.each([{ slow: 'key' }, { slow: 'account' }] as const)(
       report: () => {},
     });
     const sleep = (): Promise<void> => Promise.resolve();
-    const { acquire } = createLaneGate({ lanes, slots, circuits, now: () => time, sleep });
+    const { acquire } = createLaneGate({
+      lanes,
+      slots,
+      circuits,
+      now: () => time,
+      sleep,
+      report: () => {},
+    });
     expect(await acquire(traveller)).toHaveProperty('release');
     for (const kind of ['key', 'account']) {
       const [lease] = all.get(kind)?.leases.values() ?? [];

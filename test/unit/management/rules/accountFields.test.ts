@@ -1,6 +1,12 @@
 /** The fields of accounts as the management API reads, sets and shows them. */
 import { describe, expect, it } from 'vitest';
-import { accountLifetimeMs, newAccount, type Account } from '../../../../lambdas/account/account.ts';
+import {
+  accountLifetimeMs,
+  limitsOf,
+  newAccount,
+  type Account,
+} from '../../../../lambdas/account/account.ts';
+import { longestTimeoutSeconds } from '../../../../lambdas/aws/resources.ts';
 import { tokenOf } from '../../../../lambdas/account/credentials.ts';
 import { limitTable } from '../../../../lambdas/value/limits.ts';
 import {
@@ -11,7 +17,10 @@ import {
 } from '../../../../lambdas/management/rules/accountFields.ts';
 
 const now = 1_790_000_000_000;
-const regions = ['eu-central-1', 'us-east-1'];
+const deployment = {
+  regions: ['eu-central-1', 'us-east-1'],
+  longestTimeoutSeconds: longestTimeoutSeconds.functions,
+};
 const secret = { current: 'secret' };
 const account = newAccount({
   id: 'e1f7a1a8-0000-4000-8000-000000000000',
@@ -19,7 +28,7 @@ const account = newAccount({
   region: 'eu-central-1',
   createdAt: now - 1_500,
 });
-const parse = (body: unknown) => parseAccountInput(body, regions);
+const parse = (body: unknown) => parseAccountInput(body, deployment);
 const refused = (message: string | RegExp): Error =>
   expect.objectContaining({ status: 400, message: expect.stringMatching(message) as string }) as Error;
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
@@ -47,6 +56,34 @@ describe('what is sent for an account', () => {
   });
 
   it.each([
+    [
+      'functions',
+      841,
+      '1 to 840 (5280 where the deployment has the setting longDelivery: instances), or null',
+    ],
+    ['instances', 5_281, '1 to 5280, or null'],
+    ['machine', 43_201, '1 to 43200, or null'],
+  ] as const)('is refused with a timeout that %s cannot wait for: %d', (waits, timeout, allowed) => {
+    const there = { ...deployment, longestTimeoutSeconds: longestTimeoutSeconds[waits] };
+    expect(() => parseAccountInput({ timeout }, there)).toThrow(
+      refused(`timeout is ${timeout}; allowed is a whole number from ${allowed}`.replaceAll(/[()]/g, '\\$&')),
+    );
+    expect(parseAccountInput({ timeout: timeout - 1 }, there)).toEqual({ timeout: timeout - 1 });
+    expect(parseAccountInput({ timeout: null }, there)).toEqual({ timeout: null });
+  });
+
+  it('sets a timeout that is cut where the deployment waits for less', () => {
+    const patient = withFields(account, { timeout: 5_280 }, now);
+    const cut = {
+      ...patient,
+      longestTimeout: longestTimeoutSeconds.functions,
+      limits: { ...patient.limits },
+    };
+    expect([patient, cut].map((one) => limitsOf(one).timeout)).toEqual([5_280, 840]);
+    expect(accountRecord(cut, secret, now).timeout).toBe(840);
+  });
+
+  it.each([
     {},
     { region: 'us-east-1', type: 'paid', max_retries: 7 },
     { failure_callback: null },
@@ -70,23 +107,23 @@ describe('what is sent for an account', () => {
 
   it('may have an id, and nothing else', () => {
     const { id } = account;
-    expect(parseNewAccount(new Uint8Array(), regions)).toEqual({ id: undefined, input: {} });
-    expect(parseNewAccount(bytes({ type: 'paid' }), regions)).toEqual({
+    expect(parseNewAccount(new Uint8Array(), deployment)).toEqual({ id: undefined, input: {} });
+    expect(parseNewAccount(bytes({ type: 'paid' }), deployment)).toEqual({
       id: undefined,
       input: { type: 'paid' },
     });
-    expect(parseNewAccount(bytes({ id: id.toUpperCase(), type: 'paid' }), regions)).toEqual({
+    expect(parseNewAccount(bytes({ id: id.toUpperCase(), type: 'paid' }), deployment)).toEqual({
       id,
       input: { type: 'paid' },
     });
-    expect(parseNewAccount(bytes({ id: null }), regions)).toEqual({ id: undefined, input: {} });
-    expect(() => parseNewAccount(bytes({ id: 'mine' }), regions)).toThrow(
+    expect(parseNewAccount(bytes({ id: null }), deployment)).toEqual({ id: undefined, input: {} });
+    expect(() => parseNewAccount(bytes({ id: 'mine' }), deployment)).toThrow(
       refused(/^id is "mine"; allowed is a UUID\.$/),
     );
-    expect(() => parseNewAccount(bytes({ id: null, colour: 1 }), regions)).toThrow(refused('"colour"'));
-    expect(() => parseNewAccount(bytes(null), regions)).toThrow(refused('The body is not a JSON object'));
-    expect(() => parseNewAccount(bytes('id'), regions)).toThrow(refused('The body is not a JSON object'));
-    expect(() => parseNewAccount(Buffer.from('{'), regions)).toThrow(refused('^The body'));
+    expect(() => parseNewAccount(bytes({ id: null, colour: 1 }), deployment)).toThrow(refused('"colour"'));
+    expect(() => parseNewAccount(bytes(null), deployment)).toThrow(refused('The body is not a JSON object'));
+    expect(() => parseNewAccount(bytes('id'), deployment)).toThrow(refused('The body is not a JSON object'));
+    expect(() => parseNewAccount(Buffer.from('{'), deployment)).toThrow(refused('^The body'));
   });
 });
 

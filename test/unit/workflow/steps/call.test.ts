@@ -87,6 +87,35 @@ describe('a call', () => {
 });
 
 describe('the answer to a call', () => {
+  it('may come later, where the run was started with it', async () => {
+    const { completeAttempt } = await import('../../../../lambdas/delivery/complete.ts');
+    const answers = fixture.receiver.inbox();
+    const asked = fixture.receiver.inbox((_delivery, response) => response.writeHead(202).end());
+    const runId = 'wfr_deferred';
+    const settings = {
+      maxRetries: 0,
+      retryDelay: '1000',
+      labels: [],
+      timeoutMs: 30_000,
+      deferredMs: 3_600_000,
+    };
+    await runFixture.start(runId, { details: { url: endpoint, settings } });
+    await fixture.drain();
+    const { messageId } = await acts.call(runId, 1, asked.url, { callback: answers.url });
+    await fixture.doJobs();
+    expect(asked.deliveries).toHaveLength(1);
+    expect(answers.deliveries).toEqual([]);
+    const answer = { status: 201, headers: [], body: Buffer.from('rendered') };
+    await completeAttempt({ accountId: fixture.account.id, messageId }, answer);
+    await fixture.doJobs();
+    const [told] = answers.deliveries;
+    expect(told?.headers['upstash-workflow-calltype']).toBe('fromCallback');
+    expect(JSON.parse(String(told?.body))).toMatchObject({
+      status: 201,
+      body: Buffer.from('rendered').toString('base64'),
+    });
+  });
+
   it('is followed by the log of its run while the endpoint does not take it', async () => {
     const asked = fixture.receiver.inbox((_delivery, response) => response.end('x'.repeat(200_000)));
     const answers = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());

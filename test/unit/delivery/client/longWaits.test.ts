@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
+import {
+  createDeliveryClient,
+  type DeliveryRequest,
+} from '../../../../lambdas/delivery/client/deliveryClient.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+/** Answers that take hours: nothing on this side ends the wait but its deadline, and nothing between forgets the connection. */
+
+const minuteMs = 60_000;
+const timeoutMs = 88 * minuteMs;
+
+/** A server that answers when the test does. */
+const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, (_request, response) => {
+  held.push(response);
+});
+let held: ServerResponse[] = [];
+let port = 0;
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
+beforeEach(() => {
+  held = [];
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const send = createDeliveryClient({ allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set() });
+
+const request = (): DeliveryRequest => ({
+  url: `http://127.0.0.1:${port}/`,
+  method: 'POST',
+  headers: [],
+  body: Buffer.from('work'),
+  timeoutMs,
+  maxResponseBytes: 100,
+});
+
+const came = (count: number): Promise<number> =>
+  eventually(
+    () => Promise.resolve(held.length),
+    (length) => length === count,
+  );
+
+describe('an answer', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  });
+
+  it('is taken after 80 minutes', async () => {
+    const answer = send(request());
+    await came(1);
+    await vi.advanceTimersByTimeAsync(80 * minuteMs);
+    held[0]?.writeHead(200).end('done');
+    expect(await answer).toMatchObject({ status: 200, body: Buffer.from('done') });
+  });
+
+  it('is taken whose head came at once and whose end comes after 80 minutes', async () => {
+    const answer = send(request());
+    await came(1);
+    held[0]?.writeHead(200, { 'content-length': 4 }).write('do');
+    await vi.advanceTimersByTimeAsync(80 * minuteMs);
+    held[0]?.end('ne');
+    expect(await answer).toMatchObject({ status: 200, body: Buffer.from('done') });
+  });
+
+  it('is awaited until its deadline', async () => {
+    const answer = send(request());
+    await came(1);
+    await vi.advanceTimersByTimeAsync(timeoutMs);
+    expect(await answer).toMatchObject({
+      status: 0,
+      error: 'The destination did not answer within 5280 s.',
+    });
+  });
+});
+
+/** Linux tells of each connection which timer of the kernel runs, and the hundredths of a second until it fires. */
+const timersOf = (): readonly { readonly kind: string; readonly seconds: number }[] =>
+  readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , remote = '', state]) => state === '01' && remote.endsWith(`:${hexOf(port)}`))
+    .map(([, , , , , timer = '']) => {
+      const [kind = '', left = ''] = timer.split(':');
+      return { kind, seconds: Number.parseInt(left, 16) / 100 };
+    });
+const hexOf = (number: number): string => number.toString(16).toUpperCase().padStart(4, '0');
+
+/** The kernel's number for the timer of a probe that keeps a connection alive. */
+const probe = '02';
+
+describe.runIf(process.platform === 'linux')('a connection that waits', () => {
+  it('is probed within a minute, when it is new and when it was kept', async () => {
+    for (const count of [1, 2]) {
+      const answer = send(request());
+      await came(count);
+      // Until the request is acknowledged another timer runs.
+      const timers = await eventually(
+        () => Promise.resolve(timersOf()),
+        (all) => all.every(({ kind }) => kind === probe),
+      );
+      expect(timers).toHaveLength(1);
+      expect(timers[0]?.seconds).toBeLessThanOrEqual(60);
+      expect(timers[0]?.seconds).toBeGreaterThan(2);
+      held.at(-1)?.writeHead(200, { 'keep-alive': 'timeout=60' }).end();
+      await answer;
+    }
+  });
+});
