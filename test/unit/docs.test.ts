@@ -75,3 +75,20 @@ it('The runbooks have each command in a block, because blocks are run by tests',
   );
   expect(nowhere).toEqual([]);
 });
+
+/** References, whose tables tests compare with the code, or with one row for each package, promise or command. */
+const references = [
+  'docs/settings.md',
+  'docs/errors.md',
+  'docs/dependencies.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+];
+
+it.each(texts.filter((name) => !references.includes(name)))('The tables of %s have short cells', (name) => {
+  const cells = withoutCode(read(name))
+    .split('\n')
+    .filter((line) => /^ *\|(?! *:?-)/.test(line))
+    .flatMap((line) => line.split('|').map((cell) => cell.trim()));
+  expect(cells.filter((cell) => cell.length >= 150)).toEqual([]);
+});
