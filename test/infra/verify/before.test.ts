@@ -564,7 +564,7 @@ describe('nothing is changed', () => {
     expect(calls.length).toBeGreaterThan(10);
     const changing = calls.filter(({ call }) => !readingCalls.test(call));
     expect(
-      changing.filter(({ file, call }) => file !== 'changeSets.ts' || !changeSetCalls.test(call)),
+      changing.filter(({ file, call }) => file !== 'changeSet.ts' || !changeSetCalls.test(call)),
     ).toEqual([]);
     expect(changing.map(({ call }) => call).toSorted()).toEqual([
       'CreateChangeSetCommand',
