@@ -14,14 +14,14 @@ import { sendJob } from '../job/send.ts';
 import { checkBodySize, loadBody, storeBody } from '../message/bodies.ts';
 import { loadMessage, recordOf, type MessageHistory } from '../message/history.ts';
 import type { Attempt, Message, OpenAttempt } from '../message/message.ts';
-import type { MessageKey } from '../message/rows.ts';
 import { now } from '../shared/clock.ts';
+import { limitHook } from '../usage/rateLimit.ts';
 import { tooLargeForStep } from './callbackBody.ts';
 import { attemptOf, countCallbacks, noteAttempt, unlessCancelled } from './finishAttempt.ts';
 import { accountCallbackOf, outcomeOf } from './outcome.ts';
 
 /** The attempt that is completed. */
-export interface Completing extends MessageKey {
+export interface Completing extends Pick<Message, 'accountId' | 'messageId'> {
   /** The attempt that the completion's URL names; undefined for the one that is open. */
   readonly named?: Pick<OpenAttempt, 'number' | 'startedAt'>;
 }
@@ -48,7 +48,7 @@ const tooLate = (messageId: string, why: string): HttpError =>
  *
  * @returns the attempt as the first completion has recorded it
  * @throws HttpError 404 or 410 where there is no such message; 409 where no attempt is open; 410 where the attempt has ended in
- * another way; 413 above the account's `max_message_size`
+ * another way; 413 above the account's `max_message_size`; 429 where its destinations send too many in a second
  */
 export async function completeAttempt(completing: Completing, answer: DestinationResponse): Promise<Attempt> {
   const { messageId, named } = completing;
@@ -61,6 +61,10 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
     );
   }
   const { message } = history;
+  const account = await ownerOf(message);
+  if (account === undefined) throw tooLate(messageId, 'its account was deleted');
+  // A request with a token has been counted already.
+  if (named !== undefined) await limitHook(account, answer.body.length);
   const started = named === undefined || history.open?.number === named.number ? startOf(history) : named;
   const recorded = recordOf(history, started.number);
   if (recorded !== undefined) {
@@ -69,8 +73,6 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
     return recorded;
   }
   if (history.end !== undefined) throw tooLate(messageId, 'it was cancelled');
-  const account = await ownerOf(message);
-  if (account === undefined) throw tooLate(messageId, 'its account was deleted');
   checkBodySize(account, answer.body);
 
   const attempt = await recordFor(history, account, started, answer);

@@ -1,7 +1,9 @@
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
+import { variable } from '../http/request.ts';
 import { keysRoutes } from '../http/routeTable.ts';
 import { getSigningKeys, rotateSigningKeys } from '../account/signingKeys.ts';
+import { createOwnToken, listOwnTokens, revokeOwnToken } from '../management/tokens.ts';
 
 const rotate = async ({ caller }: AuthenticatedCall) => ok(await rotateSigningKeys(caller.account));
 
@@ -9,4 +11,11 @@ export const handler = api<'keys'>(keysRoutes, {
   'GET /v2/keys': async ({ caller }) => ok(await getSigningKeys(caller.account)),
   'POST /v2/keys/rotate': rotate,
   'POST /v2/rotate': rotate,
+  'GET /v2/tokens': async ({ caller }) => ok(await listOwnTokens(caller.account)),
+  'POST /v2/tokens': async ({ caller, request }) => ({
+    status: 201,
+    body: await createOwnToken(caller.account, request.body),
+  }),
+  'DELETE /v2/tokens/{tokenId}': async (call) =>
+    ok(await revokeOwnToken(call.caller.account, variable(call, 'tokenId'))),
 });

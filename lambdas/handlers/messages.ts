@@ -38,10 +38,10 @@ async function complete(
   { request }: Call,
   completingOf: (from: typeof Completions) => Completing | Promise<Completing>,
 ): Promise<ApiResponse> {
-  const answer = parseCompletion(request.body);
   // Few processes complete an attempt, and the code is loaded for the first.
   const completions = await import('../delivery/complete.ts');
   const completing = await completingOf(completions);
+  const answer = parseCompletion(request.body);
   const { number, state } = await completions.completeAttempt(completing, answer);
   return ok({ messageId: completing.messageId, retried: number, state });
 }

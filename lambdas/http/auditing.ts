@@ -58,6 +58,8 @@ export const auditedRoutes = {
   'DELETE /v2/workflows/dlq/callback/{dlqId}': 'runDlq.cancelCallback',
   'POST /v2/keys/rotate': 'keys.rotate',
   'POST /v2/rotate': 'keys.rotate',
+  'POST /v2/tokens': 'token.create',
+  'DELETE /v2/tokens/{tokenId}': 'token.revoke',
 } as const satisfies { readonly [R in WriteRoute as `${R['method']} ${R['path']}`]?: AuditAction };
 
 const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));
@@ -65,7 +67,8 @@ const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(audited
 /** An entry that was written, and what it takes to finish it. */
 export interface Audited {
   readonly place: AuditPlace;
-  readonly hasSubject: boolean;
+  /** Reads the subject from the answer, where the request does not name it. */
+  readonly made: z.ZodMiniType<string> | undefined;
 }
 
 /** Characters of a subject. */
@@ -142,15 +145,26 @@ export async function beginAudited(call: Call, caller: Caller): Promise<Audited 
   const change = { actor: actorOf(caller), action, subject, address };
   const mostPerDay = Math.max(leastChangesPerDay, limitsOf(caller.account).max_requests_per_day_hard);
   const place = await beginChange(caller.account, change, mostPerDay);
-  return { place, hasSubject: subject !== undefined };
+  const { path } = call.route;
+  const made = subject === undefined && Object.hasOwn(madeBy, path) ? madeBy[path] : undefined;
+  return { place, made };
 }
 
-const scheduled = z.object({ scheduleId: z.string() });
+/** What a request has made, in its answer. */
+const madeBy: Readonly<Record<string, z.ZodMiniType<string>>> = {
+  '/v2/schedules/{schedule+}': z.pipe(
+    z.object({ scheduleId: z.string() }),
+    z.transform(({ scheduleId }) => scheduleId),
+  ),
+  '/v2/tokens': z.pipe(
+    z.object({ id: z.string() }),
+    z.transform(({ id }) => id),
+  ),
+};
 
 /** Adds to an entry what the request has made, where that got its name only then. */
-export async function finishAudited({ place, hasSubject }: Audited, { body }: Result): Promise<void> {
-  if (hasSubject || !body.includes('"scheduleId"')) return;
-  const made = scheduled.safeParse(JSON.parse(body)).data?.scheduleId;
+export async function finishAudited({ place, made: shape }: Audited, { body }: Result): Promise<void> {
+  const made = shape?.safeParse(JSON.parse(body)).data;
   if (made !== undefined) await logAndContinue(nameSubject(place, made));
 }
 

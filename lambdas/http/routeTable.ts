@@ -283,6 +283,9 @@ export const keysRoutes = [
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
   // The published Go client asks for it here.
   { method: 'POST', path: '/v2/rotate', function: 'keys', access: 'write' },
+  { method: 'GET', path: '/v2/tokens', function: 'keys', access: 'read' },
+  { method: 'POST', path: '/v2/tokens', function: 'keys', access: 'write' },
+  { method: 'DELETE', path: '/v2/tokens/{tokenId}', function: 'keys', access: 'write' },
 ] as const satisfies readonly Route[];
 
 export const statsRoutes = [

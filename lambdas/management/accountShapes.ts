@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
-import { scopes } from '../account/namedToken.ts';
+import { scopes, type TokenScope } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
@@ -126,5 +126,20 @@ export const newTokenInput = z.strictObject({
   ),
 });
 
+/** The scopes of the tokens that an account makes itself. */
+const ownScopes = ['read', 'publish'] as const satisfies readonly TokenScope[];
+
+/** The fields of a new named token that an account makes itself. */
+export const newOwnTokenInput = z.strictObject({
+  ...newTokenInput.shape,
+  scope: z
+    .enum(ownScopes)
+    .check(z.describe('`read`: what changes nothing. `publish`: to publish and to notify.')),
+});
+
+const allowedTokenOf = (allowed: readonly TokenScope[]): string =>
+  `{"name", "scope", "destinations"?, "expires_at"?}, with a name of 1 to ${longestTokenName} characters, the scope ${allowed.join(', ')}, 1 to ${mostDestinations} destinations of 1 to ${longestDestination} characters, and Unix seconds as expires_at`;
+
 /** The same in words. */
-export const allowedToken = `{"name", "scope", "destinations"?, "expires_at"?}, with a name of 1 to ${longestTokenName} characters, the scope ${scopes.join(', ')}, 1 to ${mostDestinations} destinations of 1 to ${longestDestination} characters, and Unix seconds as expires_at`;
+export const allowedToken = allowedTokenOf(scopes);
+export const allowedOwnToken = allowedTokenOf(ownScopes);

@@ -75,7 +75,7 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
   const share = counter.shareAt(kind, time);
   const buckets = bucketsOf[kind].get(counter) ?? {};
   bucketsOf[kind].set(counter, buckets);
-  const subject = kind === 'calls' ? 'this request' : 'this call of a webhook';
+  const subject = kind === 'calls' ? 'this request' : 'this call without a token';
 
   const request = takeTokens(buckets.requests, 1, callsPerSecond * share, 1, time);
   if (!request.isTaken) {

@@ -142,7 +142,8 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.changeLanes(),
       rights.endSchedules(),
     ],
-    keys: [...answer, rights.on('accounts', 'PutItem')],
+    // It makes and revokes named tokens, too.
+    keys: [...answer, rights.on('accounts', 'PutItem'), rights.removeTokens()],
     stats: [
       ...answer,
       ...rights.countOutcomes(),

@@ -92,3 +92,28 @@ it('The audit trail tells who changed what, and is filtered', async () => {
   await page.getByRole('row', { name: 'token.create' }).waitFor();
   expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
 });
+
+describe('An account', () => {
+  it('makes a token for a colleague and revokes it, and none that may do everything', async () => {
+    const { id, token } = await makeAccount();
+    const body = { name: 'the deployment', scope: 'full' };
+    expect((await manage('POST', `/v2/svc/users/${id}/tokens`, { body })).status).toBe(201);
+    const page = await openConsole({ at: '#/keys', token });
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Ada');
+    expect(await page.getByLabel('It may do').locator('option').allTextContents()).toEqual([
+      'Read only',
+      'Publish only',
+    ]);
+    await page.getByLabel('It may do').selectOption('read');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'I have it' }).click();
+    // The operator's token is not this account's to revoke.
+    expect(await page.getByRole('button', { name: 'Revoke the deployment' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Revoke Ada' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByRole('row', { name: 'Ada' }).waitFor({ state: 'detached' });
+    expect(await isTooWide(page)).toBe(false);
+  });
+});

@@ -190,3 +190,53 @@ describe('a request for a named token', () => {
     );
   });
 });
+
+describe('an account', () => {
+  const future = Math.floor(Date.now() / 1_000) + 3_600;
+
+  it('makes a token for a colleague, which is in its trail, and revokes it', async () => {
+    const { id: accountId, token } = await makeAccount();
+    const body = { name: 'Ada', scope: 'read', expires_at: future };
+    const answer = await api('POST', '/v2/tokens', { token, body });
+    checkAnswer('POST /v2/tokens', answer);
+    expect(answer.status).toBe(201);
+    const { token: hers, id } = made.parse(answer.json);
+    expect((await api('GET', '/v2/queues', { token: hers })).status).toBe(200);
+    const list = await api('GET', '/v2/tokens', { token });
+    checkAnswer('GET /v2/tokens', list);
+    expect(list.json).toMatchObject([{ id, name: 'Ada', scope: 'read', expires_at: future }]);
+    expect(list.json).toEqual(await ok(manage('GET', tokensOf(accountId))));
+    const revoked = await api('DELETE', `/v2/tokens/${id}`, { token });
+    checkAnswer('DELETE /v2/tokens/{tokenId}', revoked);
+    expect(revoked.status).toBe(200);
+    expect(refusal(await api('GET', '/v2/queues', { token: hers }))).toEqual([401, 'token_invalid']);
+    expect(refusal(await api('DELETE', `/v2/tokens/${id}`, { token }))).toEqual([404, 'token_not_found']);
+    const trail = z.object({
+      entries: z.array(z.looseObject({ actor: z.string(), subject: z.optional(z.string()) })),
+    });
+    const { entries } = trail.parse(await ok(api('GET', '/v2/audit', { token })));
+    expect(entries.filter(({ subject }) => subject === id)).toMatchObject([
+      { actor: 'token', action: 'token.revoke' },
+      { actor: 'token', action: 'token.create' },
+    ]);
+  });
+
+  it('makes and revokes no token that may do everything, and no other token makes one', async () => {
+    const account = await makeAccount();
+    const { token } = account;
+    const full = await makeToken(account, 'full');
+    const refused = await api('POST', '/v2/tokens', { token, body: { name: 'all', scope: 'full' } });
+    expect([refused.status, errorOf(refused)]).toEqual([
+      400,
+      expect.stringMatching(/^scope: Invalid .*, the scope read, publish, /),
+    ]);
+    expect(refusal(await api('DELETE', `/v2/tokens/${full.id}`, { token }))).toEqual(exceeded);
+    const body = { name: 'more', scope: 'publish' };
+    for (const scope of ['read', 'publish'] as const) {
+      const less = await makeToken(account, scope);
+      expect((await api('POST', '/v2/tokens', { token: less.token, body })).status).toBe(403);
+    }
+    // A full token of the operator's is as good as the account's own.
+    expect((await api('POST', '/v2/tokens', { token: full.token, body })).status).toBe(201);
+  });
+});

@@ -84,6 +84,8 @@ async function askCompletions(): Promise<void> {
   await ask('POST', `/v2/messages/${messageId}/complete`, { body: { status: 200 } });
 }
 
+const madeToken = z.object({ id: z.string() });
+
 const circuits = z.array(z.object({ host: z.string() }));
 
 /** A publish with nearly everything it can be configured with. */
@@ -204,6 +206,10 @@ describe('the API’s description', () => {
     held.letGo();
 
     await ask('GET', '/v2/keys');
+    await ask('GET', '/v2/tokens');
+    const named = { name: 'described', scope: 'read' };
+    const { id: tokenId } = madeToken.parse((await ask('POST', '/v2/tokens', { body: named })).json);
+    await ask('DELETE', `/v2/tokens/${tokenId}`);
     await ask('GET', '/v2/stats');
     await ask('GET', '/v2/stats/attention');
     await ask('GET', '/v2/stats/hosts');

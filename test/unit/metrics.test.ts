@@ -260,7 +260,14 @@ describe('requests', () => {
     ]);
     const endpoint = async () => ({ status: 200, body: await answer() });
     const handler = handlerOf<'keys'>(
-      { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint, 'POST /v2/rotate': endpoint },
+      {
+        'GET /v2/keys': endpoint,
+        'POST /v2/keys/rotate': endpoint,
+        'POST /v2/rotate': endpoint,
+        'GET /v2/tokens': endpoint,
+        'POST /v2/tokens': endpoint,
+        'DELETE /v2/tokens/{tokenId}': endpoint,
+      },
       findRoute,
       [],
     );

@@ -25,7 +25,14 @@ const result = z.custom<APIGatewayProxyResult>((value) => typeof value === 'obje
 /** Returns the handler's result for the gateway when the endpoint of a request answers so, or throws. */
 async function answerTo(method: string, path: string, answer: () => unknown): Promise<APIGatewayProxyResult> {
   const endpoint = async () => Promise.resolve({ status: 200, body: answer() });
-  const routes = { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint, 'POST /v2/rotate': endpoint };
+  const routes = {
+    'GET /v2/keys': endpoint,
+    'POST /v2/keys/rotate': endpoint,
+    'POST /v2/rotate': endpoint,
+    'GET /v2/tokens': endpoint,
+    'POST /v2/tokens': endpoint,
+    'DELETE /v2/tokens/{tokenId}': endpoint,
+  };
   const handler = http.handlerOf<'keys'>(routes, http.findRoute, []);
   const requestContext = { requestId: 'test', path, identity: { sourceIp: '127.0.0.1' } };
   const request = { httpMethod: method, path, requestContext, body: null, isBase64Encoded: false };

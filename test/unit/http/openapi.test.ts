@@ -213,14 +213,20 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
 });
 
 describe('the two descriptions', () => {
-  it('have between them every shape there is, and share no more than errors and descriptions', () => {
+  it('have between them every shape there is, and share no more than errors, named tokens and descriptions', () => {
     const [ofMessaging, ofManagement] = [document, managementDocument].map(({ components }) =>
       Object.keys(components.schemas),
     );
     expect(new Set([...(ofMessaging ?? []), ...(ofManagement ?? [])])).toEqual(
       new Set(Object.keys(componentSchemas())),
     );
-    expect(ofMessaging?.filter((name) => ofManagement?.includes(name))).toEqual(['Error', 'Description']);
+    expect(ofMessaging?.filter((name) => ofManagement?.includes(name))).toEqual([
+      'Error',
+      'NamedToken',
+      'NamedTokens',
+      'MadeToken',
+      'Description',
+    ]);
     expect(JSON.stringify(document)).not.toMatch(/read_only_token|"\/v2\/\{brand\}/);
   });
 

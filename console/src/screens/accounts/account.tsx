@@ -15,7 +15,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TestCallback } from './failureCallback.tsx';
 import { dollars, Tokens, type Account } from './parts.tsx';
-import { NamedTokens, useNamedTokens } from './tokens.tsx';
+import { NamedTokens, placeOf, useNamedTokens } from './tokens.tsx';
 
 const management = (request: Request): Request => ({ api: 'management', ...request });
 
@@ -177,7 +177,7 @@ function Details({ of }: { readonly of: Account }) {
           </Card>
         )}
       </Loaded>
-      {of.state !== 'deleted' && <NamedTokens accountId={of.id} of={tokens} />}
+      {of.state !== 'deleted' && <NamedTokens place={placeOf(of.id)} of={tokens} />}
       <Card title="Limits">
         <Table
           caption="Limits of the account"

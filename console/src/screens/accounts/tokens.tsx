@@ -1,7 +1,8 @@
-/** The named tokens of an account, for the operator. */
+/** The named tokens of an account, for the operator and for the account itself. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { madeToken, namedToken, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
+import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
 import { Loaded, Opens } from '../../ui/act.tsx';
@@ -23,23 +24,39 @@ const scopes = [
 
 const nameOf = (scope: Named['scope']): string => scopes.find(([one]) => one === scope)?.[1] ?? scope;
 
-/** Asks for the named tokens of an account, which a deleted one has no more. */
-export const useNamedTokens = ({ id, state }: Account): Asked<readonly Named[]> =>
-  useAsked(
-    namedTokens,
-    state === 'deleted' ? undefined : { api: 'management', path: path`v2/svc/users/${id}/tokens` },
-  );
-
-interface NamedTokensProps {
-  readonly accountId: string;
-  readonly of: ReturnType<typeof useNamedTokens>;
+/** Where the tokens are in an API. */
+export interface TokensPlace {
+  readonly api: 'messaging' | 'management';
+  readonly path: string;
 }
 
-export function NamedTokens({ accountId, of: asked }: NamedTokensProps) {
+/** An account makes and revokes all but the full tokens. */
+const ownPlace: TokensPlace = { api: 'messaging', path: 'v2/tokens' };
+const isFor = ({ api }: TokensPlace, scope: string): boolean => api === 'management' || scope !== 'full';
+
+/** Asks for the named tokens of an account, which a deleted one has no more. */
+export const useNamedTokens = ({ id, state }: Account): Asked<readonly Named[]> =>
+  useAsked(namedTokens, state === 'deleted' ? undefined : placeOf(id));
+
+export const placeOf = (accountId: string): TokensPlace => ({
+  api: 'management',
+  path: path`v2/svc/users/${accountId}/tokens`,
+});
+
+/** The named tokens of the account that is signed in. */
+export const OwnTokens = () => <NamedTokens place={ownPlace} of={useAsked(namedTokens, ownPlace)} />;
+
+interface NamedTokensProps {
+  readonly place: TokensPlace;
+  readonly of: Asked<readonly Named[]>;
+}
+
+export function NamedTokens({ place, of: asked }: NamedTokensProps) {
+  const mayWrite = useMayWrite() || place.api === 'management';
   const [made, setMade] = useState<Made>();
-  const make = (
+  const make = mayWrite && (
     <Opens name="New token" then={asked.again}>
-      {(close) => <MakeToken accountId={accountId} onMade={setMade} onClose={close} />}
+      {(close) => <MakeToken place={place} onMade={setMade} onClose={close} />}
     </Opens>
   );
   return (
@@ -77,7 +94,10 @@ export function NamedTokens({ accountId, of: asked }: NamedTokensProps) {
                 },
                 {
                   head: 'Revoke',
-                  cell: (token) => <Revoke accountId={accountId} of={token} then={asked.again} />,
+                  cell: (token) =>
+                    mayWrite && isFor(place, token.scope) ? (
+                      <Revoke place={place} of={token} then={asked.again} />
+                    ) : undefined,
                 },
               ]}
             />
@@ -116,11 +136,11 @@ const MadeToken = ({ of, onClose }: { readonly of: Made; readonly onClose: () =>
 );
 
 function Revoke({
-  accountId,
+  place,
   of: { id, name },
   then,
 }: {
-  readonly accountId: string;
+  readonly place: TokensPlace;
   readonly of: Named;
   readonly then: () => void;
 }) {
@@ -133,8 +153,7 @@ function Revoke({
           isDangerous
           onClose={onClose}
           work={async () => {
-            const at = path`v2/svc/users/${accountId}/tokens/${id}`;
-            await ask(namedToken, { api: 'management', method: 'DELETE', path: at });
+            await ask(namedToken, { ...place, method: 'DELETE', path: `${place.path}/${id}` });
             return 'The token is revoked.';
           }}
         >
@@ -152,11 +171,11 @@ const lines = (text: string): readonly string[] =>
     .filter((line) => line !== '');
 
 function MakeToken({
-  accountId,
+  place,
   onMade,
   onClose,
 }: {
-  readonly accountId: string;
+  readonly place: TokensPlace;
   readonly onMade: (token: Made) => void;
   readonly onClose: (isDone: boolean) => void;
 }) {
@@ -171,14 +190,18 @@ function MakeToken({
       destinations: scope === 'publish' && destinations.trim() !== '' ? lines(destinations) : undefined,
       expires_at: end === '' ? undefined : Math.floor(new Date(end).getTime() / 1_000),
     };
-    const at = path`v2/svc/users/${accountId}/tokens`;
-    onMade(await ask(madeToken, { api: 'management', method: 'POST', path: at, body }));
+    onMade(await ask(madeToken, { ...place, method: 'POST', body }));
     return 'The token is made.';
   };
   return (
     <Confirm title="New token" yes="Create" work={work} onClose={onClose}>
       <TextField label="Name" value={name} onInput={setName} autoFocus hint="What it is for." />
-      <SelectField label="It may do" value={scope} onInput={setScope} options={scopes} />
+      <SelectField
+        label="It may do"
+        value={scope}
+        onInput={setScope}
+        options={scopes.filter(([one]) => isFor(place, one))}
+      />
       {scope === 'publish' && (
         <TextField
           label="Destinations"

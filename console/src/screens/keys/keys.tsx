@@ -1,4 +1,4 @@
-/** The keys with which deliveries are signed. */
+/** The keys with which deliveries are signed, and the tokens of the account. */
 import { useState } from 'preact/hooks';
 import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -7,6 +7,7 @@ import { useAsked } from '../../api/useAsked.ts';
 import { Opens, Loaded } from '../../ui/act.tsx';
 import { Button, Card, Copy, Page } from '../../ui/basics.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { OwnTokens } from '../accounts/tokens.tsx';
 
 export function Keys() {
   const asked = useAsked(signingKeys, { path: 'v2/keys' });
@@ -57,6 +58,7 @@ export function Keys() {
           </Card>
         )}
       </Loaded>
+      <OwnTokens />
     </Page>
   );
 }

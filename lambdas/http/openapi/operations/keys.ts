@@ -1,5 +1,7 @@
-import { signingKeys } from '../parts/examples.ts';
+import { allowedOwnToken } from '../../../management/accountShapes.ts';
+import { madeToken, namedToken, signingKeys } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
+import { variables } from '../parts/variables.ts';
 
 const rotation = (
   of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprecated'>,
@@ -13,7 +15,61 @@ const rotation = (
   errors: { 503: [['busy', 'The account is being changed by others; send the request again.']] },
 });
 
+const busy = [['busy', 'The account is being changed by others; send the request again.']] as const;
+
 export const keys: Operations<'keys'> = {
+  'GET /v2/tokens': {
+    id: 'listOwnTokens',
+    tag: 'Tokens',
+    summary: 'List the account’s named tokens',
+    description: 'The newest first, without their secrets. One that has ended is listed for 30 days more.',
+    variables: {},
+    answers: { 200: { description: 'All of them.', schema: 'NamedTokens', example: [namedToken] } },
+  },
+  'POST /v2/tokens': {
+    id: 'createOwnToken',
+    tag: 'Tokens',
+    summary: 'Make a token for a colleague or a program',
+    description:
+      'A token with the scope `read` or `publish`, and an end where it has one. It is shown here and never again. The operator of the service makes tokens that may do everything.',
+    variables: {},
+    body: {
+      required: true,
+      schema: 'NewOwnToken',
+      example: { name: 'web shop', scope: 'publish', destinations: ['https://example.com/hooks/', 'orders'] },
+    },
+    answers: { 201: { description: 'The token.', schema: 'MadeToken', example: madeToken } },
+    errors: {
+      400: [
+        ['body_invalid', 'The body is not JSON.'],
+        ['field_invalid', `scope: Invalid input; allowed is ${allowedOwnToken}.`],
+      ],
+      412: [
+        ['token_limit_reached', 'The token would be number 51, but an account may have 50 named tokens.'],
+      ],
+      503: busy,
+    },
+  },
+  'DELETE /v2/tokens/{tokenId}': {
+    id: 'revokeOwnToken',
+    tag: 'Tokens',
+    summary: 'Revoke a token of the account',
+    description: 'It is refused from the next request on. The operator revokes those that may do everything.',
+    variables: { tokenId: variables.tokenId },
+    answers: {
+      200: { description: 'The token that was revoked.', schema: 'NamedToken', example: namedToken },
+    },
+    errors: {
+      403: [
+        [
+          'token_scope_exceeded',
+          `The token "${namedToken.id}" may do everything; the operator of the service revokes it.`,
+        ],
+      ],
+      404: [['token_not_found', `The account has no token "${namedToken.id}".`]],
+      503: busy,
+    },
+  },
   'GET /v2/keys': {
     id: 'getSigningKeys',
     tag: 'Signing keys',

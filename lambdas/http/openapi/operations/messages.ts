@@ -96,6 +96,12 @@ export const messages: Operations<'messages'> = {
     errors: {
       ...refusedCompletions,
       404: [['completion_not_found', 'There is no attempt with this completion URL.']],
+      429: [
+        [
+          'rate_limit_reached',
+          "The account's limit max_requests_per_second is 100, and this call without a token is one too many; send it again a moment later.",
+        ],
+      ],
     },
   },
   'GET /v2/messages': {

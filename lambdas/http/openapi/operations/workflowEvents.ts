@@ -50,11 +50,11 @@ const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}):
       ],
       [
         'rate_limit_reached',
-        "The account's limit max_requests_per_second is 100, and this call of a webhook is one too many; send it again a moment later.",
+        "The account's limit max_requests_per_second is 100, and this call without a token is one too many; send it again a moment later.",
       ],
       [
         'bandwidth_limit_reached',
-        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this call of a webhook are too many; send it again a moment later.",
+        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this call without a token are too many; send it again a moment later.",
       ],
     ],
     503: [busy],

@@ -1,5 +1,10 @@
 import * as z from 'zod/mini';
-import { changedAccountInput, newAccountInput, newTokenInput } from '../../../management/accountShapes.ts';
+import {
+  changedAccountInput,
+  newAccountInput,
+  newOwnTokenInput,
+  newTokenInput,
+} from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
@@ -105,6 +110,7 @@ const shapes = {
   Account: accountAnswers.account,
   Accounts: accountAnswers.accounts,
   NewToken: newTokenInput,
+  NewOwnToken: newOwnTokenInput,
   NamedToken: accountAnswers.namedToken,
   NamedTokens: accountAnswers.namedTokens,
   MadeToken: accountAnswers.madeToken,

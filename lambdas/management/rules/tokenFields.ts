@@ -1,0 +1,48 @@
+/** The fields of a request for a named token. */
+import type * as z from 'zod/mini';
+import type { NamedToken } from '../../account/namedToken.ts';
+import { parsePattern } from '../../destination/onlyTo.ts';
+import { badField, quoteJson } from '../../error/httpError.ts';
+import { now, secondMs } from '../../shared/clock.ts';
+import { parseShape } from '../../shared/json.ts';
+import { allowedOwnToken, allowedToken, newOwnTokenInput, newTokenInput } from '../accountShapes.ts';
+
+type NewToken = z.infer<typeof newTokenInput>;
+
+function readFields(
+  body: Uint8Array,
+  shape: z.ZodMiniType<NewToken>,
+  allowed: string,
+): Pick<NamedToken, 'name' | 'scope' | 'destinations' | 'endsAt'> {
+  const { name, scope, destinations, expires_at: expiresAt } = parseShape('The body', body, shape, allowed);
+  if (expiresAt !== undefined && expiresAt * secondMs <= now()) {
+    throw badField(
+      `expires_at is ${expiresAt}, which is over; allowed is a moment to come, in Unix seconds, or null.`,
+    );
+  }
+  if (destinations !== undefined && scope !== 'publish') {
+    throw badField(`destinations is given with the scope ${scope}; allowed is that with the scope publish.`);
+  }
+  const patterns = destinations?.map((text, index) => {
+    const pattern = parsePattern(text);
+    if (pattern !== undefined) return pattern;
+    throw badField(
+      `destinations.${index} is ${quoteJson(text)}; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, group:<name> for a URL group, or queue:<name>.`,
+    );
+  });
+  return {
+    name,
+    scope,
+    destinations: patterns && [...new Set(patterns)],
+    endsAt: expiresAt && expiresAt * secondMs,
+  };
+}
+
+export type AskedToken = ReturnType<typeof readFields>;
+
+/** Reads an operator's request for a named token. @throws HttpError 400 */
+export const readToken = (body: Uint8Array): AskedToken => readFields(body, newTokenInput, allowedToken);
+
+/** Reads a request of an account for a named token of its own. @throws HttpError 400 */
+export const readOwnToken = (body: Uint8Array): AskedToken =>
+  readFields(body, newOwnTokenInput, allowedOwnToken);
