@@ -1,6 +1,6 @@
 /** The arguments of `npm run bench`. */
 import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../bin/commandLine.ts';
+import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../cli/commandLine.ts';
 import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';
 import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
 import type { Month } from './bill/month.ts';

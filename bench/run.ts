@@ -1,5 +1,5 @@
 /** `npm run bench`: prints figures with their goals, and fails where a counted one is missed. */
-import { argumentsOf } from '../bin/commandLine.ts';
+import { argumentsOf } from '../cli/commandLine.ts';
 import { compareWithCommit } from './against/commit/compare.ts';
 import { compareWithRivals } from './against/compare.ts';
 import { BenchError } from './benchError.ts';

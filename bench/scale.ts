@@ -1,6 +1,6 @@
 /** Simulates heavy traffic, prints the hottest key of each table and index, and fails where its partition takes less. */
 import { Argument, Option } from '@commander-js/extra-typings';
-import { argumentsOf, command, parse, wholeNumber } from '../bin/commandLine.ts';
+import { argumentsOf, command, parse, wholeNumber } from '../cli/commandLine.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
 import { messagesPerSecond, oneInTwenty } from './simulate/executions.ts';
 import { isTooHot } from './simulate/keyLoads.ts';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { OperateError } from '../operate/operateError.ts';
-import { cacheFolder, fetchInto } from './npm.ts';
+import { cacheFolder, fetchInto } from '../cli/npm.ts';
 
 const versions = {
   'aws-cdk': manifest.devDependencies['aws-cdk'],

@@ -3,7 +3,7 @@
 import { Command } from '@commander-js/extra-typings';
 import manifest from '../package.json' with { type: 'json' };
 import { hasCdk } from './cdk.ts';
-import { Ending, parse, sayEnding } from './commandLine.ts';
+import { Ending, parse, sayEnding } from '../cli/commandLine.ts';
 
 interface Listed {
   readonly about: string;
@@ -87,6 +87,10 @@ const commands: Readonly<Record<string, Listed>> = {
   password: {
     about: 'show or replace the password of the management API',
     load: () => import('./commands/password.ts'),
+  },
+  shell: {
+    about: 'print what a shell needs for the operators’ commands',
+    load: () => import('./commands/shell.ts'),
   },
   migrate: {
     about: 'copy queues, URL groups and schedules from one QStash-compatible API to another',

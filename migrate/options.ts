@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Option } from '@commander-js/extra-typings';
-import { command, Ending, parse } from '../bin/commandLine.ts';
+import { command, Ending, parse } from '../cli/commandLine.ts';
 
 /** An account at a QStash-compatible API. */
 export interface Place {

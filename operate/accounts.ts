@@ -1,7 +1,7 @@
 /** `svc-queue accounts`: what an operator does with accounts, by the management API. */
 import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
 import * as z from 'zod';
-import { Ending, command, parse, region, textLike } from '../bin/commandLine.ts';
+import { Ending, command, parse, region, textLike } from '../cli/commandLine.ts';
 import { callManagementApi, type Call, type ManagementApi } from './managementApi.ts';
 
 /** The fields of an account that are shown. The record has more: `--json` shows all of it. */

@@ -1,6 +1,6 @@
 /** The options of the operator's commands. */
 import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
-import { command, parse, region, textLike, wholeNumber } from '../bin/commandLine.ts';
+import { command, parse, region, textLike, wholeNumber } from '../cli/commandLine.ts';
 import type { Deployment } from './environment.ts';
 
 export interface MasterSecretCommand extends Deployment {
@@ -101,6 +101,25 @@ export const parseRedrive = (args: readonly string[]): Deployment =>
     command('redrive', 'Sends back what was put aside: parked messages, and fires that could not be sent.')
       .requiredOption('--region <region>', 'the region', region)
       .option('--name <name>', 'of the deployment', deployment, 'Svc'),
+    args,
+  ).opts();
+
+/** @throws Ending */
+export const parseShell = (args: readonly string[]): Deployment =>
+  parse(
+    command(
+      'shell',
+      'Prints what a shell needs for the commands of the documents: the region, and the function resource.',
+    )
+      .requiredOption('--region <region>', 'the region', region)
+      .option('--name <name>', 'of the deployment', deployment, 'Svc')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  eval "$(svc-queue shell --region eu-central-1)"
+  resource Service SQS::Queue QueuesShort`,
+      ),
     args,
   ).opts();
 

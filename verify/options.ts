@@ -8,7 +8,7 @@ import {
   setting,
   textLike,
   wholeNumber,
-} from '../bin/commandLine.ts';
+} from '../cli/commandLine.ts';
 
 export interface VerifyOptions {
   readonly isBefore: boolean;

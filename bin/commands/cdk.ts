@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { runCommand } from '../../operate/runCommand.ts';
 import { stages } from '../../lib/presets.ts';
 import { hasCdk, runBesideCdk, runCdk } from '../cdk.ts';
-import { command, Ending, oneMore, parse, region, setting, textLike } from '../commandLine.ts';
+import { command, Ending, oneMore, parse, region, setting, textLike } from '../../cli/commandLine.ts';
 
 export const names = ['bootstrap', 'deploy', 'diff', 'drift', 'destroy'] as const;
 type Name = (typeof names)[number];

@@ -15,6 +15,8 @@ export function run(args: readonly string[]): Promise<void> {
     const parked = await redriveParked({ isWanted: () => true, until });
     const fires = await redriveFires(until);
     console.log(`Sent back: parked messages ${parked.sent}, undelivered fires ${fires.sent}.`);
+    if (parked.since > 0)
+      console.log(`Parked after the start, most of them again, and left there: ${parked.since}.`);
     const left = parked.left + fires.left;
     if (left === 0) return 0;
     console.error(`Could not be sent back, and stay where they are: ${left}. The errors above name them.`);

@@ -1,7 +1,7 @@
 import { isServed, type Account } from './account.ts';
 import { now } from '../shared/clock.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from './credentials.ts';
-import type { NamedToken } from './namedToken.ts';
+import type { Caller } from './caller.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
 import { givenCredentials } from './givenCredentials.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -9,14 +9,6 @@ import { loadAccount } from './accounts.ts';
 import { masterSecret, renewedMasterSecret } from './secrets.ts';
 import { settings } from '../aws/settings.ts';
 import { createKnownAccounts } from './knownAccounts.ts';
-
-export interface Caller {
-  readonly account: Account;
-  /** The access that its token gives; `publish`: to publish, and nothing else. */
-  readonly access: Access | 'publish';
-  /** The token, where it is a named one. */
-  readonly named?: NamedToken;
-}
 
 const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
   new HttpError(401, code, message, { 'www-authenticate': 'Bearer' });

@@ -7,7 +7,7 @@ import { forbidden, HttpError } from '../error/httpError.ts';
 import { cached } from '../shared/cached.ts';
 import { dayMs, dayOf, now } from '../shared/clock.ts';
 import type { Account } from './account.ts';
-import type { Caller } from './authenticate.ts';
+import type { Caller } from './caller.ts';
 import { isPassword, secretsOf, type Access, type MasterSecret } from './credentials.ts';
 import { accessOf, namedPassword, type NamedToken } from './namedToken.ts';
 import { loadNamedToken, namedTokenKey } from './namedTokens.ts';

@@ -1,8 +1,7 @@
 /** Named tokens, which an account has besides its own two, for programs that need less than everything. */
 import { randomBytes } from 'node:crypto';
 import type { Account } from './account.ts';
-import type { Caller } from './authenticate.ts';
-import { derive, encodeToken, type MasterSecret } from './credentials.ts';
+import { derive, encodeToken, type Access, type MasterSecret } from './credentials.ts';
 
 /** `full`: as the account's token. `read`: as its read-only token. `publish`: to publish, and nothing else. */
 export const scopes = ['full', 'read', 'publish'] as const;
@@ -30,7 +29,7 @@ export const mostNamedTokens = 50;
 export const newTokenId = (): string => `tok_${randomBytes(8).toString('hex')}`;
 
 /** The access that each scope gives. */
-export const accessOf: Readonly<Record<TokenScope, Caller['access']>> = {
+export const accessOf: Readonly<Record<TokenScope, Access | 'publish'>> = {
   full: 'write',
   read: 'read',
   publish: 'publish',

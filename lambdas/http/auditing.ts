@@ -1,7 +1,7 @@
 /** The entry in the audit trail of a request that changes something which lasts. */
 import * as z from 'zod/mini';
 import { limitsOf } from '../account/account.ts';
-import type { Caller } from '../account/authenticate.ts';
+import type { Caller } from '../account/caller.ts';
 import { beginChange, nameSubject, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { parseJson } from '../shared/json.ts';

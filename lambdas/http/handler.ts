@@ -4,7 +4,7 @@ import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../wire/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
 import { HttpError, notFound } from '../error/httpError.ts';
-import type { Caller } from '../account/authenticate.ts';
+import type { Caller } from '../account/caller.ts';
 import { settings } from '../aws/settings.ts';
 import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';

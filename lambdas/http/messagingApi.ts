@@ -1,5 +1,6 @@
 import { forbidden } from '../error/httpError.ts';
-import { authenticate, type Caller } from '../account/authenticate.ts';
+import { authenticate } from '../account/authenticate.ts';
+import type { Caller } from '../account/caller.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';

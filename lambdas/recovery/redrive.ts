@@ -21,7 +21,11 @@ export interface Redriven {
   readonly sent: number;
   /** Messages that stay where they are. */
   readonly left: number;
+  /** Messages that were put aside after the start: most of them were sent back, and their jobs could not be done. */
+  readonly since: number;
 }
+
+type Outcome = 'sent' | 'left' | 'since';
 
 export interface RedriveOptions {
   /** Whether a parked message is sent back. */
@@ -35,12 +39,15 @@ const messagesPerCall = 10;
 
 /** Sends parked messages back. What cannot be sent is logged, and stays. */
 export async function redriveParked({ isWanted, until }: RedriveOptions): Promise<Redriven> {
-  if (settings.parkedQueueUrl === undefined) return { sent: 0, left: 0 };
+  if (settings.parkedQueueUrl === undefined) return { sent: 0, left: 0, since: 0 };
+  const begunAt = now();
   return sendBack(settings.parkedQueueUrl, until, async (text) => {
     const parked = parseParked(text);
-    if (!isWanted(parked)) return false;
+    // A worker parks what it still cannot do within milliseconds. To send it back again would go on until the time is over.
+    if (parked.parkedAt >= begunAt) return 'since';
+    if (!isWanted(parked)) return 'left';
     await sendToSource(parked.queue, { text: parked.text, group: parked.group });
-    return true;
+    return 'sent';
   });
 }
 
@@ -48,40 +55,37 @@ export async function redriveParked({ isWanted, until }: RedriveOptions): Promis
 export const redriveFires = (until: number): Promise<Redriven> =>
   sendBack(settings.undeliveredFiresQueueUrl, until, async (text) => {
     await sendToSource('fire', { text, group: undefined });
-    return true;
+    return 'sent';
   });
 
-/**
- * Looks at each message of a queue once.
- *
- * @param send resolves to whether the message was sent
- */
+/** Looks at each message of a queue once. */
 async function sendBack(
   queueUrl: string,
   until: number,
-  send: (text: string) => Promise<boolean>,
+  send: (text: string) => Promise<Outcome>,
 ): Promise<Redriven> {
-  let sent = 0;
-  const left: Message[] = [];
+  const counts = { sent: 0, left: 0, since: 0 };
+  const kept: Message[] = [];
   try {
     while (now() < until) {
       const received = await receive(queueUrl);
       if (received.length === 0) break;
       await eachOf(received, messagesPerCall, async (message) => {
-        if (!(await sendOrLog(message, send))) {
-          left.push(message);
+        const outcome = await sendOrLog(message, send);
+        counts[outcome] += 1;
+        if (outcome !== 'sent') {
+          kept.push(message);
           return;
         }
         await sqs.send(
           new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: message.ReceiptHandle }),
         );
-        sent += 1;
       });
     }
   } finally {
-    await show(queueUrl, left);
+    await show(queueUrl, kept);
   }
-  return { sent, left: left.length };
+  return counts;
 }
 
 async function receive(queueUrl: string): Promise<readonly Message[]> {
@@ -99,8 +103,8 @@ async function receive(queueUrl: string): Promise<readonly Message[]> {
 /** One message that cannot be sent does not keep the others. */
 async function sendOrLog(
   { Body = '', MessageId }: Message,
-  send: (text: string) => Promise<boolean>,
-): Promise<boolean> {
+  send: (text: string) => Promise<Outcome>,
+): Promise<Outcome> {
   try {
     return await send(Body);
   } catch (error) {
@@ -108,7 +112,7 @@ async function sendOrLog(
       sqsMessageId: MessageId,
       error: error instanceof Error ? error : String(error),
     });
-    return false;
+    return 'left';
   }
 }
 

@@ -8,7 +8,7 @@ import { settings } from '../aws/settings.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
 import { usageByHour, type DayUsage } from './store/hours.ts';
 import type { Usage } from '../usage/usage.ts';
-import type { Caller } from '../account/authenticate.ts';
+import type { Caller } from '../account/caller.ts';
 import { getGlobalParallelism } from '../lane/flowControl.ts';
 import { dollarsFor } from './dollars.ts';
 import { countOutcomes } from './countOutcomes.ts';

@@ -5,7 +5,7 @@
  * success: the run would stay open for ever. So a refusal for good fails the run, and its status is 412, at which newer clients
  * fail their delivery at once. A refusal that passes, such as 429, keeps its status: the delivery fails by it, and is retried.
  */
-import type { Caller } from '../account/authenticate.ts';
+import type { Caller } from '../account/caller.ts';
 import { HttpError } from '../error/httpError.ts';
 import { sendJob } from '../job/send.ts';
 import { messagesIn, type Glimpse } from '../publish/batchItems.ts';

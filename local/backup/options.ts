@@ -1,5 +1,5 @@
 /** The arguments of `svc-queue backup` and `svc-queue restore`. */
-import { command, fromVariable, parse, textLike } from '../../bin/commandLine.ts';
+import { command, fromVariable, parse, textLike } from '../../cli/commandLine.ts';
 
 export interface BackupOptions {
   readonly file: string;

@@ -1,5 +1,5 @@
 /** The arguments of `svc-queue check`. */
-import { command, fromVariable, parse, textLike } from '../../bin/commandLine.ts';
+import { command, fromVariable, parse, textLike } from '../../cli/commandLine.ts';
 
 const folder = textLike(/./, 'the path of a folder');
 

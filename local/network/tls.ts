@@ -1,7 +1,8 @@
 /** The certificate of a stage that speaks TLS itself. It is read again when its files have changed: certificates are renewed. */
 import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import type { Server } from '../http.ts';
 import type { Network, TlsFiles } from './network.ts';
 import { StageError } from '../stage/stageError.ts';
 
@@ -38,7 +39,11 @@ const lookEveryMs = 60_000;
  * Uses a renewed certificate for new connections. While the files cannot be read or do not belong together, the one before is used,
  * and `report` is told.
  */
-export function renewCertificate(server: Server, { tls }: Network, report: (error: unknown) => void): void {
+export function renewCertificate(
+  server: Server | TlsServer,
+  { tls }: Network,
+  report: (error: unknown) => void,
+): void {
   if (tls === undefined || !('setSecureContext' in server)) return;
   let before = readCertificate(tls);
   const look = (): void => {

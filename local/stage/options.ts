@@ -9,7 +9,7 @@ import {
   region,
   textLike,
   wholeNumber,
-} from '../../bin/commandLine.ts';
+} from '../../cli/commandLine.ts';
 import type { LongDelivery } from '../../lambdas/aws/resources.ts';
 import { isOpen, loopback, parseNetworks, type Network, type TlsFiles } from '../network/network.ts';
 

@@ -1,5 +1,5 @@
 /** `npm run test:chaos -- --minutes 10 --seed 1` */
-import { argumentsOf, command, parse, textLike, wholeNumber } from '../../bin/commandLine.ts';
+import { argumentsOf, command, parse, textLike, wholeNumber } from '../../cli/commandLine.ts';
 import { runChaos } from './chaos.ts';
 
 const about = `Has clients use the service while its parts fail: CONTRIBUTING.md says what it does. It exits with 0 when all

@@ -4,7 +4,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { argumentsOf, command, parse, wholeNumber } from '../../bin/commandLine.ts';
+import { argumentsOf, command, parse, wholeNumber } from '../../cli/commandLine.ts';
 import { root } from '../support/bundledStage.ts';
 import { deployed, onThisMachine, type Service } from './accounts.ts';
 import { apps } from './apps.ts';

@@ -55,7 +55,7 @@ run "$@" || [[ $? == 1 ]]`,
 /** A folder like the reader's clone, with a `cdk.json` of its own. */
 function makeClone(folder: string): void {
   mkdirSync(folder);
-  const shared = ['bin', 'console', 'lambdas', 'lib', 'local', 'migrate', 'node_modules', 'operate'];
+  const shared = ['bin', 'cli', 'console', 'lambdas', 'lib', 'local', 'migrate', 'node_modules', 'operate'];
   for (const name of [...shared, 'package.json', 'tsconfig.json'])
     symlinkSync(join(root, name), join(folder, name));
   cpSync(join(root, 'cdk.json'), join(folder, 'cdk.json'));
@@ -131,7 +131,7 @@ function blocksInOrder(): readonly Block[] {
     if (at === -1) throw new Error(`docs/deploy.md has no section "${heading}".`);
     return text.slice(0, at).split('\n').length;
   };
-  const [failed, goesOn] = [lineOf('When the first deployment fails'), lineOf('The first account')];
+  const [failed, goesOn] = [lineOf('When the first deployment fails'), lineOf('What is where')];
   const line = ({ at }: Block): number => Number(at.split(':')[1]);
   return [
     ...blocksOf('docs/deploy.md').filter((block) => line(block) < failed || line(block) > goesOn),

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { idleBills, idleDollars, type IdleLine } from '../../bench/idle.ts';
 import { limitForHangsMs } from '../support/limits.ts';
+import { metricsDollars } from '../../bench/bill/month.ts';
 import { idleUses } from '../../bench/bill/resources.ts';
 import { pricedRegionOf, unitDollars } from '../../bench/prices.ts';
 import { everythingOn, fixedAddresses, resources, root, synthesizeOne } from './app.ts';
@@ -67,6 +68,17 @@ describe('what an idle deployment costs', () => {
       's',
     );
     for (const name of ['README.md', 'docs/deploy.md']) expect(read(name)).toMatch(sentence);
+  });
+
+  it('is in the README as a part of a month’s bill, with the messages that test/unit/bench/bill.test.ts counts', () => {
+    const [, section = ''] = read('README.md').split('### What a month costs');
+    const [table = ''] = section.split('npm run bench cost');
+    const [messages = NaN, metrics, idle, all] = [...table.matchAll(/\$([\d.]+)\** \|$/gm)].map(
+      ([, dollars]) => Number(dollars),
+    );
+    const idleOfOne = idleDollars(bills[0]?.lines ?? [])[0];
+    expect([metrics, idle]).toEqual([metricsDollars('us-east-1'), Number(idleOfOne.toFixed(2))]);
+    expect(all).toBeCloseTo(messages + metricsDollars('us-east-1') + idleOfOne, 2);
   });
 
   it('is in docs/network.md for each fixed address, and for endpoints in a VPC of two zones', () => {

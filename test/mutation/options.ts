@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { command, Ending, parse, wholeNumber } from '../../bin/commandLine.ts';
+import { command, Ending, parse, wholeNumber } from '../../cli/commandLine.ts';
 
 const about = `Changes the code in small ways, one at a time, and prints which of these mutants no test notices. Files are files, folders or
 globs, seen from the root of the project. Exit status: 0 the floor is held; 1 it is not, or there are no mutants; 2 the run could

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { installPackages } from '../../bench/against/install/npm.ts';
 import { BenchError } from '../../bench/benchError.ts';
-import { argumentsOf } from '../../bin/commandLine.ts';
+import { argumentsOf } from '../../cli/commandLine.ts';
 import { parseOptions, type Options } from './options.ts';
 import { percentOf, reportShape, scoreTable, survivorLines, totalOf, type Report } from './report.ts';
 

@@ -88,7 +88,6 @@ describe('the archive', () => {
       'dist/licences.txt',
       'dist/types',
       'docs',
-      'operate',
       'package.json',
     ]);
   });

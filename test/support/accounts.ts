@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { call, publish, type Answer } from './publish.ts';
 import { basic, service } from './service.ts';
-import type { Management } from './sharedService.ts';
+import type { Management } from './stage.ts';
 
 export { basic };
 

@@ -26,7 +26,7 @@ export async function openRunActs(fixture: Fixture) {
     import('../../lambdas/workflow/steps/prepare.ts'),
     import('../../lambdas/workflow/store/journals.ts'),
     import('../../lambdas/workflow/store/runList.ts'),
-    import('../../lambdas/workflow/rules/placedBodies.ts'),
+    import('../../lambdas/workflow/rules/entry.ts'),
     import('../../lambdas/message/bodies.ts'),
   ]);
   const { account } = fixture;

@@ -1,7 +1,8 @@
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
 import { limitForHangsMs } from './limits.ts';
-import type { Management, SharedService } from './sharedService.ts';
+import type { SharedService } from './sharedService.ts';
+import type { Management } from './stage.ts';
 
 /** The service under test, with an account that only this test file uses: lists have no other file's messages. */
 export interface Service extends SharedService {

@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node';
 import * as z from 'zod/mini';
 import { bundleOf } from './bundledStage.ts';
 import { reporterName, startReporter } from './functions.ts';
-import { startStage } from './stage.ts';
+import { startStage, type Management } from './stage.ts';
 
 /** The service under test: its URL and region, and its management API. */
 export interface SharedService {
@@ -18,13 +18,6 @@ export interface SharedService {
   readonly otherUrl: string | undefined;
   /** The Lambda function of `functions.ts` that reports its events. */
   readonly reporterArn: string;
-}
-
-/** The URL and the credentials of the management API. */
-export interface Management {
-  readonly url: string;
-  readonly user: string;
-  readonly password: string;
 }
 
 /** Dollars for each message, so many that a few messages reach a budget. */

@@ -10,7 +10,13 @@ import { endDatabase, variablesOfDatabase } from '../differential/stageDatabase.
 import { underWatch } from './underWatch.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { root } from './bundledStage.ts';
-import type { Management } from './sharedService.ts';
+
+/** The URL and the credentials of the management API. */
+export interface Management {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
 
 export interface StageOptions {
   /** A new temporary one when absent. */

@@ -7,6 +7,7 @@ const texts = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
+  'CHANGELOG.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
@@ -73,4 +74,21 @@ it('The runbooks have each command in a block, because blocks are run by tests',
     (command) => !command.startsWith('npm run test:') && !blocks.includes(command),
   );
   expect(nowhere).toEqual([]);
+});
+
+/** References, whose tables tests compare with the code, or with one row for each package, promise or command. */
+const references = [
+  'docs/settings.md',
+  'docs/errors.md',
+  'docs/dependencies.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+];
+
+it.each(texts.filter((name) => !references.includes(name)))('The tables of %s have short cells', (name) => {
+  const cells = withoutCode(read(name))
+    .split('\n')
+    .filter((line) => /^ *\|(?! *:?-)/.test(line))
+    .flatMap((line) => line.split('|').map((cell) => cell.trim()));
+  expect(cells.filter((cell) => cell.length >= 150)).toEqual([]);
 });

@@ -1,5 +1,6 @@
 /** The order of concepts and the privacy of their rooms, as `lambdas/README.md` has them. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -149,8 +150,93 @@ describe('rules', () => {
   });
 });
 
+const folders = ['lambdas', 'lib', 'local', 'console', 'operate', 'migrate', 'cli', 'bin', 'verify'];
+
+/** The circles of files that import each other; a circle is given by the files of one way around. */
+function circlesIn(all: readonly Import[]): readonly (readonly string[])[] {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of all) next.set(from, [...(next.get(from) ?? []), to]);
+  const circles: string[][] = [];
+  const seen = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) circles.push(path.slice(at));
+    if (seen.has(file)) return;
+    seen.add(file);
+    path.push(file);
+    for (const to of next.get(file) ?? []) visit(to);
+    path.pop();
+  };
+  for (const file of next.keys()) visit(file);
+  return circles;
+}
+
+describe('files', () => {
+  const all = [...folders, 'bench', 'pack', 'test'].flatMap(readImports);
+
+  it('import each other in no circle, not even for types', () => {
+    expect(all.length).toBeGreaterThan(5_000);
+    expect(circlesIn(all)).toEqual([]);
+  });
+
+  it('of a circle are found', () => {
+    const circle = [
+      ...importsOf('lambdas/a/one.ts', `import type { Two } from './two.ts';`),
+      ...importsOf('lambdas/a/two.ts', `import { three } from '../b/three.ts';`),
+      ...importsOf('lambdas/b/three.ts', `await import('../a/one.ts');`),
+    ];
+    expect(circlesIn(circle)).toEqual([['lambdas/a/one.ts', 'lambdas/a/two.ts', 'lambdas/b/three.ts']]);
+    expect(circlesIn(circle.slice(1))).toEqual([]);
+  });
+
+  it('of `bin` are imported by no other folder', () => {
+    const upwards = all.filter(({ from, to }) => to.startsWith('bin/') && !/^(bin|test)\//.test(from));
+    expect(upwards).toEqual([]);
+  });
+
+  it('that commands share import nothing else of the project', () => {
+    expect(
+      readImports('cli').filter(({ to }) => folders.some((folder) => to.startsWith(`${folder}/`))),
+    ).toEqual([]);
+  });
+});
+
+describe('text files', () => {
+  /** The lines that a merge leaves around two versions, also as a Markdown formatter writes them. */
+  const marker = /^\s*(?:<{7}(?: |$)|>{7}(?: |$)|(?:> ){6}>|\|{7}(?: |$)|={7}$)/m;
+
+  it('have no markers of a merge conflict', () => {
+    const names = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0');
+    const isThere = (name: string): boolean => name !== '' && existsSync(join(root, name));
+    const texts = names.filter(isThere).flatMap((name) => {
+      const bytes = readFileSync(join(root, name));
+      return bytes.includes(0) ? [] : [{ name, text: bytes.toString() }];
+    });
+    expect(texts.length).toBeGreaterThan(1_000);
+    expect(texts.filter(({ text }) => marker.test(text)).map(({ name }) => name)).toEqual([]);
+  });
+
+  it.each([
+    '<'.repeat(7),
+    `${'<'.repeat(7)} HEAD`,
+    `${'>'.repeat(7)} a branch`,
+    `${'> '.repeat(7)}a branch`,
+    `  ${'|'.repeat(7)} 0123abc`,
+    '='.repeat(7),
+  ])('with %j have one', (line) => {
+    expect(marker.test(`before\n${line}\nafter`)).toBe(true);
+  });
+
+  it.each(['> a quotation', '>'.repeat(8), '='.repeat(20), `a ${'='.repeat(7)}`])(
+    'with %j have none',
+    (line) => {
+      expect(marker.test(`before\n${line}\nafter`)).toBe(false);
+    },
+  );
+});
+
 describe('sizes', () => {
-  const folders = ['lambdas', 'lib', 'local', 'console', 'operate', 'migrate', 'bin', 'verify'];
   const files = folders.flatMap(filesIn);
 
   it('no file has more than 350 lines', () => {

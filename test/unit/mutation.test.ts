@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Ending } from '../../bin/commandLine.ts';
+import { Ending } from '../../cli/commandLine.ts';
 import { parseOptions } from '../mutation/options.ts';
 import { percentOf, scoreTable, survivorLines, totalOf, type Report } from '../mutation/report.ts';
 

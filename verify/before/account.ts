@@ -15,7 +15,7 @@ import { GetParameterCommand } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { stackResources } from '../../operate/stackResources.ts';
 import { changeSetClientsIn, type Readers, readersIn } from '../clients.ts';
-import { type ChangeSet, type ChangeSetAsked, isOwnChangeSet, tryChangeSet } from './changeSets.ts';
+import { type ChangeSet, type ChangeSetAsked, isOwnChangeSet, tryChangeSet } from './changeSet.ts';
 import { isTaken, type Named } from './names.ts';
 import { type Network, openNetwork } from './network.ts';
 

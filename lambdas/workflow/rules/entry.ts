@@ -1,4 +1,5 @@
-/** The entries of a run, in the order in which they were accepted. */
+/** The entries of a run, in the order in which they were accepted, and the bodies that its records have. */
+import type { StoredBody } from '../../message/bodies.ts';
 import type { CallType } from '../../wire/states.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 
@@ -24,3 +25,29 @@ export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
       return [];
   }
 };
+
+/** A body that a record has, and its path within the record's attributes. */
+export interface PlacedBody {
+  readonly messageId: string;
+  readonly body: StoredBody;
+  readonly path: readonly (string | number)[];
+}
+
+/** Finds the bodies that a record has: they are kept as long as the record. */
+export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
+  switch (record.kind) {
+    case 'start':
+    case 'lateResult':
+      return [{ ...record.entry, path: ['entry', 'body'] }];
+    case 'steps':
+      return record.entries.map((entry, index) => ({ ...entry, path: ['entries', index, 'body'] }));
+    case 'event':
+      return [{ ...record, path: ['body'] }];
+    case 'end': {
+      const { response: body, responseId: messageId } = record;
+      return body && messageId !== undefined ? [{ messageId, body, path: ['response'] }] : [];
+    }
+    default:
+      return [];
+  }
+}

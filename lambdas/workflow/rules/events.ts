@@ -3,30 +3,13 @@
  * takes it and never begins, and an event that finds a wait ends it and is not stored. Each reads the run's last record, and
  * writes its own right behind that one; so of a wait and a notification that come together, the second sees the first.
  */
-import { quote, type HttpError } from '../../error/httpError.ts';
-import { isText } from '../../shared/text.ts';
 import { eventDigest, isActive, type Snapshot } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { StepType } from '../../wire/states.ts';
 
-const longestEventId = 256;
 /** Each record of a run names all of these, and a record has at most 400 KB. */
 const mostStoredEvents = 100;
 const mostOpenWaits = 1_000;
-
-/**
- * Checks the id of an event.
- *
- * @param refuse makes the refusal: with the status 412, because endpoints of runs take 400 for the end of their run; another
- * function where only a person asks
- */
-export function checkEventId(
-  eventId: string,
-  refuse: (message: string) => HttpError = refusedSubmission,
-): void {
-  if (isText(eventId, longestEventId)) return;
-  throw refuse(`The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`);
-}
 
 type Waits = Snapshot['waits'];
 

@@ -64,6 +64,9 @@ export interface ListedEntry {
   readonly settings?: RunSettings | undefined;
 }
 
+/** The entry of a step. */
+export type StepEntry = ListedEntry & Required<Pick<ListedEntry, 'step'>>;
+
 interface Timed {
   /** Unix milliseconds. */
   readonly at: number;

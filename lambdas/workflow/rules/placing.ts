@@ -2,9 +2,9 @@
  * The places of steps in their run: which steps are recorded, and which may come next. Each record of a run carries the sets of
  * its steps, so that a submission is judged by the last record alone. Steps follow each other, so a set is a few ranges.
  */
+import type { StoredBody } from '../../message/bodies.ts';
 import { mostEntries } from '../../shared/bounds.ts';
 import { weighedChunksOf } from '../../shared/lists.ts';
-import type { Snapshot, ListedEntry } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
 
@@ -110,7 +110,7 @@ export function checkGroup(steps: readonly Step[]): void {
  * @throws HttpError 412
  */
 export function checkPlace(
-  { steps }: Pick<Snapshot, 'steps'>,
+  { steps }: { readonly steps: StepSets },
   { kind, stepId, concurrent }: StepIdentity & Partial<Pick<Step, 'kind'>>,
 ): void {
   if (concurrent > 1 && kind !== 'plan') {
@@ -123,18 +123,22 @@ export function checkPlace(
   throw refusedSubmission(`The step has the stepId ${stepId}; the next step of the run is ${next}.`);
 }
 
+/** What has bodies of so many bytes: a run, or an entry. */
+interface HasBytes {
+  readonly bodyBytes: number;
+}
+
 /** Bytes of bodies that a run can still take. */
-export const capacityOf = ({ bodyBytes }: Pick<Snapshot, 'bodyBytes'>): number =>
-  Math.max(0, mostListBytes - bodyBytes);
+export const capacityOf = ({ bodyBytes }: HasBytes): number => Math.max(0, mostListBytes - bodyBytes);
 
 /** The sentence that says why a text does not fit into a run. */
-export const sayNoCapacity = (what: string, bytes: number, snapshot: Pick<Snapshot, 'bodyBytes'>): string =>
-  `${what} has ${bytes} bytes as JSON, but the run has room for ${capacityOf(snapshot)}: its steps may have ${mostListBytes} bytes together.`;
+export const sayNoCapacity = (what: string, bytes: number, run: HasBytes): string =>
+  `${what} has ${bytes} bytes as JSON, but the run has room for ${capacityOf(run)}: its steps may have ${mostListBytes} bytes together.`;
 
 /** @throws HttpError 412 where the list would be too long */
 export function checkCapacity(
-  { bodyBytes, entries }: Pick<Snapshot, 'bodyBytes' | 'entries'>,
-  added: readonly Pick<ListedEntry, 'bodyBytes'>[],
+  { bodyBytes, entries }: HasBytes & { readonly entries: number },
+  added: readonly HasBytes[],
 ): void {
   const bytes = added.reduce((sum, entry) => sum + entry.bodyBytes, bodyBytes);
   if (bytes > mostListBytes) {
@@ -145,20 +149,21 @@ export function checkCapacity(
   }
 }
 
-/** Counts the bytes of an entry in its record by its JSON, which is longer than its attributes. */
-export function entryBytes({ body, ...rest }: ListedEntry): number {
-  return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
+interface HasBody {
+  readonly body: StoredBody;
 }
 
-/** The entry of a step. */
-export type StepEntry = ListedEntry & Required<Pick<ListedEntry, 'step'>>;
+/** Counts the bytes of an entry in its record by its JSON, which is longer than its attributes. */
+export function entryBytes({ body, ...rest }: HasBody): number {
+  return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
+}
 
 /**
  * Splits the entries of one submission into those of single records.
  *
  * @throws HttpError 412 where an entry would be too large for a record
  */
-export function recordsFor<E extends ListedEntry>(entries: readonly E[]): readonly (readonly E[])[] {
+export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (readonly E[])[] {
   const sizes = new Map(entries.map((entry) => [entry, entryBytes(entry)]));
   const largest = Math.max(...sizes.values());
   if (largest > mostEntryBytes) {

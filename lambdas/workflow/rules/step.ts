@@ -3,12 +3,11 @@ import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../../shared/json.ts';
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { secondMs } from '../../shared/clock.ts';
-import { HttpError } from '../../error/httpError.ts';
-import { checkEventId } from './events.ts';
+import { HttpError, quote } from '../../error/httpError.ts';
+import { isText } from '../../shared/text.ts';
 import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
 import { stepTypes, type StepType } from '../../wire/states.ts';
 import { allowedDuration, stepDurationMs } from './time.ts';
-import { createdWebhook } from './webhooks.ts';
 
 /** The fields that name a step. */
 export interface StepIdentity {
@@ -172,3 +171,48 @@ export const stepDetailsOf = (step: Step): StepDetails => {
   const { out: _out, ...details }: ResultStep = step;
   return details;
 };
+
+const longestEventId = 256;
+
+/**
+ * Checks the id of an event.
+ *
+ * @param refuse makes the refusal: with the status 412, because endpoints of runs take 400 for the end of their run; another
+ * function where only a person asks
+ */
+export function checkEventId(
+  eventId: string,
+  refuse: (message: string) => HttpError = refusedSubmission,
+): void {
+  if (isText(eventId, longestEventId)) return;
+  throw refuse(`The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`);
+}
+
+/** An id of a webhook as the published client makes it. */
+const webhookId = /^evt_[A-Za-z0-9_-]{15}$/;
+
+export const isWebhookId = (text: string): boolean => webhookId.test(text);
+
+const createdShape = z.object({ eventId: z.string().check(z.regex(webhookId)) });
+
+/**
+ * Reads the result of a step that creates a webhook.
+ *
+ * @returns the webhook's id
+ * @throws HttpError 412 where there is none, or where the service would never take a call for it
+ */
+export function createdWebhook(out: unknown): string {
+  const read = createdShape.safeParse(typeof out === 'string' ? jsonIn(out) : out);
+  if (read.success) return read.data.eventId;
+  throw refusedSubmission(
+    'The step: out names no webhook; allowed is {"webhookUrl", "eventId"} with an eventId of "evt_" and 15 letters, digits, "_" or "-".',
+  );
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -3,40 +3,9 @@
  * without a token. So a call ends only the wait of a step that waits for this webhook, and a run keeps few calls that come
  * before it waits for them.
  */
-import * as z from 'zod/mini';
 import { HttpError } from '../../error/httpError.ts';
 import { eventDigest, type Snapshot } from './journal.ts';
 import { checkCapacity } from './placing.ts';
-import { refusedSubmission } from './refusals.ts';
-
-/** An id as the published client makes it. */
-const webhookId = /^evt_[A-Za-z0-9_-]{15}$/;
-
-export const isWebhookId = (text: string): boolean => webhookId.test(text);
-
-const createdShape = z.object({ eventId: z.string().check(z.regex(webhookId)) });
-
-/**
- * Reads the result of a step that creates a webhook.
- *
- * @returns the webhook's id
- * @throws HttpError 412 where there is none, or where the service would never take a call for it
- */
-export function createdWebhook(out: unknown): string {
-  const read = createdShape.safeParse(typeof out === 'string' ? jsonIn(out) : out);
-  if (read.success) return read.data.eventId;
-  throw refusedSubmission(
-    'The step: out names no webhook; allowed is {"webhookUrl", "eventId"} with an eventId of "evt_" and 15 letters, digits, "_" or "-".',
-  );
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Calls that a run keeps until it waits for them: of one webhook, and of all. Each of its records names all of them. */
 const mostCallsOfOne = 10;

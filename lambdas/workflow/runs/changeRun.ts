@@ -15,7 +15,7 @@ import {
   type ListedEntry,
   type RunKey,
 } from '../rules/journal.ts';
-import { bodiesOf } from '../rules/placedBodies.ts';
+import { bodiesOf } from '../rules/entry.ts';
 import {
   appendRecord,
   loadSnapshot,

@@ -3,16 +3,9 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { newId } from '../../shared/ids.ts';
-import { type Snapshot, type RunStart, type StepsRecord, type RunKey } from '../rules/journal.ts';
+import type { Snapshot, RunStart, StepEntry, StepsRecord, RunKey } from '../rules/journal.ts';
 import { stepDetailsOf, parseStep, type Step } from '../rules/step.ts';
-import {
-  checkCapacity,
-  checkGroup,
-  checkPlace,
-  hasStep,
-  recordsFor,
-  type StepEntry,
-} from '../rules/placing.ts';
+import { checkCapacity, checkGroup, checkPlace, hasStep, recordsFor } from '../rules/placing.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { ownSettings } from '../rules/runSettings.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';

@@ -7,7 +7,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { now, epochSeconds } from '../../shared/clock.ts';
 import type { JournalRecord, RunKey, Snapshot } from '../rules/journal.ts';
-import type { PlacedBody } from '../rules/placedBodies.ts';
+import type { PlacedBody } from '../rules/entry.ts';
 import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';

@@ -3,12 +3,19 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import type { HttpError } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
-import type { StoredBody } from '../../message/bodies.ts';
+import { checkBodySize, type StoredBody } from '../../message/bodies.ts';
 import { isActive, type EventRecord, type Snapshot, type WaitRecord, type RunKey } from '../rules/journal.ts';
+import { checkEventId } from '../rules/step.ts';
 import { withCharges } from '../../usage/charge.ts';
 import { changeRun, type Decision, storeEntryBody } from '../runs/changeRun.ts';
 import { followEnds, sendChecks } from './endWait.ts';
 import { granter, wakingOf, type GrantMessages, type Woken } from './wakeWaits.ts';
+
+/** @throws HttpError 412 for a malformed id of an event, 413 */
+export function checkEvent(account: Account, eventId: string, event: Uint8Array): void {
+  checkEventId(eventId);
+  checkBodySize(account, event);
+}
 
 /** An event, and the rules for what it does. */
 export interface GivenEvent {

@@ -1,17 +1,17 @@
 /** Notifications for all waits of an account for an event. */
-import { checkBodySize } from '../../message/bodies.ts';
 import { jsonBytes, largestAnswer } from '../../wire/answerSize.ts';
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { HttpError } from '../../error/httpError.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
-import { checkEventId, isWaiting } from '../rules/events.ts';
+import { isWaiting } from '../rules/events.ts';
 import type { Snapshot, WaitRecord, RunKey } from '../rules/journal.ts';
 import { loadRecords } from '../store/journals.ts';
 import { waitersOf, type Waiter } from '../store/waiters.ts';
 import { withCharges, type Charges } from '../../usage/charge.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { followEnds, sendChecks, type Ended } from './endWait.ts';
+import { checkEvent } from './giveEvent.ts';
 import { type Notification, waiterRecord } from './notifyRun.ts';
 import { granter, wakingOf, wokenBefore, type Woken } from './wakeWaits.ts';
 
@@ -49,8 +49,7 @@ export async function notify(
   eventId: string,
   body: Uint8Array,
 ): Promise<readonly Notification[]> {
-  checkEventId(eventId);
-  checkBodySize(account, body);
+  checkEvent(account, eventId, body);
   const until = now() + budgetMs;
   const waiters: Waiter[] = [];
   for await (const waiter of waitersOf(account.id, eventId)) {

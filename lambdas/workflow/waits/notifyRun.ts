@@ -1,12 +1,11 @@
 /** Notifications for one run. */
-import { checkBodySize } from '../../message/bodies.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import type { Account } from '../../account/account.ts';
 import { notFound, quote, type HttpError } from '../../error/httpError.ts';
-import { checkEventId, checkCapacityForEvent, waitsFor } from '../rules/events.ts';
+import { checkCapacityForEvent, waitsFor } from '../rules/events.ts';
 import { isRunId } from '../run.ts';
-import { giveEvent } from './giveEvent.ts';
+import { checkEvent, giveEvent } from './giveEvent.ts';
 import { loadWait } from './endWait.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
@@ -41,8 +40,7 @@ export async function notifyRun(
   { runId, eventId }: { readonly runId: string; readonly eventId: string },
   event: Uint8Array,
 ): Promise<readonly Notification[]> {
-  checkBodySize(account, event);
-  checkEventId(eventId);
+  checkEvent(account, eventId, event);
   const noActiveRun = (): HttpError => notFound('run_not_found', `There is no active run ${quote(runId)}.`);
   if (!isRunId(runId)) throw noActiveRun();
   const key = { accountId: account.id, runId };

@@ -7,7 +7,7 @@ import { formatDuration } from '../../value/duration.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { overLimit } from '../../error/httpError.ts';
 import { passedOn } from '../../request/forwarding.ts';
-import { checkEventId } from '../rules/events.ts';
+import { checkEventId } from '../rules/step.ts';
 import { parseWait, type Wait } from '../waiting.ts';
 import type { CanonicalRequest } from '../../request/dialect.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';

@@ -5,7 +5,7 @@
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
-import { cacheFolder, fetchInto } from '../../../bin/npm.ts';
+import { cacheFolder, fetchInto } from '../../../cli/npm.ts';
 import { StageError } from '../../stage/stageError.ts';
 
 /** The machines that dynoxide is published for, as Node.js names them. */

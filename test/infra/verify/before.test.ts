@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { beforeChecks } from '../../../verify/before/checks.ts';
 import { verifyBefore } from '../../../verify/before/before.ts';
 import type { AwsAccount, Stack } from '../../../verify/before/account.ts';
-import { judgeChangeSet, withoutMissingImports } from '../../../verify/before/changeSets.ts';
+import { withoutMissingImports } from '../../../verify/before/changeSets.ts';
+import { judgeChangeSet } from '../../../verify/before/changeSet.ts';
 import type { Network, RouteTable } from '../../../verify/before/network.ts';
 import { namedTypes } from '../../../verify/before/names.ts';
 import { alarmQueriesIn } from '../../../verify/before/alarms.ts';
@@ -563,7 +564,7 @@ describe('nothing is changed', () => {
     expect(calls.length).toBeGreaterThan(10);
     const changing = calls.filter(({ call }) => !readingCalls.test(call));
     expect(
-      changing.filter(({ file, call }) => file !== 'changeSets.ts' || !changeSetCalls.test(call)),
+      changing.filter(({ file, call }) => file !== 'changeSet.ts' || !changeSetCalls.test(call)),
     ).toEqual([]);
     expect(changing.map(({ call }) => call).toSorted()).toEqual([
       'CreateChangeSetCommand',

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Ending } from '../../../bin/commandLine.ts';
+import { Ending } from '../../../cli/commandLine.ts';
 import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
 import { parseBackupOptions } from '../../../local/backup/options.ts';
 import { parseCheckOptions } from '../../../local/check/options.ts';
@@ -15,6 +15,7 @@ import {
   parseMasterSecretCommand,
   parsePassword,
   parseRecover,
+  parseShell,
 } from '../../../operate/options.ts';
 import { afterChecks } from '../../../verify/after/checks.ts';
 import { beforeChecks } from '../../../verify/before/checks.ts';
@@ -68,6 +69,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   check: (args) => parseCheckOptions(args, {}),
   drain: parseDrain,
   redrive: parseRedrive,
+  shell: parseShell,
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,
   accounts: parseAccounts,

@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
+import { inject } from 'vitest';
 import { root } from '../bundledStage.ts';
 import type { Block } from './blocks.ts';
 import type { Command } from './commands.ts';
@@ -15,7 +16,7 @@ import type { Command } from './commands.ts';
 /** Commands that are not run, each with the reason. Each has a stand-in that checks its arguments. */
 export const notRun: Readonly<Record<string, string>> = {
   aws: 'It needs an AWS account. It answers with what the documents read from it.',
-  npx: 'It is `svc-queue` or `cdk`, most of whose commands need an AWS account; what they make is tested in `test/infra`.',
+  npx: 'It is `svc-queue` or `cdk`, most of whose commands need an AWS account (`svc-queue shell` needs none and is run); what they make is tested in `test/infra`.',
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
   git: 'It changes the clone.',
   sleep: 'What a document waits for is on AWS.',
@@ -62,7 +63,11 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '  *) echo 4f06cac4-97c0-4df6-a421-dba68e792cf8 ;;',
     'esac',
   ),
-  npx: bash(record, '[[ $1 == cdk || $1 == svc-queue* ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
+  npx: bash(
+    record,
+    '[[ $1 == cdk || $1 == svc-queue* ]] || { echo "npx $1 is not known" >&2; exit 1; }',
+    `[[ $2 != shell ]] || { shift; exec node '${inject('bundledStage')}' "$@"; }`,
+  ),
   npm: bash(
     record,
     'case $1 in',
@@ -103,6 +108,7 @@ async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promis
     if (!made.has(segment)) made.set(segment, await idOf(segment));
   }
   const places: Readonly<Record<string, string | undefined>> = {
+    region: 'eu-central-1',
     ManagementUrl: env['SVC_MANAGEMENT_URL'],
     Url: env['SVC_URL'],
     token: env['SVC_TOKEN'],
@@ -150,7 +156,7 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
   await writeFile(commandLog, '');
   const lines = Object.entries(setting.env).map(([name, value]) => `${name}=${value}\n`);
   await writeFile(join(folder, '.svc/env'), lines.join(''));
-  for (const name of ['node_modules', 'operate']) await symlink(join(root, name), join(folder, name));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const { env, packages, port } = setting;
   for (const [name, script] of Object.entries(standIns(env['SVC_MANAGEMENT_PASSWORD'] ?? '', packages))) {
     await writeFile(join(tools, name), script, { mode: 0o755 });

@@ -11,7 +11,7 @@ import { countBody, totalOf } from '../../../bench/count.ts';
 import { startFixture, type Fixture } from '../../../bench/fixture.ts';
 import { parseOptions } from '../../../bench/options.ts';
 import { apiDollars, dollarsPerMillion, qstashDollarsPerMillion } from '../../../bench/prices.ts';
-import { Ending } from '../../../bin/commandLine.ts';
+import { Ending } from '../../../cli/commandLine.ts';
 
 const document = (name: string): string => readFileSync(join(import.meta.dirname, '../../..', name), 'utf8');
 
@@ -273,6 +273,13 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
       differences(shown.map(Number), [us ?? NaN, eu ?? NaN, url, waiting, qstashDollarsPerMillion]),
     ).toEqual([]);
     expect(shown).toHaveLength(5);
+    const rows = [
+      ['a million messages of 1 KB,', us],
+      ['svc-queue', us],
+      ['[QStash](https://upstash.com/docs/qstash)', qstashDollarsPerMillion],
+    ] as const;
+    for (const [row, dollars] of rows)
+      expect(differences(dollarsIn(document('README.md'), row), [dollars ?? NaN]), row).toEqual([]);
     expect(cost).toContain(`$${metricsDollars('us-east-1').toFixed(2)} a month`);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseOptions } from '../../../bench/options.ts';
-import { Ending } from '../../../bin/commandLine.ts';
+import { Ending } from '../../../cli/commandLine.ts';
 
 it.each([
   { args: ['--against', 'bullmq'], rivals: ['bullmq'] },

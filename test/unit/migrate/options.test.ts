@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Ending } from '../../../bin/commandLine.ts';
+import { Ending } from '../../../cli/commandLine.ts';
 import { parseOptions } from '../../../migrate/options.ts';
 
 const nowhere = { SVC_DATA_DIR: join(tmpdir(), 'no-such-folder') };

@@ -4,6 +4,7 @@ import {
   parseMasterSecretCommand,
   parseRecover,
   parseRedrive,
+  parseShell,
 } from '../../../operate/options.ts';
 
 const now = Date.parse('2026-03-22T12:00:00Z');
@@ -90,5 +91,14 @@ describe('the options of master-secret', () => {
     [['begin', '--nam', 'Svc'], /unknown option '--nam'/i],
   ])('refuse %j, by name', (args, message) => {
     expect(() => parseMasterSecretCommand(args)).toThrow(message);
+  });
+});
+
+describe('the options of shell', () => {
+  it.each([
+    [[], /required option '--region <region>' not specified/i],
+    [['--region', 'eu-central-1; rm -r .'], /Allowed is a region/],
+  ])('refuse %j, by name', (args, message) => {
+    expect(() => parseShell(args)).toThrow(message);
   });
 });

@@ -78,7 +78,17 @@ it('An operator sends back all, and fires that could not be sent; what is no par
   await fixture.standIns.sqs.send('parked', 'no JSON');
   await fixture.standIns.sqs.send('undeliveredFires', fire);
   const until = Date.now() + 60_000;
-  expect(await redriveParked({ isWanted: () => true, until })).toEqual({ sent: 1, left: 2 });
-  expect(await redriveFires(until)).toEqual({ sent: 1, left: 0 });
+  expect(await redriveParked({ isWanted: () => true, until })).toEqual({ sent: 1, left: 2, since: 0 });
+  expect(await redriveFires(until)).toEqual({ sent: 1, left: 0, since: 0 });
   expect(['dead', 'fire', 'parked', 'undeliveredFires'].map(depthOf)).toEqual([1, 1, 2, 0]);
+});
+
+it('A message that is parked again meanwhile is not sent back once more, and is seen by whoever looks next', async () => {
+  const { redriveParked } = await import('../../../lambdas/recovery/redrive.ts');
+  await park({ queue: 'short', text: 'no work', parkedAt: Date.now() - 1 });
+  await park({ queue: 'short', text: 'no work', parkedAt: Date.now() + 60_000 });
+  const until = Date.now() + 60_000;
+  expect(await redriveParked({ isWanted: () => true, until })).toEqual({ sent: 1, left: 0, since: 1 });
+  expect(['short', 'parked'].map(depthOf)).toEqual([1, 1]);
+  expect(await redriveParked({ isWanted: () => true, until })).toEqual({ sent: 0, left: 0, since: 1 });
 });

@@ -1,7 +1,7 @@
 /** A change set is taken away whatever happens, with the stack and the template that were made for it. */
 import { expect, it } from 'vitest';
 import { changeSetClientsIn } from '../../../verify/clients.ts';
-import { type ChangeSetAsked, tryChangeSet } from '../../../verify/before/changeSets.ts';
+import { type ChangeSetAsked, tryChangeSet } from '../../../verify/before/changeSet.ts';
 import { answerFrom, type Outputs } from '../../support/answeringClients.ts';
 
 const made: Outputs = {

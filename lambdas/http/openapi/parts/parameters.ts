@@ -27,16 +27,11 @@ import { failureFunctionStates, messageKinds } from '../../../wire/states.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import type { PathVariable } from './variables.ts';
 
-type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };
-
-export interface Parameter {
+export interface Parameter extends PathVariable {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  readonly description: string;
   readonly required?: true;
   readonly deprecated?: true;
-  readonly schema: ListSchema;
-  readonly example?: unknown;
 }
 
 /** Parameters by the names by which operations refer to them. */

@@ -3,10 +3,15 @@ import type { ValueSchema } from '../../../options/option.ts';
 import { longestFlowControlKey } from '../../../shared/bounds.ts';
 import { namePattern } from '../../../value/names.ts';
 import { accountId, dlqId, messageId, namedToken, runId } from './examples.ts';
-import type { Parameter } from './parameters.ts';
+
+type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };
 
 /** A variable of a path. */
-export type PathVariable = Pick<Parameter, 'description' | 'schema' | 'example'>;
+export interface PathVariable {
+  readonly description: string;
+  readonly schema: ListSchema;
+  readonly example?: unknown;
+}
 
 /** The beginning of a URL in a path: clients and proxies encode it as a whole, or make one slash of two. */
 const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';

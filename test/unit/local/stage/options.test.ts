@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Ending } from '../../../../bin/commandLine.ts';
+import { Ending } from '../../../../cli/commandLine.ts';
 import { onLoopback } from '../../../../local/network/network.ts';
 import { parseOptions } from '../../../../local/stage/options.ts';
 

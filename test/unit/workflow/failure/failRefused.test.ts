@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HttpError } from '../../../../lambdas/error/httpError.ts';
 import type { Job } from '../../../../lambdas/job/job.ts';
-import type { Caller } from '../../../../lambdas/account/authenticate.ts';
+import type { Caller } from '../../../../lambdas/account/caller.ts';
 import type * as refusalsModule from '../../../../lambdas/workflow/refusals.ts';
 import { onlyTo } from '../../../../lambdas/destination/onlyTo.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';

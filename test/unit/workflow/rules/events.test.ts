@@ -4,11 +4,11 @@ import { badField } from '../../../../lambdas/error/httpError.ts';
 import {
   checkCapacityForEvent,
   checkCapacityForWait,
-  checkEventId,
   isWaiting,
   oldestEvent,
   waitsFor,
 } from '../../../../lambdas/workflow/rules/events.ts';
+import { checkEventId } from '../../../../lambdas/workflow/rules/step.ts';
 import { eventDigest, isActive, type Snapshot } from '../../../../lambdas/workflow/rules/journal.ts';
 
 const digest = eventDigest('paid');

