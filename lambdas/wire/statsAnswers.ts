@@ -11,6 +11,24 @@ export const attention = z.object({
   hostsDown: z
     .array(z.object({ host, waiting, openedAt: z.optional(time('Since when it has been down.')) }))
     .check(z.describe('Hosts whose circuit is open.')),
+  hangingRuns: z
+    .array(
+      z.object({
+        workflowRunId: text('The run’s id.'),
+        workflowCreatedAt: time('When it was started.'),
+        workflowUrl: text('The URL that it was started with.'),
+        since: time('Since when nothing has been pending.'),
+        status: z.optional(whole('Of the last answer of its endpoint.')),
+      }),
+    )
+    .check(
+      z.describe(
+        'Runs that are active, but of which no delivery is pending, nothing is awaited, and nothing was submitted for a minute. At most 1,000 active runs are looked at, the newest, for a second.',
+      ),
+    ),
+  runsLookedFrom: z.optional(
+    time('Whether a run hangs was not looked at where it was started before; absent where all were looked at.'),
+  ),
   pausedQueues: z.array(z.object({ name: z.string(), waiting })),
   pausedKeys: z.array(z.object({ flowControlKey: z.string(), waiting })),
   failingSchedules: z

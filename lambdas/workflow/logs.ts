@@ -1,6 +1,6 @@
 /** The log of runs. */
 import type { Account } from '../account/account.ts';
-import { countBudgetMs, countEach, orderedScope, placeAt, sealed } from '../list/pages.ts';
+import { countBudgetMs, countEach, listBudgetMs, orderedScope, placeAt, sealed } from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
@@ -11,6 +11,7 @@ import { longestPage } from '../wire/filters.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { parseCountQuery, parseRunsQuery, type RunsQuery } from '../wire/workflowFilters.ts';
 import { candidatesOf, mayBeWanted, rowsToCount } from './log/candidates.ts';
+import { findHangingRuns, type HangingRuns } from './log/hanging.ts';
 import { loadRunLog, type ShownRun } from './log/runLog.ts';
 import { hasEnded } from './run.ts';
 import { loadRunJournal } from './runs/loadRun.ts';
@@ -60,7 +61,7 @@ export async function listRuns(
       const journal = await loadRunJournal(candidate, candidate.startSeq);
       // Behind that moment the bodies may be gone, and records may be left.
       const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
-      const run = isKept ? await loadRunLog(journal, trimBody, mostBytes) : undefined;
+      const run = isKept ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes) : undefined;
       if (run !== undefined && isWanted(read, run)) {
         bytes += jsonBytes(run) + 1;
         if (runs.length > 0 && bytes > mostBytes) return pageUpTo(last);
@@ -71,6 +72,10 @@ export async function listRuns(
   }
   return pageUpTo(undefined);
 }
+
+/** Finds the runs of an account that hang: see `findHangingRuns`. */
+export const hangingRuns = (account: Account): Promise<HangingRuns> =>
+  findHangingRuns(account, now() + listBudgetMs);
 
 /**
  * Counts the active runs that a filter selects. The list shows an end a moment after it.

@@ -1,5 +1,5 @@
 import { auditActions } from '../../../wire/auditActions.ts';
-import { namedToken, ownStats, start } from '../parts/examples.ts';
+import { namedToken, ownStats, runId, start } from '../parts/examples.ts';
 import type { Operations } from '../parts/operation.ts';
 
 const metrics = `# HELP svc_queue_waiting Messages that wait in a queue.
@@ -16,7 +16,7 @@ export const stats: Operations<'stats'> = {
     tag: 'Statistics',
     summary: 'Get what needs attention',
     description:
-      'Hosts that are down, queues and flow-control keys that are paused, with what waits there, schedules whose last fire failed, and how many dead letters and failed runs the last day has brought. All lists are empty, and both numbers 0, where all is well.',
+      'Hosts that are down, runs that hang, queues and flow-control keys that are paused, with what waits there, schedules whose last fire failed, and how many dead letters and failed runs the last day has brought. All lists are empty, and both numbers 0, where all is well.',
     variables: {},
     answers: {
       200: {
@@ -25,6 +25,15 @@ export const stats: Operations<'stats'> = {
         example: {
           since: 1_767_139_200_000,
           hostsDown: [{ host: 'hooks.example.com', waiting: 128, openedAt: 1_767_225_600_000 }],
+          hangingRuns: [
+            {
+              workflowRunId: runId,
+              workflowCreatedAt: 1_767_225_540_000,
+              workflowUrl: 'https://example.com/workflows/orders',
+              since: 1_767_225_600_000,
+              status: 200,
+            },
+          ],
           pausedQueues: [{ name: 'mail', waiting: 12 }],
           pausedKeys: [],
           failingSchedules: [{ scheduleId: 'nightly-report', firedAt: 1_767_232_800_000 }],
