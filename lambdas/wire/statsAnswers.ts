@@ -11,6 +11,22 @@ export const attention = z.object({
   hostsDown: z
     .array(z.object({ host, waiting, openedAt: z.optional(time('Since when it has been down.')) }))
     .check(z.describe('Hosts whose circuit is open.')),
+  failingHosts: z
+    .array(
+      z.object({
+        host,
+        attempts: whole('The attempts that were looked at.'),
+        failures: whole('How many of those were no success.'),
+        failingSince: time('The first failure since the last success.'),
+        lastSuccess: z.optional(time('Absent where none was among the attempts that were looked at.')),
+        lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
+      }),
+    )
+    .check(
+      z.describe(
+        'Hosts whose last attempts have all failed, at least five, the last within an hour; those whose circuit is open are left out. Read from the newest records of the log: 1,000 at most, and those of a megabyte before them for each shard.',
+      ),
+    ),
   hangingRuns: z
     .array(
       z.object({
@@ -56,8 +72,13 @@ export const attention = z.object({
 });
 
 export const hostTimes = z.object({
-  attempts: whole('The attempts that were looked at: the last 1,000 at most.'),
+  attempts: whole(
+    'The attempts that were looked at: among the last 1,000 records of the log at most, or, with `host`, among those of ten megabytes for each shard.',
+  ),
   from: z.optional(time('When the oldest of them ended; absent where there is none.')),
+  lookedFrom: z.optional(
+    time('All attempts since then were looked at; absent where all were that are kept or were asked for.'),
+  ),
   hosts: z
     .array(
       z.object({
@@ -66,7 +87,26 @@ export const hostTimes = z.object({
         failures: whole('How many of those were no success.'),
         p50: z.optional(whole('Milliseconds within which half of the answers came; absent without answers.')),
         p95: z.optional(whole('Milliseconds within which 95 % of the answers came.')),
+        firstFailure: z.optional(time('Of the attempts that were looked at, as all that follow.')),
+        lastFailure: z.optional(time('When the newest failure ended.')),
+        lastSuccess: z.optional(time('When the newest success ended.')),
+        failingSince: z.optional(
+          time('The first failure since the last success; absent where the last attempt was a success.'),
+        ),
+        failuresInRow: whole('The failures since the last success.'),
+        lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
       }),
     )
     .check(z.describe('The hosts with the most attempts first: at most 100.')),
+  steps: z.optional(
+    z
+      .array(
+        z.object({
+          from: time('When the step begins.'),
+          attempts: whole('Those that ended within the step.'),
+          failures: whole('How many of those were no success.'),
+        }),
+      )
+      .check(z.describe('With `host`: its attempts over time, in 48 steps of equal length, the oldest first.')),
+  ),
 });

@@ -11,7 +11,8 @@ import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from
 import { CutMiddle, Labels, Listed, Table } from '../../ui/table.tsx';
 import { duration, exactTime, Time } from '../../ui/time.tsx';
 import { CancelAll, ChangeFailed, hrefOf } from './rerun.tsx';
-import { firstLineOf, statusOfRun } from './failure.ts';
+import { firstLineOf } from '../../../../lambdas/value/failureText.ts';
+import { statusOfRun } from './failure.ts';
 import { OneRun } from './run.tsx';
 import { RunState } from './steps.tsx';
 

@@ -3,7 +3,8 @@ import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
-import { notRetried, thrownIn } from './failure.ts';
+import { thrownIn } from '../../../../lambdas/value/failureText.ts';
+import { notRetried } from './failure.ts';
 import { hrefOf } from './rerun.tsx';
 import { doingOf, doingOfStep, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';
 
