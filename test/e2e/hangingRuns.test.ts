@@ -175,6 +175,7 @@ describe('a run whose endpoint answers 200 and submits nothing', () => {
       [1, 2, 3].map(() => api('POST', path, { url: stage.url, token: stage.token })),
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const answer of answers) checkAnswer('POST /v2/workflows/runs/{runId}/restart', answer);
     const ids = new Set(answers.map(({ json }) => JSON.stringify(json)));
     expect(ids.size).toBe(1);
     const { workflowRunId: runId } = z.object({ workflowRunId: z.string() }).parse(answers[0]?.json);
