@@ -238,9 +238,7 @@ class Groups {
   /** The largest groups. */
   largest(): readonly (readonly [name: string, times: Times])[] {
     return [...this.#times]
-      .sort(
-        ([, one], [, other]) => other.count - one.count || other.lastFailedAt - one.lastFailedAt,
-      )
+      .sort(([, one], [, other]) => other.count - one.count || other.lastFailedAt - one.lastFailedAt)
       .slice(0, mostGroups);
   }
 }

@@ -57,8 +57,11 @@ export async function getAttention(account: Account): Promise<Attention> {
     failingHosts(account),
   ]);
   const failedIds = new Set(failed.found.map(({ message }) => message.messageId));
-  const failingSchedules = schedules.found.flatMap(({ scheduleId, lastFire: { time: firedAt, messageIds, error } }) =>
-    error !== undefined || messageIds.some((id) => failedIds.has(id)) ? [{ scheduleId, firedAt, error }] : [],
+  const failingSchedules = schedules.found.flatMap(
+    ({ scheduleId, lastFire: { time: firedAt, messageIds, error } }) =>
+      error !== undefined || messageIds.some((id) => failedIds.has(id))
+        ? [{ scheduleId, firedAt, error }]
+        : [],
   );
   const failedRuns = failed.found.filter(({ workflow }) => workflow !== undefined).length;
   const down = new Set(hosts.found.map(({ host }) => host));
@@ -92,6 +95,8 @@ export async function getAttention(account: Account): Promise<Attention> {
     failedRuns,
     isWhole:
       [hosts, queues, keys, failed, schedules].every(({ isCut }) => !isCut) &&
-      [hosts.found, queues.found, keys.found, failingSchedules, runs.found, failingNow].every(({ length }) => length <= mostShown),
+      [hosts.found, queues.found, keys.found, failingSchedules, runs.found, failingNow].every(
+        ({ length }) => length <= mostShown,
+      ),
   };
 }

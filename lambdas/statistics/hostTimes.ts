@@ -49,7 +49,11 @@ async function readNewest(account: Account): Promise<Looked & { readonly before:
 }
 
 /** Finds since when hosts fail, in attempts before those that are counted. */
-function withBefore(hosts: readonly HostTime[], looked: readonly TimedAttempt[], before: readonly TimedAttempt[]) {
+function withBefore(
+  hosts: readonly HostTime[],
+  looked: readonly TimedAttempt[],
+  before: readonly TimedAttempt[],
+) {
   if (before.length === 0) return hosts;
   const longer = new Map(hostTimesOf([...looked, ...before], Infinity).map((host) => [host.host, host]));
   return hosts.map((host): HostTime => {

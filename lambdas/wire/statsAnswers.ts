@@ -17,7 +17,7 @@ export const attention = z.object({
         host,
         attempts: whole('The attempts that were looked at.'),
         failures: whole('How many of those were no success.'),
-        failingSince: time('The first failure since the last success.'),
+        failingSince: time('When the first of the failures since the last success was sent.'),
         lastSuccess: z.optional(time('Absent where none was among the attempts that were looked at.')),
         lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
       }),
@@ -43,7 +43,9 @@ export const attention = z.object({
       ),
     ),
   runsLookedFrom: z.optional(
-    time('Whether a run hangs was not looked at where it was started before; absent where all were looked at.'),
+    time(
+      'Whether a run hangs was not looked at where it was started before; absent where all were looked at.',
+    ),
   ),
   pausedQueues: z.array(z.object({ name: z.string(), waiting })),
   pausedKeys: z.array(z.object({ flowControlKey: z.string(), waiting })),
@@ -91,7 +93,9 @@ export const hostTimes = z.object({
         lastFailure: z.optional(time('When the newest failure ended.')),
         lastSuccess: z.optional(time('When the newest success ended.')),
         failingSince: z.optional(
-          time('The first failure since the last success; absent where the last attempt was a success.'),
+          time(
+            'When the first of the failures since the last success was sent; absent where the last attempt was a success.',
+          ),
         ),
         failuresInRow: whole('The failures since the last success.'),
         lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
@@ -107,6 +111,8 @@ export const hostTimes = z.object({
           failures: whole('How many of those were no success.'),
         }),
       )
-      .check(z.describe('With `host`: its attempts over time, in 48 steps of equal length, the oldest first.')),
+      .check(
+        z.describe('With `host`: its attempts over time, in 48 steps of equal length, the oldest first.'),
+      ),
   ),
 });

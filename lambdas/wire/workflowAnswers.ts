@@ -161,7 +161,11 @@ export const runStep = z.object({
   kept: z.optional(
     z
       .literal(true)
-      .check(z.describe('It was made in the run of `resumedFrom`, and not again. `createdAt` is that of the resume.')),
+      .check(
+        z.describe(
+          'It was made in the run of `resumedFrom`, and not again. `createdAt` is that of the resume.',
+        ),
+      ),
   ),
   headers: headerLists('Those forwarded with its delivery, and the content type.'),
   out: z.optional(text('Its result; absent while there is none.')),

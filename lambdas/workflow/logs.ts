@@ -61,7 +61,9 @@ export async function listRuns(
       const journal = await loadRunJournal(candidate, candidate.startSeq);
       // Behind that moment the bodies may be gone, and records may be left.
       const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
-      const run = isKept ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes) : undefined;
+      const run = isKept
+        ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes)
+        : undefined;
       if (run !== undefined && isWanted(read, run)) {
         bytes += jsonBytes(run) + 1;
         if (runs.length > 0 && bytes > mostBytes) return pageUpTo(last);

@@ -142,7 +142,8 @@ describe('the count of dead letters', () => {
       [failing.url, at, at, 3],
       [silent.url, at, at, 1],
     ]);
-    for (const group of found.errors ?? []) expect(group.firstFailedAt).toBeLessThanOrEqual(group.lastFailedAt);
+    for (const group of found.errors ?? [])
+      expect(group.firstFailedAt).toBeLessThanOrEqual(group.lastFailedAt);
     expect((await count('dlq', { label, error: notKnown })).count).toBe(2);
     const listed = z.object({ messages: z.array(z.looseObject({ responseBody: z.string() })) });
     const { messages } = listed.parse(await ok(api('GET', `/v2/dlq${query({ label, error: notKnown })}`)));

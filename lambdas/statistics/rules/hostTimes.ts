@@ -25,7 +25,7 @@ export interface HostTime {
   readonly firstFailure: number | undefined;
   readonly lastFailure: number | undefined;
   readonly lastSuccess: number | undefined;
-  /** The first of the failures since the last success; undefined where the last attempt was a success. */
+  /** When the first of the failures since the last success was sent; undefined where the last attempt was a success. */
   readonly failingSince: number | undefined;
   /** The failures since the last success. */
   readonly failuresInRow: number;
@@ -57,7 +57,7 @@ function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
     firstFailure: failures[0]?.recordedAt,
     lastFailure: failures.at(-1)?.recordedAt,
     lastSuccess,
-    failingSince: inRow[0]?.recordedAt,
+    failingSince: inRow[0]?.startedAt,
     failuresInRow: inRow.length,
     lastStatus: inOrder.at(-1)?.status ?? 0,
   };

@@ -13,7 +13,11 @@ const keyOf = ({ accountId, runId }: RunKey, startSeq: number) => ({
   id: String(startSeq),
 });
 
-const refusalRow = z.object({ code: z.string(), message: z.string(), at: z.number() } satisfies Shape<Refusal>);
+const refusalRow = z.object({
+  code: z.string(),
+  message: z.string(),
+  at: z.number(),
+} satisfies Shape<Refusal>);
 
 export async function putRefusal(
   key: RunKey,

@@ -202,7 +202,11 @@ describe('The times of answers', () => {
       ...attemptsOf(account, [{ at: from, url: down }]),
       ...attemptsOf(
         account,
-        Array.from({ length: 300 }, (_, index) => ({ at: from + 1_000 * (index + 1), url: down, status: 503 })),
+        Array.from({ length: 300 }, (_, index) => ({
+          at: from + 1_000 * (index + 1),
+          url: down,
+          status: 503,
+        })),
       ),
       ...attemptsOf(
         account,
@@ -217,7 +221,7 @@ describe('The times of answers', () => {
     const { hosts, lookedFrom = 0 } = await lambdas.getHostTimes(account);
     expect(fixture.operations()).toEqual({ QueryCommand: 2 * account.shards });
     const host = hosts.find((one) => one.host === 'down.example.com');
-    expect(host).toMatchObject({ lastSuccess: from, failingSince: from + 1_000, lastStatus: 503 });
+    expect(host).toMatchObject({ lastSuccess: from, failingSince: from + 960, lastStatus: 503 });
     expect(host?.failures).toBe(host?.attempts);
     expect(lookedFrom).toBeGreaterThan(from + 300_000);
     const { failingHosts } = await lambdas.getAttention(account);
@@ -226,7 +230,7 @@ describe('The times of answers', () => {
         host: 'down.example.com',
         attempts: host?.attempts,
         failures: host?.failures,
-        failingSince: from + 1_000,
+        failingSince: from + 960,
         lastSuccess: from,
         lastStatus: 503,
       },

@@ -22,7 +22,7 @@ import {
   periodFields,
   valuesIn,
 } from '../../ui/filters.tsx';
-import { Groups, kindsOfMessages } from '../../ui/groups.tsx';
+import { Groups, kindsOfMessages } from './groups.tsx';
 import { searchRows, Searched } from '../../ui/searched.tsx';
 import { CutMiddle, Id, Labels, Listed, Table } from '../../ui/table.tsx';
 import { exactTime, Time } from '../../ui/time.tsx';

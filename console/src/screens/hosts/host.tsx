@@ -89,10 +89,14 @@ export function Host({ place }: { readonly place: Place }) {
         </Loaded>
       </Card>
       <Waiting host={host} />
-      <DeadLettersOf host={host} since={asked.answer?.hosts[0]?.failingSince} />
+      <DeadLettersOf host={host} since={beforeThat(asked.answer?.hosts[0]?.failingSince)} />
     </Page>
   );
 }
+
+/** Dead letters are found by when their last attempt was due, which is a moment before it was sent. */
+const beforeThat = (failingSince: number | undefined): number | undefined =>
+  failingSince && failingSince - minuteMs;
 
 type Times = NonNullable<ReturnType<typeof useAsked<typeof hostTimes>>['answer']>['hosts'][number];
 
@@ -161,8 +165,8 @@ function Waiting({ host }: { readonly host: string }) {
         {({ count: number }) => (
           <p>
             {open.cursor === undefined ? '' : 'More than '}
-            {countOf(number, 'message has', 'messages have')} not ended: {number === 1 ? 'it waits, is' : 'they wait, are'} held
-            back or will be retried.
+            {countOf(number, 'message has', 'messages have')} not ended:{' '}
+            {number === 1 ? 'it waits, is' : 'they wait, are'} held back or will be retried.
           </p>
         )}
       </Loaded>

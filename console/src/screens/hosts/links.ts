@@ -3,7 +3,8 @@ import { href, type Query } from '../../place.ts';
 import { duration } from '../../ui/time.tsx';
 
 /** The page of a host of destinations. */
-export const hrefOfHost = (host: string, query: Query = {}): string => href(['overview', 'hosts', host], query);
+export const hrefOfHost = (host: string, query: Query = {}): string =>
+  href(['overview', 'hosts', host], query);
 
 export const inMs = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
 

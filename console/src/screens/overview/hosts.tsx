@@ -46,7 +46,8 @@ export function Hosts() {
                   {
                     head: 'Failing since',
                     isExtra: true,
-                    cell: ({ failingSince }) => (failingSince === undefined ? '–' : <Time at={failingSince} />),
+                    cell: ({ failingSince }) =>
+                      failingSince === undefined ? '–' : <Time at={failingSince} />,
                   },
                   { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
                   { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
@@ -64,4 +65,3 @@ export function Hosts() {
     </Card>
   );
 }
-

@@ -10,17 +10,7 @@ import { baseUrl } from '../../api/client.ts';
 import { useAttention } from '../../api/attention.ts';
 import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import {
-  Button,
-  ButtonLink,
-  bytes,
-  Card,
-  count,
-  Cut,
-  Empty,
-  Loading,
-  Page,
-} from '../../ui/basics.tsx';
+import { Button, ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';

@@ -147,8 +147,8 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
     return (
       <Frame tone={isWhole ? 'good' : 'unknown'} title={isWhole ? 'All is well' : 'Nothing was found'}>
         <p class="hint">
-          No host is down or fails, no run hangs, nothing is paused, no schedule fails, no limit is near, and nothing has failed for
-          good within a day{!isWhole && ', as far as the service has looked'}.
+          No host is down or fails, no run hangs, nothing is paused, no schedule fails, no limit is near, and
+          nothing has failed for good within a day{!isWhole && ', as far as the service has looked'}.
         </p>
         {isCut}
       </Frame>

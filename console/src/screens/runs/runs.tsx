@@ -8,7 +8,7 @@ import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { count, countOf, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from '../../ui/filters.tsx';
-import { Groups, kindsOfRuns } from '../../ui/groups.tsx';
+import { Groups, kindsOfRuns } from '../deadLetters/groups.tsx';
 import { CutMiddle, Labels, Listed, Table } from '../../ui/table.tsx';
 import { duration, exactTime, Time } from '../../ui/time.tsx';
 import { hrefOf } from './links.ts';

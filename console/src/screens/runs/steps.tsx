@@ -126,7 +126,9 @@ function Row({ bar, begun, length, place, keptFrom }: RowProps) {
         {isKept && keptFrom !== undefined && (
           <span class="hint note">
             kept from{' '}
-            <a href={hrefOf(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>{keptFrom.workflowRunId}</a>
+            <a href={hrefOf(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>
+              {keptFrom.workflowRunId}
+            </a>
           </span>
         )}
         <AwaitedBy step={step} />

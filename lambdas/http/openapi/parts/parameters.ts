@@ -163,8 +163,7 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
     example: 503,
   },
   error: {
-    description:
-      'The reason of the failure, without numbers and ids, exactly as `errors` of a count has it.',
+    description: 'The reason of the failure, without numbers and ids, exactly as `errors` of a count has it.',
     schema: textSchema,
     example: 'Error: order … is not known',
   },

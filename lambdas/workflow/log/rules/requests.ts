@@ -118,8 +118,7 @@ export function requestsOf(
   const brought = new Map<MadeRequest, Submission[]>();
   for (const submission of submissionsOf(messages, records)) {
     // A function may return within the delivery that brought its last step: the delivery of that step is never made then.
-    const own =
-      byMessage.get(submission.messageId) ?? (submission.stepName === undefined ? requests : []);
+    const own = byMessage.get(submission.messageId) ?? (submission.stepName === undefined ? requests : []);
     const request = openAt(own, submission.at);
     if (request === undefined) continue;
     const before = brought.get(request);

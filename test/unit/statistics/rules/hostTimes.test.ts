@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { hostTimesOf, isFailing, stepsOf, type Timed } from '../../../../lambdas/statistics/rules/hostTimes.ts';
+import {
+  hostTimesOf,
+  isFailing,
+  stepsOf,
+  type Timed,
+} from '../../../../lambdas/statistics/rules/hostTimes.ts';
 
 const attempt = (host: string, ms: number, more: Partial<Timed> = {}): Timed => ({
   url: `https://${host}/hook?a=b`,

@@ -1,16 +1,19 @@
 /** What has failed, in groups: by host and status, reason, label or URL, each with the way to its list. */
-import type { Answer, deadLetterCount } from '../../../lambdas/wire/answers.ts';
+import type { Answer, deadLetterCount } from '../../../../lambdas/wire/answers.ts';
 import { useState } from 'preact/hooks';
-import { href, type Place } from '../place.ts';
-import { Button, Card, count, Cut } from './basics.tsx';
-import { setFilter } from './filters.tsx';
-import { Table } from './table.tsx';
-import { Time } from './time.tsx';
+import { href, type Place } from '../../place.ts';
+import { Button, Card, count, Cut } from '../../ui/basics.tsx';
+import { setFilter } from '../../ui/filters.tsx';
+import { Status } from './deadLetter.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
 
 type Counts = Answer<typeof deadLetterCount>;
 
 interface Group {
   readonly name: string;
+  /** That of the last answer, where they are grouped by it, too. */
+  readonly status?: number;
   readonly count: number;
   readonly firstFailedAt?: number;
   readonly lastFailedAt: number;
@@ -52,7 +55,8 @@ export const kindsOfMessages: readonly Kind[] = [
     of: ({ groups }) =>
       groups.map(({ host, responseStatus, ...one }) => ({
         ...one,
-        name: `${responseStatus === 0 ? 'no answer' : responseStatus} ${host}`,
+        name: host,
+        status: responseStatus,
         filters: { host, responseStatus: String(responseStatus) },
       })),
   },
@@ -119,8 +123,11 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
       <Table
         caption={`${noun} by ${kind.by}, the most frequent first`}
         rows={groups.slice(0, isOpen ? groups.length : mostShown)}
-        keyOf={({ name }) => name}
+        keyOf={({ name, status }) => `${status ?? ''} ${name}`}
         columns={[
+          ...(groups.some(({ status }) => status !== undefined)
+            ? [{ head: 'Status', cell: ({ status = 0 }: Group) => <Status of={status} /> }]
+            : []),
           {
             head: kind.head,
             isWide: true,
