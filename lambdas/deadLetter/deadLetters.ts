@@ -1,5 +1,6 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
+import type { deadLetterCount } from '../wire/statsAnswers.ts';
 import { fitting, type ShownAs } from '../wire/answerSize.ts';
 import { longestPage, matches, type Filter, type Filterable } from '../wire/filters.ts';
 import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts';
@@ -248,7 +249,7 @@ export async function countDeadLetters(
   account: Account,
   filter: Filter,
   isWanted: (deadLetter: DeadLetter) => deadLetter is DeadLetter = isOfMessage,
-): Promise<Answer<typeof answers.deadLetterCount>> {
+): Promise<Answer<typeof deadLetterCount>> {
   const { scope, rows, selected } = await selection(account, filter, isWanted);
   const [byHost, byError, byLabel, byUrl] = [new Groups(), new Groups(), new Groups(), new Groups()];
   const counted = await countEach(scope, rows, selected, (deadLetter) => {

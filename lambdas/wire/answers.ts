@@ -318,37 +318,6 @@ export const counted = z.object({
   atLeast: z.optional(z.literal(true).check(z.describe('Whether there may be more: the cursor counts on.'))),
   cursor,
 });
-export const deadLetterGroup = z.object({
-  host: text('The host of the destination, with its port where it has one.'),
-  responseStatus: whole('Of the last answer; 0 where there was none.'),
-  count: whole('How many dead letters have both.'),
-  lastFailedAt: time('When the newest of them failed.'),
-});
-const ofGroup = {
-  count: whole('How many dead letters have it.'),
-  firstFailedAt: time('When the oldest of them failed.'),
-  lastFailedAt: time('When the newest of them failed.'),
-};
-export const deadLetterCount = z.object({
-  ...counted.shape,
-  groups: z
-    .array(deadLetterGroup)
-    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
-  errors: z
-    .array(z.object({ error: text('What the filter `error` takes.'), ...ofGroup }))
-    .check(
-      z.describe(
-        'What was counted, by its reason: what was thrown or answered, or why there was no answer. Its first line, with … in the place of numbers and ids. At most 100, as the following.',
-      ),
-    ),
-  labels: z
-    .array(z.object({ label: z.string(), ...ofGroup }))
-    .check(z.describe('What was counted, by label. A dead letter with two labels counts in both groups.')),
-  urls: z
-    .array(z.object({ url: z.string(), ...ofGroup }))
-    .check(z.describe('What was counted, by the URL of the message, or that of the workflow.')),
-});
-
 export const health = z.object({ status: z.literal('ok'), region: z.string() });
 /** An OpenAPI document. */
 export const description = z.looseObject({ openapi: z.string() });

@@ -1,7 +1,7 @@
 /** The shapes of answers about how an account's messages fare; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
-import { time } from './answers.ts';
+import { counted, time } from './answers.ts';
 
 const host = text('The host, and its port where the URL has one.');
 const waiting = whole('What waits there.');
@@ -115,4 +115,35 @@ export const hostTimes = z.object({
         z.describe('With `host`: its attempts over time, in 48 steps of equal length, the oldest first.'),
       ),
   ),
+});
+
+export const deadLetterGroup = z.object({
+  host: text('The host of the destination, with its port where it has one.'),
+  responseStatus: whole('Of the last answer; 0 where there was none.'),
+  count: whole('How many dead letters have both.'),
+  lastFailedAt: time('When the newest of them failed.'),
+});
+const ofGroup = {
+  count: whole('How many dead letters have it.'),
+  firstFailedAt: time('When the oldest of them failed.'),
+  lastFailedAt: time('When the newest of them failed.'),
+};
+export const deadLetterCount = z.object({
+  ...counted.shape,
+  groups: z
+    .array(deadLetterGroup)
+    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
+  errors: z
+    .array(z.object({ error: text('What the filter `error` takes.'), ...ofGroup }))
+    .check(
+      z.describe(
+        'What was counted, by its reason: what was thrown or answered, or why there was no answer. Its first line, with … in the place of numbers and ids. At most 100, as the following.',
+      ),
+    ),
+  labels: z
+    .array(z.object({ label: z.string(), ...ofGroup }))
+    .check(z.describe('What was counted, by label. A dead letter with two labels counts in both groups.')),
+  urls: z
+    .array(z.object({ url: z.string(), ...ofGroup }))
+    .check(z.describe('What was counted, by the URL of the message, or that of the workflow.')),
 });

@@ -11,9 +11,8 @@ import { longestPage } from '../wire/filters.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { parseCountQuery, parseRunsQuery, type RunsQuery } from '../wire/workflowFilters.ts';
 import { candidatesOf, mayBeWanted, rowsToCount } from './log/candidates.ts';
-import { findHangingRuns, type HangingRuns } from './log/hanging.ts';
+import { findHangingRuns, type HangingRuns } from './hanging/find.ts';
 import { loadRunLog, type ShownRun } from './log/runLog.ts';
-import { hasEnded } from './run.ts';
 import { loadRunJournal } from './runs/loadRun.ts';
 
 /** Tells whether a run is wanted, by its log. */
@@ -90,5 +89,5 @@ export async function countRuns(account: Account, query: readonly Header[]): Pro
   const scope = `${account.id}/workflows/runs`;
   const range: Range = { fromDate, toDate, behind: await placeAt(scope, cursor) };
   const rows = rowsToCount(account, read, range);
-  return countEach(scope, rows, ({ state }) => (state === undefined || hasEnded(state) ? undefined : state));
+  return countEach(scope, rows, ({ state }) => state);
 }

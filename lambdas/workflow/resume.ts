@@ -2,65 +2,25 @@
 import type { Account } from '../account/account.ts';
 import { isOfRun, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
 import { loadDeadLetter, type ListedDeadLetter } from '../deadLetter/rows.ts';
-import { badRequest, HttpError, notFound, quote } from '../error/httpError.ts';
+import { HttpError, quote } from '../error/httpError.ts';
 import { onEach } from '../list/pages.ts';
 import type { RetryRequest } from '../publish/retryDeadLetters.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
-import { timeOfId } from '../shared/ids.ts';
 import type { Answer } from '../wire/answers.ts';
 import { parseFilter } from '../wire/filters.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { rerunEach, takenAtOnce, waitingMs, type WantedRerun } from './failure/rerunEach.ts';
 import { rerunPlans } from './failure/rerunPlan.ts';
-import { loadRunToReplace, replaceRun } from './failure/replaceRun.ts';
-import { loadHanging } from './log/hanging.ts';
-import type { RunKey, WhichRun } from './rules/journal.ts';
+import { rerunHanging, shown } from './hanging/rerun.ts';
 import type { RerunKind } from './rules/resuming.ts';
-import { isRunId } from './run.ts';
-import { loadSnapshot } from './store/journals.ts';
+
+export { rerunHanging };
 
 /** The most runs of one answer. */
 const mostRuns = 10_000;
 
 type WorkflowRun = Answer<typeof answers.rerunAnswer>;
-
-/** A run that was started when its id was made. */
-const shown = (runId: string): WorkflowRun => ({
-  workflowRunId: runId,
-  workflowCreatedAt: timeOfId(runId),
-});
-
-/**
- * Runs a run again that hangs: a new run takes its place, and it is cancelled. May be repeated: there is one new run.
- *
- * @throws HttpError 400 where the run does not hang, 404, 412, 429, or as for a publish
- */
-export async function rerunHanging(
-  kind: RerunKind,
-  account: Account,
-  which: WhichRun,
-  request: RetryRequest,
-): Promise<WorkflowRun> {
-  const plans = await rerunPlans(account, kind, request);
-  const key: RunKey = { accountId: account.id, runId: which.runId };
-  const snapshot = isRunId(which.runId) ? await loadSnapshot(key) : undefined;
-  const isIt =
-    snapshot !== undefined && (which.createdAt === undefined || which.createdAt === snapshot.createdAt);
-  const run = isIt ? await loadRunToReplace(key, snapshot.startSeq) : undefined;
-  if (run === undefined) {
-    throw notFound('run_not_found', `There is no run ${quote(which.runId)}.`);
-  }
-  if (run.replacedBy === undefined && (await loadHanging(key, run.snapshot.startSeq)) === undefined) {
-    throw badRequest(
-      'wrong_state',
-      `The run ${quote(which.runId)} does not hang: it has ended, or something is pending, or its endpoint was asked within a minute.`,
-    );
-  }
-  const outcome = await replaceRun(account, run, plans({ ...which, createdAt: run.snapshot.createdAt }));
-  if (outcome instanceof HttpError) throw outcome;
-  return shown(outcome);
-}
 
 type One = (account: Account, dlqId: string, request: RetryRequest) => Promise<WorkflowRun>;
 type Many = (

@@ -262,9 +262,10 @@ describe('The history of a run', () => {
       'state bad',
     ]);
     expect(await call.locator('rect').first().getAttribute('class')).toBe('bad');
-    const isCut = (): Promise<boolean> =>
-      call.locator('a.cut').evaluate((link) => link.scrollWidth > link.clientWidth);
-    expect(await isCut()).toBe(false);
+    const isCut = await call
+      .locator('a.cut')
+      .evaluate<boolean, void>('(link) => link.scrollWidth > link.clientWidth');
+    expect(isCut).toBe(false);
     const requests = page.getByRole('table', { name: 'Requests to the endpoint' }).getByRole('row');
     expect((await requests.allInnerTexts()).slice(1).map((text) => text.split(/\s*\t\s*/).at(-1))).toEqual([
       long,

@@ -127,7 +127,7 @@ describe('the count of dead letters', () => {
     await deadLettered({ label }, 4);
     const found = await count('dlq', { label });
     const notKnown = 'Error: order …, of …, is not known';
-    const shown = <T extends { readonly count: number }>(groups: readonly T[] = []) =>
+    const shown = (groups: readonly { readonly count: number }[] = []) =>
       groups.map(({ count: many, ...group }) => [...Object.values(group), many]);
     const at = expect.any(Number) as number;
     expect(shown(found.errors)[0]).toEqual([notKnown, at, at, 2]);

@@ -125,7 +125,7 @@ describe('a run whose endpoint answers 200 and submits nothing', () => {
     const refusal = {
       code: 'token_read_only',
       message: z.object({ error: z.string() }).parse(refused?.json).error,
-      time: expect.any(Number),
+      time: expect.any(Number) as number,
     };
     expect(await logOfRaw(stage, run)).toMatchObject({
       hanging: { status: 200, refusal },

@@ -8,12 +8,9 @@ import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { failedStepName } from '../delivery/endpointAnswer.ts';
 import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
 import { stepGroups } from './rules/groups.ts';
-import { hangingOf, type Hanging } from './rules/hanging.ts';
-import { requestsOf, type EndpointRequest } from './rules/requests.ts';
 import type { History } from './rules/runRecord.ts';
-import type { Refusal } from '../rules/refusals.ts';
-import { loadRefusal } from '../store/lastRefusals.ts';
-import { otherFailure, refusalIn } from './runHistories.ts';
+import { loadShownRequests } from './requestsLog.ts';
+import { otherFailure } from './runHistories.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
@@ -35,40 +32,6 @@ function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
     return bytes > mostBytes;
   });
   return { ...run, steps: run.steps.slice(0, place) };
-}
-
-/** Requests that are shown, the newest. */
-const mostRequests = 1_000;
-
-const shownRefusal = (refusal: Refusal | undefined, cut: Cut) =>
-  refusal && { code: refusal.code, message: textCut(cut)(refusal.message), time: refusal.at };
-
-const shownRequest = (
-  { endedAt, startedAt, hasReturned, submitted, refusal, error, ...request }: EndpointRequest,
-  cut: Cut,
-) => ({
-  messageId: request.messageId,
-  retried: request.number,
-  startedAt,
-  endedAt,
-  status: request.status,
-  error: textCut(cut)(error),
-  submitted: [...submitted],
-  returned: hasReturned ? (true as const) : undefined,
-  refusal: shownRefusal(refusal, cut),
-});
-
-/** Shows why a run hangs, if it does. */
-function shownHanging(hanging: Hanging | undefined, refusal: Refusal | undefined, cut: Cut) {
-  if (hanging === undefined) return undefined;
-  const { since, last } = hanging;
-  return {
-    since,
-    messageId: last?.messageId,
-    requestedAt: last?.startedAt,
-    status: last?.status,
-    refusal: shownRefusal(refusal, cut),
-  };
 }
 
 /**
@@ -101,11 +64,7 @@ export async function loadRunLog(
     return last && failedStepName(start.prefix, last);
   };
   const failure = otherFailure(view, records, messages, end);
-  const refusal =
-    refusalIn(end, failure) ??
-    (hasRequests && end === undefined ? await loadRefusal(key, snapshot.startSeq) : undefined);
-  const hanging = hangingOf(snapshot, records, messages, now());
-  const requests = hasRequests ? requestsOf(messages, records, refusal).slice(-mostRequests) : undefined;
+  const requests = await loadShownRequests(journal, messages, end, failure, hasRequests);
   const show = (cut: Cut): ShownRun => ({
     workflowRunId: key.runId,
     workflowUrl: shownUrl(start.url),
@@ -126,8 +85,7 @@ export async function loadRunLog(
     label: settings.labels[0],
     labels: settings.labels.length === 0 ? undefined : settings.labels,
     flowControlKey: settings.flowControl?.key,
-    hanging: shownHanging(hanging, refusal, cut),
-    requests: requests?.map((request) => shownRequest(request, cut)),
+    ...requests(cut),
     steps: stepGroups(
       { state: snapshot.state, messages: cutMessages(messages, cut, stepName), failure },
       stepNameOf,

@@ -1,11 +1,7 @@
 /** Dead letters: messages that failed for good, with the reasons, and buttons that retry them. */
 import { useState } from 'preact/hooks';
-import {
-  deadLetterCount,
-  deadLetterPage,
-  type Answer,
-  type deadLetterGroup,
-} from '../../../../lambdas/wire/answers.ts';
+import { deadLetterPage, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount, type deadLetterGroup } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';

@@ -1,5 +1,6 @@
 /** What has failed, in groups: by host and status, reason, label or URL, each with the way to its list. */
-import type { Answer, deadLetterCount } from '../../../../lambdas/wire/answers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useState } from 'preact/hooks';
 import { href, type Place } from '../../place.ts';
 import { Button, Card, count, Cut } from '../../ui/basics.tsx';

@@ -1,6 +1,6 @@
 /** One host of destinations: how it has answered over time, since when it fails, what waits for it, and its dead letters. */
-import { circuits, counted, deadLetterCount } from '../../../../lambdas/wire/answers.ts';
-import { hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
+import { circuits, counted } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';

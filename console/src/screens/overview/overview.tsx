@@ -1,7 +1,8 @@
 /** The account at a glance: whether all is well, today against its limits, the traffic, how hosts answer, and what fails most. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
-import { counted, deadLetterCount } from '../../../../lambdas/wire/answers.ts';
+import { counted } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';

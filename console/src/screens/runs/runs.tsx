@@ -1,7 +1,8 @@
 /** Runs of workflows: all of them, or the failed ones that can be resumed. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { counted, deadLetterCount } from '../../../../lambdas/wire/answers.ts';
+import { counted } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';

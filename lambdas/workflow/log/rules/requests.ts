@@ -98,9 +98,9 @@ function submissionsOf(
   return found;
 }
 
-/** Finds the request that was open at a moment: the last that had begun by then. */
+/** Finds the request that was open at a moment: the first that had not ended by then. */
 const openAt = (requests: readonly MadeRequest[], at: number): MadeRequest | undefined =>
-  requests.filter(({ startedAt }) => startedAt <= at).at(-1) ?? requests[0];
+  requests.find(({ endedAt }) => endedAt >= at) ?? requests.at(-1);
 
 /** Shows the requests to the endpoint, oldest first. */
 export function requestsOf(

@@ -57,7 +57,7 @@ const hourMs = 3_600_000;
 
 /** Attempts at a host, a second apart, the oldest first: `+` for a success, `-` for a failure. */
 const run = (host: string, outcomes: string, from = 0): readonly Timed[] =>
-  [...outcomes].map((outcome, index) =>
+  outcomes.split('').map((outcome, index) =>
     attempt(host, 0, {
       startedAt: from + 1_000 * index,
       recordedAt: from + 1_000 * index,

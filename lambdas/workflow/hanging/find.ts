@@ -10,10 +10,10 @@ import { isActive, type JournalRecord, type RunKey, type Snapshot } from '../rul
 import { loadRunJournal } from '../runs/loadRun.ts';
 import { loadNewest } from '../store/journals.ts';
 import { newestActiveRuns, runShardsOf, type ListedRun } from '../store/runList.ts';
-import { hangingOf, isAwaiting, quietMs, type Hanging } from './rules/hanging.ts';
-import { ShownTexts } from './rules/shownTexts.ts';
-import { loadRunMessages } from './runMessages.ts';
-import { RunView, stepNameHeader } from './runView.ts';
+import { hangingOf, isAwaiting, quietMs, type Hanging } from '../log/rules/hanging.ts';
+import { ShownTexts } from '../log/rules/shownTexts.ts';
+import { loadRunMessages } from '../log/runMessages.ts';
+import { RunView, stepNameHeader } from '../log/runView.ts';
 
 export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
 
