@@ -152,7 +152,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('schedules', 'Query'),
       // Runs that hang are told by their journals and the attempts of their messages.
       rights.on('workflows', 'Query'),
-      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem'),
+      rights.on('messages', 'Query', 'BatchGetItem'),
     ],
     description: [],
     console: [],

@@ -262,9 +262,9 @@ describe('The history of a run', () => {
       'state bad',
     ]);
     expect(await call.locator('rect').first().getAttribute('class')).toBe('bad');
-    const isCut = await call
-      .locator('a.cut')
-      .evaluate<boolean, void>('(link) => link.scrollWidth > link.clientWidth');
+    const isCut = await page.evaluate<boolean>(
+      "[...document.querySelectorAll('.step a.cut')].some((link) => link.scrollWidth > link.clientWidth)",
+    );
     expect(isCut).toBe(false);
     const requests = page.getByRole('table', { name: 'Requests to the endpoint' }).getByRole('row');
     expect((await requests.allInnerTexts()).slice(1).map((text) => text.split(/\s*\t\s*/).at(-1))).toEqual([

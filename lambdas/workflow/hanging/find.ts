@@ -11,9 +11,7 @@ import { loadRunJournal } from '../runs/loadRun.ts';
 import { loadNewest } from '../store/journals.ts';
 import { newestActiveRuns, runShardsOf, type ListedRun } from '../store/runList.ts';
 import { hangingOf, isAwaiting, quietMs, type Hanging } from '../log/rules/hanging.ts';
-import { ShownTexts } from '../log/rules/shownTexts.ts';
-import { loadRunMessages } from '../log/runMessages.ts';
-import { RunView, stepNameHeader } from '../log/runView.ts';
+import { awaitedBy, loadWithoutTexts } from './histories.ts';
 
 export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
 
@@ -28,13 +26,6 @@ export interface HangingRuns {
 const mostLookedAt = 1_000;
 const lookedAtAtOnce = 20;
 
-/** The messages whose deliveries the last record of a run waits for, where it is that of a submission. Few of copied steps are delivered. */
-function awaitedBy(record: JournalRecord): readonly string[] {
-  if (record.kind === 'call' || record.kind === 'upgrade') return [record.messageId];
-  const isCopy = record.kind === 'steps' && record.isCopy === true;
-  return isCopy ? [] : entriesOf(record).map(({ messageId }) => messageId);
-}
-
 /** Tells by the last record of a run whether something is pending. Most runs wait, or are within a delivery, and are told apart by this. */
 async function isBusy(
   { accountId }: RunKey,
@@ -44,7 +35,8 @@ async function isBusy(
 ): Promise<boolean> {
   if (!isActive(snapshot) || isAwaiting(snapshot) || record.at > at - quietMs) return true;
   if (entriesOf(record).some(({ notBefore }) => notBefore > at)) return true;
-  const ids = awaitedBy(record);
+  // Few of the steps that a resume has copied are delivered again.
+  const ids = record.kind === 'steps' && record.isCopy === true ? [] : awaitedBy(record);
   const histories = await loadRunHistories(accountId, ids);
   return ids.some((id) => {
     const { attempts, end } = histories.get(id) ?? { attempts: [], end: undefined };
@@ -60,9 +52,7 @@ export async function loadHanging(key: RunKey, startSeq: number): Promise<Hangin
   if (await isBusy(key, newest.record, newest.snapshot, now())) return undefined;
   const journal = await loadRunJournal(key, startSeq);
   if (journal === undefined) return undefined;
-  const { start, snapshot, records } = journal;
-  const view = new RunView(new ShownTexts(-1, 0, stepNameHeader(start)), undefined);
-  return hangingOf(snapshot, records, await loadRunMessages(view, journal, undefined), now());
+  return hangingOf(journal.snapshot, journal.records, await loadWithoutTexts(journal), now());
 }
 
 /**

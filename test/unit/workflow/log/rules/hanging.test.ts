@@ -94,7 +94,12 @@ describe('a run hangs', () => {
 
 describe('a run does not hang', () => {
   const plan: RunMessage = { kind: 'plan', step: step(1, 2), ...pending('msg_1') };
-  const call = (more: object): RunMessage => ({ kind: 'call', step: step(1), ...delivered('msg_1'), ...more });
+  const call = (more: object): RunMessage => ({
+    kind: 'call',
+    step: step(1),
+    ...delivered('msg_1'),
+    ...more,
+  });
   it.each<[string, readonly RunMessage[], Partial<Snapshot>]>([
     ['when it has ended', [initial], { state: 'RUN_SUCCESS' }],
     ['while it waits for an event', [initial], { waits: [{ digest: 'x', seq: 1, stepId: 1 }] }],
