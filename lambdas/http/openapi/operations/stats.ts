@@ -62,7 +62,11 @@ export const stats: Operations<'stats'> = {
       'Counts attempts and failures by host, and the times of their answers, from the newest records of the log: 1,000 at most, callbacks and retries included. With `host`, it counts those of one host since a moment, over time as well; it reads the log back for a second, or ten megabytes of each shard.',
     variables: {},
     query: {
-      host: { description: 'The host, and its port where the URL has one.', schema: { type: 'string' } },
+      host: {
+        description: 'The host, and its port where the URL has one.',
+        schema: { type: 'string' },
+        example: 'hooks.example.com',
+      },
       since: {
         description: 'With `host`: Unix milliseconds, inclusive; by default a day ago.',
         schema: { type: 'integer' },
