@@ -1,11 +1,14 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
+import type { deadLetterCount } from '../wire/statsAnswers.ts';
 import { fitting, type ShownAs } from '../wire/answerSize.ts';
 import { longestPage, matches, type Filter, type Filterable } from '../wire/filters.ts';
 import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { hostOf } from '../destination/place.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+import { failureText } from '../value/failureText.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { logSubjectOf } from '../message/logSubject.ts';
 import {
@@ -56,10 +59,14 @@ const deadLetterRecord = (
   ...responseRecord({ status: responseStatus, headers: responseHeaders, body: responseBody, error }, bodies),
 });
 
-const filterableOf = ({ message, responseStatus, workflow }: DeadLetter): Filterable => ({
-  ...logSubjectOf(message),
-  responseStatus,
-  run: workflow,
+const errorOf = ({ error, responseBody, responseStatus }: DeadLetter): string =>
+  failureText({ error, responseBody: responseBody && Buffer.from(responseBody).toString() }, responseStatus);
+
+const filterableOf = (deadLetter: DeadLetter): Filterable => ({
+  ...logSubjectOf(deadLetter.message),
+  responseStatus: deadLetter.responseStatus,
+  errorOf: () => errorOf(deadLetter),
+  run: deadLetter.workflow,
 });
 
 /** A dead letter of a workflow's run. */
@@ -206,29 +213,60 @@ export async function deleteDeadLetters(
 /** The most groups of a count. */
 const mostGroups = 100;
 
-type Group = Answer<typeof answers.deadLetterGroup>;
+interface Times {
+  readonly count: number;
+  readonly firstFailedAt: number;
+  readonly lastFailedAt: number;
+}
 
-const byCount = (one: Group, other: Group): number =>
-  other.count - one.count || other.lastFailedAt - one.lastFailedAt;
+/** Groups of dead letters, by a text that those of one group have in common. */
+class Groups {
+  readonly #times = new Map<string, Times>();
 
-/** Counts the dead letters that a bulk operation with a filter would take, by their hosts and statuses as well. */
+  add(name: string, failedAt: number): void {
+    const { count, firstFailedAt, lastFailedAt } = this.#times.get(name) ?? {
+      count: 0,
+      firstFailedAt: failedAt,
+      lastFailedAt: failedAt,
+    };
+    this.#times.set(name, {
+      count: count + 1,
+      firstFailedAt: Math.min(firstFailedAt, failedAt),
+      lastFailedAt: Math.max(lastFailedAt, failedAt),
+    });
+  }
+
+  /** The largest groups. */
+  largest(): readonly (readonly [name: string, times: Times])[] {
+    return [...this.#times]
+      .sort(([, one], [, other]) => other.count - one.count || other.lastFailedAt - one.lastFailedAt)
+      .slice(0, mostGroups);
+  }
+}
+
+/** Counts the dead letters that a bulk operation with a filter would take, and what those have in common. */
 export async function countDeadLetters(
   account: Account,
   filter: Filter,
   isWanted: (deadLetter: DeadLetter) => deadLetter is DeadLetter = isOfMessage,
-): Promise<Answer<typeof answers.deadLetterCount>> {
+): Promise<Answer<typeof deadLetterCount>> {
   const { scope, rows, selected } = await selection(account, filter, isWanted);
-  const groups = new Map<string, Group>();
-  const counted = await countEach(scope, rows, selected, ({ message, responseStatus, failedAt }) => {
-    const host = hostOf(message.url);
-    const key = `${responseStatus} ${host}`;
-    const { count = 0, lastFailedAt = 0 } = groups.get(key) ?? {};
-    groups.set(key, {
-      host,
-      responseStatus,
-      count: count + 1,
-      lastFailedAt: Math.max(lastFailedAt, failedAt),
-    });
+  const [byHost, byError, byLabel, byUrl] = [new Groups(), new Groups(), new Groups(), new Groups()];
+  const counted = await countEach(scope, rows, selected, (deadLetter) => {
+    const { message, responseStatus, failedAt, workflow } = deadLetter;
+    byHost.add(`${responseStatus} ${hostOf(message.url)}`, failedAt);
+    byError.add(errorOf(deadLetter), failedAt);
+    for (const label of new Set(message.labels)) byLabel.add(label, failedAt);
+    byUrl.add(shownUrl(workflow?.url ?? message.url), failedAt);
   });
-  return { ...counted, groups: [...groups.values()].sort(byCount).slice(0, mostGroups) };
+  return {
+    ...counted,
+    groups: byHost.largest().map(([name, { count, lastFailedAt }]) => {
+      const at = name.indexOf(' ');
+      return { host: name.slice(at + 1), responseStatus: Number(name.slice(0, at)), count, lastFailedAt };
+    }),
+    errors: byError.largest().map(([error, times]) => ({ error, ...times })),
+    labels: byLabel.largest().map(([label, times]) => ({ label, ...times })),
+    urls: byUrl.largest().map(([url, times]) => ({ url, ...times })),
+  };
 }

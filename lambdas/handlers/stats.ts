@@ -4,14 +4,18 @@ import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
 import { statsRoutes } from '../http/routeTable.ts';
 import { getAttention } from '../statistics/attention.ts';
-import { getHostTimes } from '../statistics/hostTimes.ts';
+import { getHostTime, getHostTimes } from '../statistics/hostTimes.ts';
 import { expositionType, readMetrics } from '../statistics/metrics.ts';
 import { getOwnStats } from '../statistics/ownStats.ts';
 
 export const handler = api<'stats'>(statsRoutes, {
   'GET /v2/stats': async ({ caller }) => ok(await getOwnStats(caller)),
   'GET /v2/stats/attention': async ({ caller }) => ok(await getAttention(caller.account)),
-  'GET /v2/stats/hosts': async ({ caller }) => ok(await getHostTimes(caller.account)),
+  'GET /v2/stats/hosts': async (call) => {
+    const { account } = call.caller;
+    const { host, since } = readQuery(call, ['host', 'since']);
+    return ok(host === undefined ? await getHostTimes(account) : await getHostTime(account, host, since));
+  },
   'GET /v2/metrics': async ({ caller }) => ({
     status: 200,
     body: Buffer.from(await readMetrics(caller.account)),

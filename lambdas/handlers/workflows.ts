@@ -22,7 +22,7 @@ import { cancelFailureCallback, rerunFailureCallback } from '../workflow/failure
 import { callHook } from '../workflow/hooks.ts';
 import { notifyAt, listWaiters } from '../workflow/notify.ts';
 import { refusalOfRequest, refuseWhenBusy } from '../workflow/refusals.ts';
-import { restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';
+import { rerunHanging, restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';
 import { runEntries } from '../workflow/runEntries.ts';
 import { wait } from '../workflow/waits.ts';
 
@@ -87,6 +87,13 @@ const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
   return ok({});
 };
 
+/** Runs a run again that hangs. */
+const rerun = (kind: 'resume' | 'restart', call: AuthenticatedCall): Promise<ApiResponse> =>
+  changed(() => {
+    const which = { runId: variable(call, 'runId'), createdAt: createdAtOf(call) };
+    return rerunHanging(kind, call.caller.account, which, overrides(call));
+  });
+
 /** Finds the run that an endpoint ends because its function has returned. */
 function endedBy(call: Call): string | undefined {
   const { request, route } = call;
@@ -109,6 +116,8 @@ const endpoints: Endpoints<'workflows'> = {
         body: call.request.body,
       }),
     ),
+  'POST /v2/workflows/runs/{runId}/resume': (call) => rerun('resume', call),
+  'POST /v2/workflows/runs/{runId}/restart': (call) => rerun('restart', call),
   'DELETE /v2/workflows/runs': ({ caller, canonical, request }) =>
     changed(() => cancelRuns(caller.account, canonical.otherQuery, request.body)),
 

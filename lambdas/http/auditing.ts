@@ -48,6 +48,8 @@ export const auditedRoutes = {
   'PATCH /v2/schedules/{schedule}/resume': 'schedule.resume',
   'DELETE /v2/workflows/runs': 'runs.cancel',
   'DELETE /v2/workflows/runs/{runId}': 'runs.cancel',
+  'POST /v2/workflows/runs/{runId}/resume': 'runs.resume',
+  'POST /v2/workflows/runs/{runId}/restart': 'runs.restart',
   'DELETE /v2/workflows/dlq': 'runDlq.delete',
   'POST /v2/workflows/dlq/resume': 'runDlq.resume',
   'POST /v2/workflows/dlq/restart': 'runDlq.restart',

@@ -201,6 +201,8 @@ export const workflowsRoutes = [
   // The answer shows payloads as they are, redacted ones too: endpoints need them.
   { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/workflows/runs/{runId}/resume', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/workflows/runs/{runId}/restart', function: 'workflows', access: 'write' },
   {
     method: 'DELETE',
     path: '/v2/workflows/runs',

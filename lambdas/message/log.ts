@@ -162,17 +162,30 @@ const timedRow = z.object({
   response: z.optional(z.object({ status: z.number() })),
 });
 
-/**
- * Reads the newest records of one shard with one call, and gives those of attempts. Eventually consistent, as an index is.
- *
- * @param most the records that are read
- * @returns the attempts, the newest first, and the moment of the oldest record that was read where there are older ones; Unix
- * milliseconds
- */
+/** The attempts of a part of a shard. */
+export interface ReadAttempts {
+  /** The newest first. */
+  readonly attempts: readonly TimedAttempt[];
+  /** Unix milliseconds: the part ends with a record of this moment, and there are older ones. Undefined where there are none. */
+  readonly readFrom: number | undefined;
+}
+
+/** The records among which attempts are looked for. */
+export interface WantedAttempts {
+  /** The most records that are read; by default as many as a call reads, which are those of one megabyte. */
+  readonly most?: number | undefined;
+  /** Unix milliseconds, inclusive. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** Texts of which a destination has to contain one; undefined for all destinations. */
+  readonly destinations?: readonly string[] | undefined;
+}
+
+/** Reads the newest records of one shard with one call, and gives those of attempts. Eventually consistent, as an index is. */
 export async function newestAttempts(
   shard: string,
-  most: number,
-): Promise<{ readonly attempts: readonly TimedAttempt[]; readonly readFrom: number | undefined }> {
+  { most, from = 0, to = Number.MAX_SAFE_INTEGER, destinations }: WantedAttempts,
+): Promise<ReadAttempts> {
   const { ProjectionExpression, ExpressionAttributeNames } = projectionOf([
     ...Object.keys(timedRow.shape).filter((name) => name !== 'response'),
     'response.status',
@@ -181,10 +194,16 @@ export async function newestAttempts(
     new QueryCommand({
       TableName: settings.messagesTable,
       IndexName: 'log',
-      KeyConditionExpression: '#shard = :shard',
+      KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :from AND :to',
+      FilterExpression: destinations?.map((_, index) => `contains(#url, :url${index})`).join(' OR '),
       ProjectionExpression,
       ExpressionAttributeNames: { ...ExpressionAttributeNames, '#shard': 'shard' },
-      ExpressionAttributeValues: { ':shard': { S: shard } },
+      ExpressionAttributeValues: {
+        ':shard': { S: shard },
+        ':from': { N: String(from) },
+        ':to': { N: String(to) },
+        ...Object.fromEntries((destinations ?? []).map((text, index) => [`:url${index}`, { S: text }])),
+      },
       ScanIndexForward: false,
       Limit: most,
     }),
@@ -195,10 +214,8 @@ export async function newestAttempts(
       ? []
       : [{ ...row, startedAt, state, status: response?.status ?? 0 }],
   );
-  return {
-    attempts,
-    readFrom: page.LastEvaluatedKey === undefined ? undefined : rows.at(-1)?.recordedAt,
-  };
+  const last = page.LastEvaluatedKey?.['recordedAt']?.N;
+  return { attempts, readFrom: last === undefined ? undefined : Number(last) };
 }
 
 /** Records that are read at once to be counted. Where destinations' answers are long, a read ends at 1 MB, before this. */

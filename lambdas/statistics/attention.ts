@@ -4,9 +4,12 @@ import { downHosts, pausedKeys, pausedQueues } from '../lane/heldBack.ts';
 import { listBudgetMs, merged } from '../list/pages.ts';
 import { schedulesBehind } from '../schedule/rows.ts';
 import { dayMs, now } from '../shared/clock.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
 import { precedes, shardsOf } from '../table/shards.ts';
+import { failingHosts } from './hostTimes.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/statsAnswers.ts';
+import { hangingRuns } from '../workflow/logs.ts';
 
 type Attention = Answer<typeof answers.attention>;
 
@@ -42,7 +45,7 @@ export async function getAttention(account: Account): Promise<Attention> {
     shardsOf(account).map((shard) => listDeadLetters(shard, { fromDate: since }, time)),
     precedes(undefined),
   );
-  const [hosts, queues, keys, failed, schedules] = await Promise.all([
+  const [hosts, queues, keys, failed, schedules, runs, failing] = await Promise.all([
     look(downHosts(account), (one) => one),
     look(pausedQueues(account), (one) => one),
     look(pausedKeys(account), (one) => one),
@@ -50,23 +53,50 @@ export async function getAttention(account: Account): Promise<Attention> {
     look(schedulesBehind(account.id, undefined), ({ scheduleId, isPaused, lastFire }) =>
       isPaused || lastFire === undefined ? undefined : { scheduleId, lastFire },
     ),
+    hangingRuns(account),
+    failingHosts(account),
   ]);
   const failedIds = new Set(failed.found.map(({ message }) => message.messageId));
-  const failing = schedules.found.flatMap(({ scheduleId, lastFire: { time: firedAt, messageIds, error } }) =>
-    error !== undefined || messageIds.some((id) => failedIds.has(id)) ? [{ scheduleId, firedAt, error }] : [],
+  const failingSchedules = schedules.found.flatMap(
+    ({ scheduleId, lastFire: { time: firedAt, messageIds, error } }) =>
+      error !== undefined || messageIds.some((id) => failedIds.has(id))
+        ? [{ scheduleId, firedAt, error }]
+        : [],
   );
   const failedRuns = failed.found.filter(({ workflow }) => workflow !== undefined).length;
+  const down = new Set(hosts.found.map(({ host }) => host));
+  const failingNow = failing.filter(({ host }) => !down.has(host));
   const shown = <T>(all: readonly T[]): T[] => all.slice(0, mostShown);
   return {
     since,
     hostsDown: shown(hosts.found),
+    failingHosts: shown(failingNow).map(
+      ({ host, attempts, failures, failingSince = time, lastSuccess, lastStatus }) => ({
+        host,
+        attempts,
+        failures,
+        failingSince,
+        lastSuccess,
+        lastStatus,
+      }),
+    ),
+    hangingRuns: shown(runs.found).map(({ runId, createdAt, url, since: quietSince, last }) => ({
+      workflowRunId: runId,
+      workflowCreatedAt: createdAt,
+      workflowUrl: shownUrl(url),
+      since: quietSince,
+      status: last?.status,
+    })),
+    runsLookedFrom: runs.lookedFrom,
     pausedQueues: shown(queues.found),
     pausedKeys: shown(keys.found),
-    failingSchedules: shown(failing),
+    failingSchedules: shown(failingSchedules),
     deadLetters: failed.found.length - failedRuns,
     failedRuns,
     isWhole:
       [hosts, queues, keys, failed, schedules].every(({ isCut }) => !isCut) &&
-      [hosts.found, queues.found, keys.found, failing].every(({ length }) => length <= mostShown),
+      [hosts.found, queues.found, keys.found, failingSchedules, runs.found, failingNow].every(
+        ({ length }) => length <= mostShown,
+      ),
   };
 }

@@ -1,27 +1,130 @@
 import type { Account } from '../account/account.ts';
-import { newestAttempts } from '../message/log.ts';
+import { hostOf } from '../destination/place.ts';
+import { listBudgetMs } from '../list/pages.ts';
+import { newestAttempts, type TimedAttempt, type WantedAttempts } from '../message/log.ts';
+import { dayMs, now } from '../shared/clock.ts';
 import { shardsOf } from '../table/shards.ts';
+import { latestDateMs, wholeOf } from '../wire/filters.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/statsAnswers.ts';
-import { hostTimesOf } from './rules/hostTimes.ts';
+import { hostTimesOf, isFailing, stepsOf, type HostTime } from './rules/hostTimes.ts';
 
 /** Attempts that are looked at. */
 const mostAttempts = 1_000;
 const mostHosts = 100;
+/** Failing hosts whose last success is looked for further back. */
+const mostFailing = 10;
 
-/** Shows how the hosts of an account's destinations have answered lately. It reads each shard of the log once. */
-export async function getHostTimes(account: Account): Promise<Answer<typeof answers.hostTimes>> {
-  const shards = shardsOf(account);
-  const read = await Promise.all(
-    shards.map((shard) => newestAttempts(shard, Math.ceil(mostAttempts / shards.length))),
-  );
+interface Looked {
+  readonly attempts: readonly TimedAttempt[];
+  /** Unix milliseconds: all attempts since then were looked at. 0 where there are no older ones. */
+  readonly from: number;
+}
+
+/** Reads attempts of all shards of an account, with one call for each. */
+async function readOnce(account: Account, wanted: WantedAttempts): Promise<Looked> {
+  const read = await Promise.all(shardsOf(account).map((shard) => newestAttempts(shard, wanted)));
   // Shards are read back to different moments: from the latest of them on all have been read.
   const from = Math.max(0, ...read.flatMap(({ readFrom }) => readFrom ?? []));
-  const attempts = read.flatMap((one) => one.attempts.filter(({ recordedAt }) => recordedAt >= from));
-  const oldest = attempts.reduce((least, { recordedAt }) => Math.min(least, recordedAt), Infinity);
+  return {
+    attempts: read.flatMap((one) => one.attempts.filter(({ recordedAt }) => recordedAt >= from)),
+    from,
+  };
+}
+
+/**
+ * Reads the newest attempts. Where a host fails, and none of them tells since when, its attempts before them are read, too: those of
+ * one more call for each shard.
+ */
+async function readNewest(account: Account): Promise<Looked & { readonly before: readonly TimedAttempt[] }> {
+  const most = Math.ceil(mostAttempts / shardsOf(account).length);
+  const looked = await readOnce(account, { most });
+  const hosts = hostTimesOf(looked.attempts, mostHosts)
+    .filter((host) => isFailing(host, now()) && host.lastSuccess === undefined)
+    .slice(0, mostFailing)
+    .map(({ host }) => host);
+  if (hosts.length === 0 || looked.from === 0) return { ...looked, before: [] };
+  const { attempts } = await readOnce(account, { to: looked.from - 1, destinations: hosts });
+  return { ...looked, before: attempts.filter(({ url }) => hosts.includes(hostOf(url))) };
+}
+
+/** Finds since when hosts fail, in attempts before those that are counted. */
+function withBefore(
+  hosts: readonly HostTime[],
+  looked: readonly TimedAttempt[],
+  before: readonly TimedAttempt[],
+) {
+  if (before.length === 0) return hosts;
+  const longer = new Map(hostTimesOf([...looked, ...before], Infinity).map((host) => [host.host, host]));
+  return hosts.map((host): HostTime => {
+    if (host.lastSuccess !== undefined) return host;
+    const { lastSuccess, failingSince, failuresInRow } = longer.get(host.host) ?? host;
+    return { ...host, lastSuccess, failingSince, failuresInRow };
+  });
+}
+
+/** Finds the hosts whose last attempts have all failed. */
+export async function failingHosts(account: Account): Promise<readonly HostTime[]> {
+  const { attempts, before } = await readNewest(account);
+  const failing = hostTimesOf(attempts, Infinity).filter((host) => isFailing(host, now()));
+  return withBefore(failing, attempts, before);
+}
+
+type HostTimes = Answer<typeof answers.hostTimes>;
+
+/** Shows how the hosts of an account's destinations have answered lately. */
+export async function getHostTimes(account: Account): Promise<HostTimes> {
+  const { attempts, from, before } = await readNewest(account);
   return {
     attempts: attempts.length,
-    from: attempts.length === 0 ? undefined : oldest,
-    hosts: [...hostTimesOf(attempts, mostHosts)],
+    from: oldestOf(attempts),
+    lookedFrom: from === 0 ? undefined : from,
+    hosts: [...withBefore(hostTimesOf(attempts, mostHosts), attempts, before)],
+  };
+}
+
+const oldestOf = (attempts: readonly TimedAttempt[]): number | undefined =>
+  attempts.length === 0
+    ? undefined
+    : attempts.reduce((least, { recordedAt }) => Math.min(least, recordedAt), Infinity);
+
+/** Steps in which the attempts of one host are counted. */
+const steps = 48;
+/** The calls that one host's attempts are read with, for each shard. */
+const mostCalls = 10;
+
+/**
+ * Shows how one host has answered. It reads the log back to a moment, with ten calls for each shard, or for a second.
+ *
+ * @param sinceText Unix milliseconds; a day ago where it is absent
+ * @throws HttpError 400 for a moment that is none
+ */
+export async function getHostTime(
+  account: Account,
+  host: string,
+  sinceText: string | undefined,
+): Promise<HostTimes> {
+  const time = now();
+  const since = sinceText === undefined ? time - dayMs : wholeOf('since', sinceText, 0, latestDateMs);
+  const until = time + listBudgetMs;
+  const found: TimedAttempt[] = [];
+  let lookedFrom: number | undefined;
+  for (let call = 0, to = time; to >= since; call += 1) {
+    if (call === mostCalls || (call > 0 && now() > until)) {
+      lookedFrom = to + 1;
+      break;
+    }
+    const { attempts, from } = await readOnce(account, { from: since, to, destinations: [host] });
+    found.push(...attempts.filter(({ url }) => hostOf(url) === host));
+    if (from === 0) break;
+    // More records of one moment than a call reads would be read for ever.
+    to = Math.min(from, to) - 1;
+  }
+  return {
+    attempts: found.length,
+    from: oldestOf(found),
+    lookedFrom,
+    hosts: [...hostTimesOf(found, 1)],
+    steps: [...stepsOf(found, lookedFrom ?? since, Math.max(time, since + 1), steps)],
   };
 }

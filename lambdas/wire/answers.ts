@@ -318,19 +318,6 @@ export const counted = z.object({
   atLeast: z.optional(z.literal(true).check(z.describe('Whether there may be more: the cursor counts on.'))),
   cursor,
 });
-export const deadLetterGroup = z.object({
-  host: text('The host of the destination, with its port where it has one.'),
-  responseStatus: whole('Of the last answer; 0 where there was none.'),
-  count: whole('How many dead letters have both.'),
-  lastFailedAt: time('When the newest of them failed.'),
-});
-export const deadLetterCount = z.object({
-  ...counted.shape,
-  groups: z
-    .array(deadLetterGroup)
-    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
-});
-
 export const health = z.object({ status: z.literal('ok'), region: z.string() });
 /** An OpenAPI document. */
 export const description = z.looseObject({ openapi: z.string() });

@@ -32,6 +32,8 @@ export const auditActions = [
   'dlq.delete',
   'dlq.retry',
   'runs.cancel',
+  'runs.resume',
+  'runs.restart',
   'runDlq.delete',
   'runDlq.resume',
   'runDlq.restart',

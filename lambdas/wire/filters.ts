@@ -26,6 +26,8 @@ export interface Filterable {
   readonly flowControlKey?: string | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly responseStatus?: number | undefined;
+  /** Makes the reason of a failure, without its numbers and ids. */
+  readonly errorOf?: (() => string) | undefined;
   readonly state?: string | undefined;
   readonly kind?: MessageKind | undefined;
   /** The workflow's run that failed. */
@@ -53,6 +55,7 @@ const fields = {
   flowControlKey: (entry) => [entry.flowControlKey],
   label: (entry) => entry.labels ?? [],
   responseStatus: (entry) => [entry.responseStatus === undefined ? undefined : String(entry.responseStatus)],
+  error: (entry) => [entry.errorOf?.()],
   state: (entry) => [entry.state],
   kind: (entry) => [entry.kind],
   workflowUrl: ({ run }) => [run && shownUrl(run.url)],
@@ -81,8 +84,8 @@ export const known = {
   /** The messages that a bulk cancellation cancels. */
   messages: common,
   listedMessages: [...common, 'messageId', 'state', 'kind'],
-  dlq: [...common, 'messageId', 'responseStatus'],
-  listedDlq: [...common, 'messageId', 'responseStatus'],
+  dlq: [...common, 'messageId', 'responseStatus', 'error'],
+  listedDlq: [...common, 'messageId', 'responseStatus', 'error'],
   deadRuns: [
     'workflowUrl',
     'workflowRunId',
@@ -91,6 +94,7 @@ export const known = {
     'label',
     'callerIp',
     'flowControlKey',
+    'error',
     // Older clients send these.
     'url',
     'responseStatus',
@@ -176,7 +180,7 @@ export const aliases: Readonly<Record<string, Field>> = {
 };
 
 /** Parameters whose value is not split at commas. */
-const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl', 'body']);
+const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl', 'body', 'error']);
 const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
 
 /**

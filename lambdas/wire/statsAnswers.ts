@@ -1,7 +1,7 @@
 /** The shapes of answers about how an account's messages fare; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
-import { time } from './answers.ts';
+import { counted, time } from './answers.ts';
 
 const host = text('The host, and its port where the URL has one.');
 const waiting = whole('What waits there.');
@@ -11,6 +11,42 @@ export const attention = z.object({
   hostsDown: z
     .array(z.object({ host, waiting, openedAt: z.optional(time('Since when it has been down.')) }))
     .check(z.describe('Hosts whose circuit is open.')),
+  failingHosts: z
+    .array(
+      z.object({
+        host,
+        attempts: whole('The attempts that were looked at.'),
+        failures: whole('How many of those were no success.'),
+        failingSince: time('When the first of the failures since the last success was sent.'),
+        lastSuccess: z.optional(time('Absent where none was among the attempts that were looked at.')),
+        lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
+      }),
+    )
+    .check(
+      z.describe(
+        'Hosts whose last attempts have all failed, at least five, the last within an hour; those whose circuit is open are left out. Read from the newest records of the log: 1,000 at most, and those of a megabyte before them for each shard.',
+      ),
+    ),
+  hangingRuns: z
+    .array(
+      z.object({
+        workflowRunId: text('The run’s id.'),
+        workflowCreatedAt: time('When it was started.'),
+        workflowUrl: text('The URL that it was started with.'),
+        since: time('Since when nothing has been pending.'),
+        status: z.optional(whole('Of the last answer of its endpoint.')),
+      }),
+    )
+    .check(
+      z.describe(
+        'Runs that are active, but of which no delivery is pending, nothing is awaited, and nothing was submitted for a minute. At most 1,000 active runs are looked at, the newest, for a second.',
+      ),
+    ),
+  runsLookedFrom: z.optional(
+    time(
+      'Whether a run hangs was not looked at where it was started before; absent where all were looked at.',
+    ),
+  ),
   pausedQueues: z.array(z.object({ name: z.string(), waiting })),
   pausedKeys: z.array(z.object({ flowControlKey: z.string(), waiting })),
   failingSchedules: z
@@ -38,8 +74,13 @@ export const attention = z.object({
 });
 
 export const hostTimes = z.object({
-  attempts: whole('The attempts that were looked at: the last 1,000 at most.'),
+  attempts: whole(
+    'The attempts that were looked at: among the last 1,000 records of the log at most, or, with `host`, among those of ten megabytes for each shard.',
+  ),
   from: z.optional(time('When the oldest of them ended; absent where there is none.')),
+  lookedFrom: z.optional(
+    time('All attempts since then were looked at; absent where all were that are kept or were asked for.'),
+  ),
   hosts: z
     .array(
       z.object({
@@ -48,7 +89,61 @@ export const hostTimes = z.object({
         failures: whole('How many of those were no success.'),
         p50: z.optional(whole('Milliseconds within which half of the answers came; absent without answers.')),
         p95: z.optional(whole('Milliseconds within which 95 % of the answers came.')),
+        firstFailure: z.optional(time('Of the attempts that were looked at, as all that follow.')),
+        lastFailure: z.optional(time('When the newest failure ended.')),
+        lastSuccess: z.optional(time('When the newest success ended.')),
+        failingSince: z.optional(
+          time(
+            'When the first of the failures since the last success was sent; absent where the last attempt was a success.',
+          ),
+        ),
+        failuresInRow: whole('The failures since the last success.'),
+        lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
       }),
     )
     .check(z.describe('The hosts with the most attempts first: at most 100.')),
+  steps: z.optional(
+    z
+      .array(
+        z.object({
+          from: time('When the step begins.'),
+          attempts: whole('Those that ended within the step.'),
+          failures: whole('How many of those were no success.'),
+        }),
+      )
+      .check(
+        z.describe('With `host`: its attempts over time, in 48 steps of equal length, the oldest first.'),
+      ),
+  ),
+});
+
+export const deadLetterGroup = z.object({
+  host: text('The host of the destination, with its port where it has one.'),
+  responseStatus: whole('Of the last answer; 0 where there was none.'),
+  count: whole('How many dead letters have both.'),
+  lastFailedAt: time('When the newest of them failed.'),
+});
+const ofGroup = {
+  count: whole('How many dead letters have it.'),
+  firstFailedAt: time('When the oldest of them failed.'),
+  lastFailedAt: time('When the newest of them failed.'),
+};
+export const deadLetterCount = z.object({
+  ...counted.shape,
+  groups: z
+    .array(deadLetterGroup)
+    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
+  errors: z
+    .array(z.object({ error: text('What the filter `error` takes.'), ...ofGroup }))
+    .check(
+      z.describe(
+        'What was counted, by its reason: what was thrown or answered, or why there was no answer. Its first line, with … in the place of numbers and ids. At most 100, as the following.',
+      ),
+    ),
+  labels: z
+    .array(z.object({ label: z.string(), ...ofGroup }))
+    .check(z.describe('What was counted, by label. A dead letter with two labels counts in both groups.')),
+  urls: z
+    .array(z.object({ url: z.string(), ...ofGroup }))
+    .check(z.describe('What was counted, by the URL of the message, or that of the workflow.')),
 });

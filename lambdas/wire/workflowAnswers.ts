@@ -111,6 +111,43 @@ const delivered = {
   errors,
 };
 
+const refusal = z
+  .object({
+    code: text('As in the body of an error.'),
+    message: z.string(),
+    time: time('When it was refused; of a run that failed by it, when the run failed.'),
+  })
+  .check(z.describe('A request of the endpoint that the service refused for good.'));
+
+/** A request to a run's endpoint. */
+export const runRequest = z.object({
+  messageId,
+  retried: whole('0 for the first delivery of the message, n for the nth retry.'),
+  startedAt: time('When it was sent.'),
+  endedAt: time('When its outcome was recorded.'),
+  status: whole('Of the answer; 0 where there was none.'),
+  error: z.optional(text('Why it failed; absent where it did not.')),
+  submitted: z
+    .array(z.string())
+    .check(z.describe('The names of the steps that the endpoint submitted meanwhile.')),
+  returned: z.optional(z.literal(true).check(z.describe('The function returned, which ended the run.'))),
+  refusal: z.optional(refusal),
+});
+
+export const hangingRun = z
+  .object({
+    since: time('Nothing has been pending since.'),
+    messageId: z.optional(messageId),
+    requestedAt: z.optional(time('When the last request to the endpoint was sent.')),
+    status: z.optional(whole('Of the answer to it.')),
+    refusal: z.optional(refusal),
+  })
+  .check(
+    z.describe(
+      'Present where the run is active, but no delivery of it is pending or in flight, nothing is awaited, and nothing was submitted for a minute: its endpoint answered, and submitted nothing. It does not go on by itself.',
+    ),
+  );
+
 export const runStep = z.object({
   stepId: z.optional(whole('Its position, counted from 1; absent for the initial payload.')),
   stepName: z.string(),
@@ -121,6 +158,15 @@ export const runStep = z.object({
   concurrent: whole('Branches of its parallel group; 1 for a step by itself.'),
   ...delivered,
   createdAt: time('When it was recorded.'),
+  kept: z.optional(
+    z
+      .literal(true)
+      .check(
+        z.describe(
+          'It was made in the run of `resumedFrom`, and not again. `createdAt` is that of the resume.',
+        ),
+      ),
+  ),
   headers: headerLists('Those forwarded with its delivery, and the content type.'),
   out: z.optional(text('Its result; absent while there is none.')),
   sleepFor: z.optional(whole('Milliseconds.')),
@@ -188,14 +234,26 @@ export const workflowRun = z.object({
       .check(z.describe('The run that waits for this one.')),
   ),
   resumedFrom: z.optional(
-    runInTime.check(z.describe('The failed run that it was made from, by a resume or a restart.')),
+    runInTime.check(z.describe('The run that it was made from, by a resume or a restart.')),
   ),
-  resumedAs: z.optional(runInTime.check(z.describe('The run that was made from it after it had failed.'))),
+  resumedAs: z.optional(
+    runInTime.check(z.describe('The run that was made from it after it had failed, or while it hung.')),
+  ),
   failureFunction: z.optional(failureFunction),
   dlqId: z.optional(dlqId),
   label: z.optional(text('The first of its labels.')),
   labels: z.optional(z.array(z.string())),
   flowControlKey: z.optional(z.string()),
+  hanging: z.optional(hangingRun),
+  requests: z.optional(
+    z
+      .array(runRequest)
+      .check(
+        z.describe(
+          'The requests to its endpoint that have ended, oldest first: the last 1,000 at most. Present where the request names the run by `workflowRunId`.',
+        ),
+      ),
+  ),
   steps: z.array(stepGroup).check(z.describe('In order; the first is the initial payload.')),
 });
 export const runPage = z.object({

@@ -1,6 +1,6 @@
 /** The log of runs. */
 import type { Account } from '../account/account.ts';
-import { countBudgetMs, countEach, orderedScope, placeAt, sealed } from '../list/pages.ts';
+import { countBudgetMs, countEach, listBudgetMs, orderedScope, placeAt, sealed } from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
@@ -11,8 +11,8 @@ import { longestPage } from '../wire/filters.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { parseCountQuery, parseRunsQuery, type RunsQuery } from '../wire/workflowFilters.ts';
 import { candidatesOf, mayBeWanted, rowsToCount } from './log/candidates.ts';
+import { findHangingRuns, type HangingRuns } from './hanging/find.ts';
 import { loadRunLog, type ShownRun } from './log/runLog.ts';
-import { hasEnded } from './run.ts';
 import { loadRunJournal } from './runs/loadRun.ts';
 
 /** Tells whether a run is wanted, by its log. */
@@ -60,7 +60,9 @@ export async function listRuns(
       const journal = await loadRunJournal(candidate, candidate.startSeq);
       // Behind that moment the bodies may be gone, and records may be left.
       const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
-      const run = isKept ? await loadRunLog(journal, trimBody, mostBytes) : undefined;
+      const run = isKept
+        ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes)
+        : undefined;
       if (run !== undefined && isWanted(read, run)) {
         bytes += jsonBytes(run) + 1;
         if (runs.length > 0 && bytes > mostBytes) return pageUpTo(last);
@@ -71,6 +73,10 @@ export async function listRuns(
   }
   return pageUpTo(undefined);
 }
+
+/** Finds the runs of an account that hang: see `findHangingRuns`. */
+export const hangingRuns = (account: Account): Promise<HangingRuns> =>
+  findHangingRuns(account, now() + listBudgetMs);
 
 /**
  * Counts the active runs that a filter selects. The list shows an end a moment after it.
@@ -83,5 +89,5 @@ export async function countRuns(account: Account, query: readonly Header[]): Pro
   const scope = `${account.id}/workflows/runs`;
   const range: Range = { fromDate, toDate, behind: await placeAt(scope, cursor) };
   const rows = rowsToCount(account, read, range);
-  return countEach(scope, rows, ({ state }) => (state === undefined || hasEnded(state) ? undefined : state));
+  return countEach(scope, rows, ({ state }) => state);
 }

@@ -19,6 +19,7 @@ import { RunBusy, settingsOfRun } from './runs/changeRun.ts';
 import { configOfInvoker } from './steps/bodyHeaders.ts';
 import { givenWithRefused, noteFailureCallback } from './steps/failureCallback.ts';
 import { loadSnapshot } from './store/journals.ts';
+import { putRefusal } from './store/lastRefusals.ts';
 
 /** A request that was refused. */
 export interface RefusedRequest extends Glimpse {
@@ -54,18 +55,22 @@ export async function refusalOfRequest(
 ): Promise<HttpError> {
   const refusal = asSubmissionRefusal(error);
   // A refusal that passes: the endpoint's delivery fails by it, and is retried.
-  if (refusal.status !== 412 || access === 'read') return error;
+  if (refusal.status !== 412) return error;
   const run = runOf(request);
+  const mayWrite = access !== 'read';
   if (run === undefined) return error;
   // Only endpoints send invokes, and 400 would let their run wait for ever.
-  if (run === 'unreadable') return refusal;
+  if (run === 'unreadable') return mayWrite ? refusal : error;
   const key: RunKey = { accountId: account.id, runId: run.runId };
   const snapshot = await loadSnapshot(key);
   if (snapshot === undefined || !isMeant(snapshot, run))
-    return request.ends === undefined ? endedRun(run.runId) : error;
+    return mayWrite && request.ends === undefined ? endedRun(run.runId) : error;
   const start = await settingsOfRun(key, snapshot);
-  // A token may fail runs at its own destinations only.
-  if (account.scope?.allows(start.url) === false) return error;
+  // A token may fail runs at its own destinations only, and one that only reads may fail none: the run hangs if its endpoint takes no notice.
+  if (!mayWrite || account.scope?.allows(start.url) === false) {
+    await putRefusal(key, snapshot, { code: error.code, message: error.message, at: now() });
+    return error;
+  }
   if (start.failureCallback === undefined && run.message !== undefined) {
     const configs = configsOf(run.message);
     const rules = await destinationRules(request.host, account);

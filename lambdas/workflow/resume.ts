@@ -7,24 +7,20 @@ import { onEach } from '../list/pages.ts';
 import type { RetryRequest } from '../publish/retryDeadLetters.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
-import { timeOfId } from '../shared/ids.ts';
 import type { Answer } from '../wire/answers.ts';
 import { parseFilter } from '../wire/filters.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { rerunEach, takenAtOnce, waitingMs, type WantedRerun } from './failure/rerunEach.ts';
 import { rerunPlans } from './failure/rerunPlan.ts';
+import { rerunHanging, shown } from './hanging/rerun.ts';
 import type { RerunKind } from './rules/resuming.ts';
+
+export { rerunHanging };
 
 /** The most runs of one answer. */
 const mostRuns = 10_000;
 
 type WorkflowRun = Answer<typeof answers.rerunAnswer>;
-
-/** A run that was started when its id was made. */
-const shown = (runId: string): WorkflowRun => ({
-  workflowRunId: runId,
-  workflowCreatedAt: timeOfId(runId),
-});
 
 type One = (account: Account, dlqId: string, request: RetryRequest) => Promise<WorkflowRun>;
 type Many = (

@@ -151,6 +151,9 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.listLanes(),
       rights.on('dlq', 'GetItem', 'Query'),
       rights.on('schedules', 'Query'),
+      // Runs that hang are told by their journals and the attempts of their messages.
+      rights.on('workflows', 'Query'),
+      rights.on('messages', 'Query', 'BatchGetItem'),
     ],
     description: [],
     console: [],

@@ -13,8 +13,12 @@ const receiver = useReceiver();
 
 type Filters = Parameters<typeof query>[0];
 
+const times = { count: z.number(), firstFailedAt: z.number(), lastFailedAt: z.number() };
 const counted = z.strictObject({
   count: z.number(),
+  errors: z.optional(z.array(z.strictObject({ error: z.string(), ...times }))),
+  labels: z.optional(z.array(z.strictObject({ label: z.string(), ...times }))),
+  urls: z.optional(z.array(z.strictObject({ url: z.string(), ...times }))),
   groups: z.optional(
     z.array(
       z.strictObject({
@@ -27,6 +31,8 @@ const counted = z.strictObject({
   ),
 });
 type Counted = z.infer<typeof counted>;
+
+const none: Counted = { count: 0, groups: [], errors: [], labels: [], urls: [] };
 
 const count = async (list: string, filters: Filters): Promise<Counted> =>
   counted.parse(await ok(api('GET', `/v2/${list}/count${query(filters)}`)));
@@ -82,7 +88,7 @@ describe('the count of dead letters', () => {
     const entries = await deadLettered({ label }, 6);
     const found = await count('dlq', { label });
     const { host } = new URL(receiver.origin);
-    expect(found).toEqual({
+    expect(found).toMatchObject({
       count: 6,
       groups: [
         { host, responseStatus: 500, count: 3 },
@@ -101,7 +107,50 @@ describe('the count of dead letters', () => {
       groups: [{ responseStatus: first?.responseStatus, count: 1 }],
     });
     expect(await ok(api('DELETE', `/v2/dlq${query({ label })}`))).toEqual({ deleted: 6 });
-    expect(await count('dlq', { label })).toEqual({ count: 0, groups: [] });
+    expect(await count('dlq', { label })).toEqual(none);
+  });
+
+  it('divides them by reason without its numbers and ids, by label and by URL; each reason is a filter', async () => {
+    const [label, customer] = [unique('label'), unique('customer')];
+    const failing = receiver.inbox((delivery, response) => {
+      response.writeHead(500).end(JSON.stringify({ error: 'Error', message: delivery.body.toString() }));
+    });
+    const silent = receiver.inbox((_delivery, response) => response.writeHead(502).end());
+    const send = (url: string, body: string, labels: string) =>
+      publish(url, { body, headers: { 'Svc-Label': labels, 'Svc-Retries': '0' } });
+    await Promise.all([
+      send(failing.url, 'order 4711, of cus_a81F00b2, is not known', `${label},${customer}`),
+      send(failing.url, 'order 4712, of cus_b93E11c3, is not known', label),
+      send(failing.url, 'the database is away', label),
+      send(silent.url, 'x', label),
+    ]);
+    await deadLettered({ label }, 4);
+    const found = await count('dlq', { label });
+    const notKnown = 'Error: order …, of …, is not known';
+    const shown = (groups: readonly { readonly count: number }[] = []) =>
+      groups.map(({ count: many, ...group }) => [...Object.values(group), many]);
+    const at = expect.any(Number) as number;
+    expect(shown(found.errors)[0]).toEqual([notKnown, at, at, 2]);
+    expect(new Set(found.errors?.map(({ error }) => error))).toEqual(
+      new Set([notKnown, 'Error: the database is away', 'answered 502']),
+    );
+    expect(shown(found.labels)).toEqual([
+      [label, at, at, 4],
+      [customer, at, at, 1],
+    ]);
+    expect(shown(found.urls)).toEqual([
+      [failing.url, at, at, 3],
+      [silent.url, at, at, 1],
+    ]);
+    for (const group of found.errors ?? [])
+      expect(group.firstFailedAt).toBeLessThanOrEqual(group.lastFailedAt);
+    expect((await count('dlq', { label, error: notKnown })).count).toBe(2);
+    const listed = z.object({ messages: z.array(z.looseObject({ responseBody: z.string() })) });
+    const { messages } = listed.parse(await ok(api('GET', `/v2/dlq${query({ label, error: notKnown })}`)));
+    expect(messages.every(({ responseBody }) => responseBody.includes('is not known'))).toBe(true);
+    expect(messages).toHaveLength(2);
+    expect(await ok(api('DELETE', `/v2/dlq${query({ label, error: notKnown })}`))).toEqual({ deleted: 2 });
+    expect((await count('dlq', { label })).count).toBe(2);
   });
 });
 
@@ -123,8 +172,14 @@ describe('the counts of runs', () => {
       count: 2,
       groups: [{ host: new URL(failing.url).host, responseStatus: 500, count: 2 }],
     });
-    expect(await count('workflows/dlq', { label, responseStatus: 503 })).toEqual({ count: 0, groups: [] });
-    expect(await count('dlq', { label })).toEqual({ count: 0, groups: [] });
+    expect(await count('workflows/dlq', { label, error: 'answered 500' })).toMatchObject({
+      count: 2,
+      errors: [{ error: 'answered 500', count: 2 }],
+      labels: [{ label, count: 2 }],
+      urls: [{ url: failing.url, count: 2 }],
+    });
+    expect(await count('workflows/dlq', { label, responseStatus: 503 })).toEqual(none);
+    expect(await count('dlq', { label })).toEqual(none);
     // The list learns of an end a moment after it.
     await eventually(
       () => count('workflows/runs', { label }),

@@ -1,6 +1,7 @@
 /** The screens that nobody opens first, or few at all: they are loaded together when the first of them is opened. */
 export { Accounts } from '../screens/accounts/accounts.tsx';
 export { Audit } from '../screens/audit/audit.tsx';
+export { Host } from '../screens/hosts/host.tsx';
 export { Keys } from '../screens/keys/keys.tsx';
 export { FlowControl } from '../screens/lanes/flowControl.tsx';
 export { Queues } from '../screens/lanes/queues.tsx';

@@ -77,7 +77,7 @@ export const screens: readonly Screen[] = [
     api: 'messaging',
     Screen: runs,
     key: 'w',
-    badge: ({ failedRuns }) => failedRuns,
+    badge: ({ failedRuns, hangingRuns }) => failedRuns + hangingRuns.length,
   },
   { path: 'keys', name: 'Keys', api: 'messaging', Screen: keys, key: 'k' },
   { path: 'audit', name: 'Audit', api: 'messaging', Screen: audit, key: 't' },

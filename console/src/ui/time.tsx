@@ -51,6 +51,13 @@ export const timeToMinute = (ms: number): string => toMinute.format(ms);
 /** The limit of `Date` and its formats: a later moment is an error of the service's clock. */
 const latest = 8.64e15;
 
+const ofDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const dayMs = 86_400_000;
+
+/** The moment to the minute in a sentence: its time of day, and its day as well where it is not within a day. */
+export const clockTime = (ms: number): string =>
+  Math.abs(shownNow() - ms) < dayMs / 2 ? ofDay.format(ms) : timeToMinute(ms);
+
 const secondMs = 1_000;
 const steps = [
   ['d', 86_400_000],

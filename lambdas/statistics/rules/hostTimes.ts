@@ -1,5 +1,8 @@
 /** The times that hosts of destinations took to answer, from the attempts that were made. */
 
+import { hostOf } from '../../destination/place.ts';
+import { hourMs } from '../../shared/clock.ts';
+
 /** An attempt as the log has it. */
 export interface Timed {
   readonly url: string;
@@ -18,36 +21,98 @@ export interface HostTime {
   /** Milliseconds; undefined without answers. */
   readonly p50: number | undefined;
   readonly p95: number | undefined;
+  /** Unix milliseconds, as all that follow; undefined where there was none. */
+  readonly firstFailure: number | undefined;
+  readonly lastFailure: number | undefined;
+  readonly lastSuccess: number | undefined;
+  /** When the first of the failures since the last success was sent; undefined where the last attempt was a success. */
+  readonly failingSince: number | undefined;
+  /** The failures since the last success. */
+  readonly failuresInRow: number;
+  /** The status of the last attempt; 0 where there was no answer. */
+  readonly lastStatus: number;
 }
 
 /** The smallest value that a part of all values does not exceed. @param sorted the smallest first */
 const percentile = (sorted: readonly number[], part: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 
+const isSuccess = ({ state }: Timed): boolean => state === 'DELIVERED';
+
+function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
+  // An attempt without an answer took as long as its timeout allows, which tells nothing about answers.
+  const times = attempts
+    .flatMap(({ status, startedAt, recordedAt }) => (status === 0 ? [] : [recordedAt - startedAt]))
+    .sort((one, other) => one - other);
+  const inOrder = attempts.toSorted((one, other) => one.recordedAt - other.recordedAt);
+  const failures = inOrder.filter((attempt) => !isSuccess(attempt));
+  const lastSuccess = inOrder.findLast(isSuccess)?.recordedAt;
+  const inRow = inOrder.slice(inOrder.findLastIndex(isSuccess) + 1);
+  return {
+    host,
+    attempts: attempts.length,
+    failures: failures.length,
+    p50: percentile(times, 0.5),
+    p95: percentile(times, 0.95),
+    firstFailure: failures[0]?.recordedAt,
+    lastFailure: failures.at(-1)?.recordedAt,
+    lastSuccess,
+    failingSince: inRow[0]?.startedAt,
+    failuresInRow: inRow.length,
+    lastStatus: inOrder.at(-1)?.status ?? 0,
+  };
+}
+
 /** Sums attempts up by host: the one with the most attempts first. */
 export function hostTimesOf(attempts: readonly Timed[], most: number): readonly HostTime[] {
   const byHost = new Map<string, Timed[]>();
   for (const attempt of attempts) {
     // A destination that is no URL of a host, such as a function, stands for itself.
-    const host = new URL(attempt.url).host || attempt.url;
+    const host = hostOf(attempt.url);
     const own = byHost.get(host);
     if (own === undefined) byHost.set(host, [attempt]);
     else own.push(attempt);
   }
-  const hosts = [...byHost].map(([host, own]): HostTime => {
-    // An attempt without an answer took as long as its timeout allows, which tells nothing about answers.
-    const times = own
-      .flatMap(({ status, startedAt, recordedAt }) => (status === 0 ? [] : [recordedAt - startedAt]))
-      .sort((one, other) => one - other);
-    return {
-      host,
-      attempts: own.length,
-      failures: own.filter(({ state }) => state !== 'DELIVERED').length,
-      p50: percentile(times, 0.5),
-      p95: percentile(times, 0.95),
-    };
-  });
-  return hosts
+  return [...byHost]
+    .map(([host, own]) => hostTimeOf(host, own))
     .sort((one, other) => other.attempts - one.attempts || (one.host < other.host ? -1 : 1))
     .slice(0, most);
+}
+
+/** Failures in a row from which on a host is said to fail: one message with the usual three retries is fewer. */
+const fewestFailures = 5;
+/** A host that nobody has asked for this long is not said to fail. */
+const failingForMs = hourMs;
+
+/** Tells whether a host fails: none of its last attempts was a success. @param at Unix milliseconds, now */
+export const isFailing = ({ failuresInRow, lastFailure = 0 }: HostTime, at: number): boolean =>
+  failuresInRow >= fewestFailures && lastFailure >= at - failingForMs;
+
+export interface Step {
+  /** Unix milliseconds at which it begins. */
+  readonly from: number;
+  readonly attempts: number;
+  readonly failures: number;
+}
+
+/** Counts attempts in steps of equal length. @param from Unix milliseconds, as `until` */
+export function stepsOf(
+  attempts: readonly Timed[],
+  from: number,
+  until: number,
+  number: number,
+): readonly Step[] {
+  const length = Math.max(1, (until - from) / number);
+  const steps = Array.from({ length: number }, (_, index) => ({
+    from: Math.round(from + index * length),
+    attempts: 0,
+    failures: 0,
+  }));
+  for (const attempt of attempts) {
+    const step = steps[Math.min(number - 1, Math.floor((attempt.recordedAt - from) / length))];
+    if (step === undefined) continue;
+    step.attempts += 1;
+    if (!isSuccess(attempt)) step.failures += 1;
+  }
+  return steps;
 }

@@ -118,16 +118,19 @@ export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Cand
 /** Runs that are loaded at once where their ids are given. */
 const loadedAtOnce = 10;
 
-/** A row of the list. Its state is undefined where no run has the id, or where the run does not match. */
+/** A row of the list. Its state is undefined where no run has the id, or where the run has ended or does not match. */
 interface CountedRun extends Ordered {
   readonly state: RunState | undefined;
 }
+
+const ifActive = (state: RunState | undefined): RunState | undefined =>
+  state === undefined || hasEnded(state) ? undefined : state;
 
 async function* runsToCount(account: Account, query: CountQuery, range: Range): AsyncGenerator<CountedRun> {
   const shards = runShardsOf(account.id).map((shard) => listRuns(shard, range));
   for await (const run of merged(shards, isNewer)) {
     const { time, id } = run;
-    yield { time, id, state: matchesRun(query, run) ? run.state : undefined };
+    yield { time, id, state: matchesRun(query, run) ? ifActive(run.state) : undefined };
   }
 }
 
@@ -138,6 +141,6 @@ export function rowsToCount(account: Account, query: CountQuery, range: Range): 
     ? limitedScan(account.id, runsToCount(account, query, range))
     : loadedRows(idRows(runIds.filter(isRunId), range.behind), loadedAtOnce, async (row) => ({
         ...row,
-        state: (await loadSnapshot({ accountId: account.id, runId: row.id }))?.state,
+        state: ifActive((await loadSnapshot({ accountId: account.id, runId: row.id }))?.state),
       }));
 }

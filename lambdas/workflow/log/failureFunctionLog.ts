@@ -31,7 +31,7 @@ export async function loadShownFailureFunction(
     attempts: [],
     end: undefined,
   };
-  const { failures, nextDeliveryAt } = historyOf(view, recorded);
+  const { failures, nextDeliveryAt } = historyOf(view, messageId, recorded);
   const last = recorded.attempts.at(-1);
   // The whole answer, as the dead letter has it: the published client wraps what the function returned.
   const answer = last?.response.body;

@@ -1,11 +1,13 @@
 /** The histories of a run's messages, as its log shows them. */
 import { STATUS_CODES } from 'node:http';
+import * as z from 'zod/mini';
 import { chunksOf } from '../../shared/lists.ts';
 import { isFinal, type Attempt, type KeptResponse } from '../../message/message.ts';
 import type { EndRecord, JournalRecord, RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt } from './rules/errors.ts';
 import type { History, RunMessage } from './rules/runRecord.ts';
 import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
+import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
 import type { RunView } from './runView.ts';
 
 /** Messages whose attempts are in memory at once: each may have kept 100 KB of an answer. */
@@ -25,7 +27,7 @@ function failureOf(view: RunView, response: KeptResponse, time: number): FailedA
 }
 
 /** Makes the history of a message from its attempts and its end. */
-export function historyOf(view: RunView, { attempts, end }: RecordedHistory): History {
+export function historyOf(view: RunView, messageId: string, { attempts, end }: RecordedHistory): History {
   const last = attempts.at(-1);
   const ended = attempts.find(isFinal)?.state;
   const withdrawn = end === undefined ? undefined : 'CANCELED';
@@ -33,6 +35,14 @@ export function historyOf(view: RunView, { attempts, end }: RecordedHistory): Hi
     failures: attempts
       .filter(({ state }) => state !== 'DELIVERED')
       .map(({ response, recordedAt }) => failureOf(view, response, recordedAt)),
+    requests: attempts.map(({ number, startedAt, recordedAt, state, response }) => ({
+      messageId,
+      number,
+      startedAt,
+      endedAt: recordedAt,
+      status: response.status,
+      error: state === 'DELIVERED' ? undefined : sentenceOf(response),
+    })),
     end: ended === undefined || ended === 'RETRY' ? withdrawn : ended,
     nextDeliveryAt: last?.nextDeliveryAt,
   };
@@ -80,7 +90,7 @@ export async function loadShownHistories(
         failure?.of.messageId === messageId
           ? withFailure(found ?? { attempts: [], end: undefined }, failure.of, failure.at)
           : found;
-      if (history !== undefined) shown.set(messageId, historyOf(view, history));
+      if (history !== undefined) shown.set(messageId, historyOf(view, messageId, history));
     }
   }
   return shown;
@@ -100,4 +110,29 @@ export function otherFailure(
       (one) => one.messageId === messageId || (one.kind === 'call' && one.callback?.messageId === messageId),
     ) || records.some((record) => record.kind === 'upgrade' && record.messageId === messageId);
   return isKnown ? undefined : failureOf(view, response, end.at);
+}
+
+const refusedAnswer = z.object({ error: z.string(), message: z.string() });
+
+/**
+ * Reads the refusal that ended a run.
+ *
+ * @param failure the failure that is that of none of the run's messages, as {@link otherFailure} finds it
+ */
+export function refusalIn(
+  end: EndRecord | undefined,
+  failure: FailedAttempt | undefined,
+): Refusal | undefined {
+  if (end?.failure === undefined || failure?.status !== refusedSubmission('').status) return undefined;
+  const read = refusedAnswer.safeParse(parsedJson(Buffer.from(end.failure.response.body).toString('utf8')));
+  return read.data && { code: read.data.error, message: read.data.message, at: end.at };
+}
+
+/** The beginning of an answer may be no JSON. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -9,6 +9,7 @@ import { failedStepName } from '../delivery/endpointAnswer.ts';
 import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
 import { stepGroups } from './rules/groups.ts';
 import type { History } from './rules/runRecord.ts';
+import { loadShownRequests } from './requestsLog.ts';
 import { otherFailure } from './runHistories.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
@@ -37,11 +38,13 @@ function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
  * Reads the log of a run. Where all of it would be too long for an answer, the texts in it are cut, then its headers are left
  * out, and at last the steps that do not fit.
  *
+ * @param hasRequests whether the requests to its endpoint are shown, too
  * @param trimBody bytes that are shown of each text; −1 for none, Infinity for all
  * @param mostBytes bytes of JSON that the answer can take
  */
 export async function loadRunLog(
   journal: RunJournal,
+  hasRequests: boolean,
   trimBody: number,
   mostBytes: number,
 ): Promise<ShownRun> {
@@ -61,6 +64,7 @@ export async function loadRunLog(
     return last && failedStepName(start.prefix, last);
   };
   const failure = otherFailure(view, records, messages, end);
+  const requests = await loadShownRequests(journal, messages, end, failure, hasRequests);
   const show = (cut: Cut): ShownRun => ({
     workflowRunId: key.runId,
     workflowUrl: shownUrl(start.url),
@@ -81,6 +85,7 @@ export async function loadRunLog(
     label: settings.labels[0],
     labels: settings.labels.length === 0 ? undefined : settings.labels,
     flowControlKey: settings.flowControl?.key,
+    ...requests(cut),
     steps: stepGroups(
       { state: snapshot.state, messages: cutMessages(messages, cut, stepName), failure },
       stepNameOf,

@@ -25,3 +25,12 @@ const permanent: ReadonlySet<number> = new Set([400, 403, 404, 413]);
  */
 export const asSubmissionRefusal = (error: HttpError): HttpError =>
   permanent.has(error.status) ? refusedSubmission(error.message) : error;
+
+/** A request of an endpoint that was refused, as the log of its run shows it. */
+export interface Refusal {
+  /** One of the codes of errors. */
+  readonly code: string;
+  readonly message: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}

@@ -44,22 +44,38 @@ const unlessExpired = (snapshot: Snapshot): Snapshot =>
     ? snapshot
     : { ...snapshot, state: 'RUN_CANCELED', waits: [], events: [] };
 
-/** Reads the snapshot of the newest run of an id; undefined when there is none. */
-export async function loadSnapshot(key: RunKey): Promise<Snapshot | undefined> {
+/** Reads attributes of the newest row of an id. */
+async function newestItem(key: RunKey, attributes: readonly ('head' | 'record')[]) {
   const { Items = [] } = await dynamodb.send(
     new QueryCommand({
       TableName: settings.workflowsTable,
       ConsistentRead: true,
       KeyConditionExpression: '#owner = :owner',
-      ProjectionExpression: '#head',
-      ExpressionAttributeNames: { '#owner': 'owner', '#head': 'head' },
+      ProjectionExpression: attributes.map((name) => `#${name}`).join(', '),
+      ExpressionAttributeNames: {
+        '#owner': 'owner',
+        ...Object.fromEntries(attributes.map((name) => [`#${name}`, name])),
+      },
       ExpressionAttributeValues: { ':owner': { S: ownerOf(key) } },
       ScanIndexForward: false,
       Limit: 1,
     }),
   );
   const [item] = Items;
-  return item && unlessExpired(snapshotOf(unmarshall(item)));
+  return item && unmarshall(item);
+}
+
+/** Reads the snapshot of the newest run of an id; undefined when there is none. */
+export async function loadSnapshot(key: RunKey): Promise<Snapshot | undefined> {
+  const row = await newestItem(key, ['head']);
+  return row && unlessExpired(snapshotOf(row));
+}
+
+/** Reads the last record of an id, with the snapshot after it; undefined when there is none. */
+export async function loadNewest(key: RunKey): Promise<JournalRow | undefined> {
+  const row = await newestItem(key, ['head', 'record']);
+  const newest = row && journalRowOf(row);
+  return newest && { ...newest, snapshot: unlessExpired(newest.snapshot) };
 }
 
 /** Reads one row; undefined when it is not there. */
@@ -159,6 +175,34 @@ export const noteRerun = (key: RunKey, startSeq: number, resumedAs: RunIdentity)
       }),
     ),
   );
+
+/**
+ * Names in the start of a run the run that takes its place, unless another one is named there.
+ *
+ * @returns the id of the run that is named there now; undefined where the records of the run are not kept any more
+ */
+export async function chooseReplacement(
+  key: RunKey,
+  startSeq: number,
+  replacement: RunIdentity,
+): Promise<string | undefined> {
+  const { isMade, row } = await conditionalWrite(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.workflowsTable,
+        Key: toItem({ owner: ownerOf(key), id: idOf(startSeq) }),
+        UpdateExpression: 'SET #record.resumedAs = :replacement',
+        ConditionExpression: 'attribute_exists(id) AND attribute_not_exists(#record.resumedAs)',
+        ExpressionAttributeNames: { '#record': 'record' },
+        ExpressionAttributeValues: toItem({ ':replacement': replacement }),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    ),
+  );
+  if (isMade) return replacement.runId;
+  const found = row && journalRowOf(row).record;
+  return found?.kind === 'start' ? found.resumedAs?.runId : undefined;
+}
 
 /** A body with its new place; see `bodiesOf`. */
 export type MovedBody = Pick<PlacedBody, 'path' | 'body'>;

@@ -1,5 +1,6 @@
 /** The runs of an account by time: a row for each, with what lists filter by. */
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { shardCounts } from '../../shared/ids.ts';
@@ -164,6 +165,33 @@ export function listActiveRuns(
     ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
   };
   return orderedRuns(queryRows(input, dynamodb, until));
+}
+
+/** The active runs of a part of a partition. */
+export interface ActivePart {
+  /** Newest first. */
+  readonly runs: readonly (ListedRun & Ordered)[];
+  /** Where the part ends before the partition does: no run that was started before this one was read. */
+  readonly oldest: Ordered | undefined;
+}
+
+/** Reads the active runs among the newest of one partition: those of the first megabyte. Eventually consistent. */
+export async function newestActiveRuns(shard: string): Promise<ActivePart> {
+  const active: RunState = 'RUN_STARTED';
+  const query = rangeQuery(shard, {});
+  const { Items = [], LastEvaluatedKey: last } = await dynamodb.send(
+    new QueryCommand({
+      ...query,
+      FilterExpression: '#state = :active',
+      ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
+      ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
+    }),
+  );
+  const [createdAt = '', ...rest] = last?.['id']?.S?.split('#') ?? [];
+  return {
+    runs: Items.map((item) => orderedRun(unmarshall(item))),
+    oldest: last && { time: Number(createdAt), id: rest.join('#') },
+  };
 }
 
 /** Reads all runs of a region that have not ended, of all accounts. */

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
+  awaitedBy,
   doingOf,
   pausesOf,
+  stateOfStep,
   timelineOf,
   type Run,
   type Step,
@@ -130,7 +132,54 @@ describe('A run that goes on', () => {
     expect(doingOf(runOf(groups), 10_000)).toBe(words);
   });
 
+  it('is told to hang where nothing is pending, whatever its steps say', () => {
+    expect(doingOf({ ...runOf([next({})]), hanging: { since: 5_000 } }, 10_000)).toBe('hanging');
+  });
+
   it('is told nothing of once it has ended', () => {
     expect(doingOf(runOf([alone(step(1, 1_500))], 2_000), 10_000)).toBeUndefined();
+  });
+});
+
+describe('A step in its row', () => {
+  it.each<[string, Partial<RunStep>, ReturnType<typeof stateOfStep>]>([
+    ['a success', {}, { state: 'STEP_SUCCESS' }],
+    ['kept', { kept: true }, { state: 'KEPT', name: 'kept' }],
+    ['waiting', { stepType: 'Wait', state: 'STEP_PROGRESS' }, { state: 'STEP_PROGRESS', name: 'waiting' }],
+    ['a call that was answered', { callResponseStatus: 204 }, { state: 'STEP_SUCCESS' }],
+    ['a call that was refused', { callResponseStatus: 500 }, { state: 'FAILED', name: 'answered 500' }],
+    ['a call without an answer', { callResponseStatus: 0 }, { state: 'FAILED', name: 'no answer' }],
+    ['a failed one', { state: 'STEP_FAILED', callResponseStatus: 500 }, { state: 'STEP_FAILED' }],
+  ])('is shown as %s', (_as, more, shown) => {
+    expect(stateOfStep(step(1, 1_500, more))).toEqual(shown);
+  });
+
+  const goesOn = { state: 'STEP_PROGRESS' } as const;
+  it.each<[Partial<RunStep>, ReturnType<typeof awaitedBy>]>([
+    [
+      { state: 'STEP_RETRY', nextDeliveryTime: 9_000 },
+      { what: 'the next attempt', until: 9_000 },
+    ],
+    [
+      { ...goesOn, stepType: 'SleepFor', sleepFor: 500 },
+      { what: 'the end of its sleep', until: 2_000 },
+    ],
+    [
+      { ...goesOn, stepType: 'SleepUntil', sleepUntil: 7_000 },
+      { what: 'the end of its sleep', until: 7_000 },
+    ],
+    [
+      { ...goesOn, stepType: 'Wait', waitEventId: 'paid', waitTimeoutDeadline: 8_000 },
+      { what: 'the event paid', until: 8_000 },
+    ],
+    [
+      { ...goesOn, stepType: 'Call', callUrl: 'https://a.example/' },
+      { what: 'the answer of https://a.example/' },
+    ],
+    [{ ...goesOn, stepType: 'Invoke', invokedWorkflowRunId: 'wfr_1' }, { what: 'the run wfr_1' }],
+    [{ ...goesOn }, undefined],
+    [{ stepType: 'SleepFor', sleepFor: 500 }, undefined],
+  ])('with %j tells what it waits for', (more, awaited) => {
+    expect(awaitedBy(step(1, 1_500, more))).toEqual(awaited);
   });
 });

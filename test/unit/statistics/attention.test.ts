@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
-import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
+import { newId, shardCounts, shardOf } from '../../../lambdas/shared/ids.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
@@ -68,7 +68,7 @@ const put = (account: Account, body: object): Promise<void> =>
   lambdas.putQueue(account, Buffer.from(JSON.stringify(body)));
 
 describe('What needs attention', () => {
-  it('is nothing in a new account, and costs as many reads as it has shards, and four', async () => {
+  it('is nothing in a new account, and costs two reads for each shard, one for each part of its runs, and four', async () => {
     const account = await newOwner();
     fixture.reset();
     expect(await lambdas.getAttention(account)).toMatchObject({
@@ -80,7 +80,7 @@ describe('What needs attention', () => {
       failedRuns: 0,
       isWhole: true,
     });
-    expect(fixture.operations()).toEqual({ QueryCommand: account.shards + 4 });
+    expect(fixture.operations()).toEqual({ QueryCommand: 2 * account.shards + shardCounts.usual + 4 });
   });
 
   it('are queues and schedules that are in trouble, and no others', async () => {
@@ -137,6 +137,25 @@ describe('What needs attention', () => {
   });
 });
 
+/** Makes the rows of attempts. */
+const attemptsOf = (
+  account: Account,
+  attempts: readonly { readonly at: number; readonly url: string; readonly status?: number }[],
+) =>
+  attempts.map(({ at, url, status = 200 }) => {
+    const messageId = newId('msg', at);
+    return {
+      shard: shardOf(account.id, messageId),
+      id: `${messageId}~000000`,
+      recordedAt: at,
+      startedAt: at - 40,
+      attempt: 0,
+      state: status < 300 ? 'DELIVERED' : 'RETRY',
+      url,
+      response: { status, headers: [], body: new Uint8Array() },
+    };
+  });
+
 describe('The times of answers', () => {
   it('are read from the newest records of the log, one read for each shard', async () => {
     const account = await newOwner();
@@ -159,7 +178,7 @@ describe('The times of answers', () => {
     fixture.reset();
     const { attempts, from: oldest = 0, hosts } = await lambdas.getHostTimes(account);
     expect(fixture.operations()).toEqual({ QueryCommand: account.shards });
-    expect(hosts).toEqual([{ host: 'new.example.com', attempts, failures: 0, p50: 40, p95: 40 }]);
+    expect(hosts).toMatchObject([{ host: 'new.example.com', attempts, failures: 0, p50: 40, p95: 40 }]);
     // All since the oldest of them were looked at, and not many fewer than might be.
     expect(attempts).toBe(rows.filter(({ recordedAt }) => recordedAt >= oldest).length);
     expect(attempts).toBeGreaterThan(700);
@@ -167,6 +186,86 @@ describe('The times of answers', () => {
   });
 
   it('are none in a new account', async () => {
-    expect(await lambdas.getHostTimes(await newOwner())).toEqual({ attempts: 0, from: undefined, hosts: [] });
+    expect(await lambdas.getHostTimes(await newOwner())).toEqual({
+      attempts: 0,
+      from: undefined,
+      lookedFrom: undefined,
+      hosts: [],
+    });
+  });
+
+  it('of a host that fails are followed back to its last success, with one more read for each shard', async () => {
+    const account = await newOwner();
+    const from = Date.now() - 1_500_000;
+    const down = 'https://down.example.com/hook';
+    await lambdas.putAll(fixture.settings.messagesTable, [
+      ...attemptsOf(account, [{ at: from, url: down }]),
+      ...attemptsOf(
+        account,
+        Array.from({ length: 300 }, (_, index) => ({
+          at: from + 1_000 * (index + 1),
+          url: down,
+          status: 503,
+        })),
+      ),
+      ...attemptsOf(
+        account,
+        Array.from({ length: 1_000 }, (_, index) => ({
+          at: from + 400_000 + 1_000 * index,
+          url: index % 10 === 0 ? down : 'https://up.example.com/',
+          status: index % 10 === 0 ? 503 : 200,
+        })),
+      ),
+    ]);
+    fixture.reset();
+    const { hosts, lookedFrom = 0 } = await lambdas.getHostTimes(account);
+    expect(fixture.operations()).toEqual({ QueryCommand: 2 * account.shards });
+    const host = hosts.find((one) => one.host === 'down.example.com');
+    expect(host).toMatchObject({ lastSuccess: from, failingSince: from + 960, lastStatus: 503 });
+    expect(host?.failures).toBe(host?.attempts);
+    expect(lookedFrom).toBeGreaterThan(from + 300_000);
+    const { failingHosts } = await lambdas.getAttention(account);
+    expect(failingHosts).toEqual([
+      {
+        host: 'down.example.com',
+        attempts: host?.attempts,
+        failures: host?.failures,
+        failingSince: from + 960,
+        lastSuccess: from,
+        lastStatus: 503,
+      },
+    ]);
+  });
+
+  it('of one host are counted over time, and no further back than was asked for', async () => {
+    const account = await newOwner();
+    const from = Date.now() - 4_800_000;
+    await lambdas.putAll(
+      fixture.settings.messagesTable,
+      attemptsOf(
+        account,
+        [0, 1, 2, 3, 4].flatMap((index) =>
+          ['https://a.example.com/x', 'https://b.example.com/?of=a.example.com'].map((url) => ({
+            at: from + 1_000_000 * index,
+            url,
+            status: index > 2 ? 500 : 200,
+          })),
+        ),
+      ),
+    );
+    const of = (since: number) => lambdas.getHostTime(account, 'a.example.com', String(since));
+    const { attempts, hosts, steps = [], lookedFrom } = await of(from + 500_000);
+    expect([attempts, hosts, lookedFrom]).toMatchObject([
+      4,
+      [{ host: 'a.example.com', attempts: 4, failures: 2, lastSuccess: from + 2_000_000, failuresInRow: 2 }],
+      undefined,
+    ]);
+    expect(steps).toHaveLength(48);
+    expect(steps.filter((step) => step.attempts > 0).map(({ failures }) => failures)).toEqual([0, 0, 1, 1]);
+    expect((await of(from)).attempts).toBe(5);
+    await expect(lambdas.getHostTime(account, 'a.example.com', 'yesterday')).rejects.toMatchObject({
+      status: 400,
+      code: 'field_invalid',
+    });
   });
 });

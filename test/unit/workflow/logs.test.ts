@@ -140,8 +140,10 @@ describe('the runs that a query finds', () => {
       ({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`,
     );
     const named: Header = ['workflowRuns', names.toReversed().join(',')];
-    expect((await page(named)).runs).toEqual(runs.toReversed());
-    expect(await pagesOf(named)).toEqual(runs.toReversed());
+    // Requests are shown where a run is named by its id.
+    const listed = runs.toReversed().map((run) => ({ ...run, requests: undefined }));
+    expect((await page(named)).runs).toEqual(listed);
+    expect(await pagesOf(named)).toEqual(listed);
   });
 
   /** All pages of one run each. */

@@ -1,15 +1,11 @@
 /** Dead letters: messages that failed for good, with the reasons, and buttons that retry them. */
 import { useState } from 'preact/hooks';
-import {
-  deadLetterCount,
-  deadLetterPage,
-  type Answer,
-  type deadLetterGroup,
-} from '../../../../lambdas/wire/answers.ts';
+import { deadLetterPage, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount, type deadLetterGroup } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Button, Card, count, countOf, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
+import { count, countOf, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import {
   bodyField,
   destinationFields,
@@ -22,6 +18,7 @@ import {
   periodFields,
   valuesIn,
 } from '../../ui/filters.tsx';
+import { Groups, kindsOfMessages } from './groups.tsx';
 import { searchRows, Searched } from '../../ui/searched.tsx';
 import { CutMiddle, Id, Labels, Listed, Table } from '../../ui/table.tsx';
 import { exactTime, Time } from '../../ui/time.tsx';
@@ -33,6 +30,7 @@ const fields: readonly FilterField[] = [
   { name: 'responseStatus', label: 'Status', placeholder: '0: no answer', isMain: true },
   ...destinationFields.filter(({ name }) => name !== 'host'),
   { ...bodyField, isMain: true },
+  { name: 'error', label: 'Reason', isExact: true },
   { name: 'messageId', label: 'Message id', placeholder: 'msg_…' },
   ...originFields,
   ...periodFields,
@@ -110,8 +108,10 @@ function List({ place }: { readonly place: Place }) {
       {counted.answer && (
         <Groups
           place={place}
-          groups={counted.answer.groups}
-          title={`${counted.cursor === undefined ? '' : 'More than '}${count(number)} by host and status`}
+          counts={counted.answer}
+          kinds={kindsOfMessages}
+          total={`${counted.cursor === undefined ? '' : 'More than '}${count(number)}`}
+          noun="Dead letters"
         />
       )}
       <Listed
@@ -188,62 +188,3 @@ const inWords = (query: URLSearchParams): string =>
         .map((value) => `${wordOf(name, label)} ${isTime === true ? exactTime(Number(value)) : value}`),
     )
     .join(', ');
-
-/** Groups that are shown at first. */
-const mostGroups = 6;
-
-function Groups({
-  place,
-  groups,
-  title,
-}: {
-  readonly place: Place;
-  readonly groups: readonly Answer<typeof deadLetterGroup>[];
-  readonly title: string;
-}) {
-  const [isOpen, setOpen] = useState(false);
-  if (groups.length < 2) return null;
-  const linkTo = (host: string, responseStatus: number): string => {
-    const query = new URLSearchParams(place.query);
-    query.set('host', host);
-    query.set('responseStatus', String(responseStatus));
-    return href(place.path, query);
-  };
-  return (
-    <Card
-      title={title}
-      actions={
-        groups.length > mostGroups && (
-          <Button
-            kind="quiet"
-            onClick={() => {
-              setOpen(!isOpen);
-            }}
-          >
-            {isOpen ? 'Show fewer' : `Show all ${groups.length}`}
-          </Button>
-        )
-      }
-    >
-      <Table
-        caption="Dead letters by host and status, the most frequent first"
-        rows={groups.slice(0, isOpen ? groups.length : mostGroups)}
-        keyOf={({ host, responseStatus }) => `${host} ${responseStatus}`}
-        columns={[
-          { head: 'Status', cell: ({ responseStatus }) => <Status of={responseStatus} /> },
-          {
-            head: 'Host',
-            isWide: true,
-            cell: ({ host, responseStatus }) => (
-              <a href={linkTo(host, responseStatus)}>
-                <Cut text={host} />
-              </a>
-            ),
-          },
-          { head: 'Dead letters', isNumber: true, cell: (group) => count(group.count) },
-          { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
-        ]}
-      />
-    </Card>
-  );
-}

@@ -1,37 +1,28 @@
 /** The account at a glance: whether all is well, today against its limits, the traffic, how hosts answer, and what fails most. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
-import { counted, deadLetterCount } from '../../../../lambdas/wire/answers.ts';
-import { hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
+import { counted } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
+import { lazy } from '../../frame/lazy.tsx';
 import { baseUrl } from '../../api/client.ts';
 import { useAttention } from '../../api/attention.ts';
 import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import {
-  Button,
-  ButtonLink,
-  bytes,
-  Card,
-  count,
-  countOf,
-  Cut,
-  Empty,
-  Loading,
-  Page,
-} from '../../ui/basics.tsx';
+import { Button, ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { setFilter } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
-import { duration, Time, timeToMinute } from '../../ui/time.tsx';
+import { Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
 import { statusOf } from '../messages/messageTable.tsx';
 import { emptyDraft } from '../publish/draft.ts';
 import { usedLimits } from './limits.ts';
+import { Hosts } from './hosts.tsx';
 import { Verdict } from './verdict.tsx';
 import { waitingByDay, waitingByHour } from './waiting.ts';
 
@@ -42,6 +33,12 @@ const everyMs = 10_000;
 
 /** `?over=days` shows 30 days in place of 48 hours, `?over=hour` one hour. */
 export function Overview({ place }: { readonly place: Place }) {
+  return place.path[1] === 'hosts' ? <Host place={place} /> : <Account place={place} />;
+}
+
+const Host = lazy('Host', async () => (await import('../../frame/later.ts')).Host);
+
+function Account({ place }: { readonly place: Place }) {
   const stats = useAsked(ownStats, { path: 'v2/stats' }, everyMs);
   // The verdict has as many lines as there are troubles: what stands below comes with it.
   const isJudged = useEver(isSettled(useAttention()));
@@ -215,64 +212,6 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
     </Card>
   );
 }
-
-/** The interval of requests for what reads a thousand records. */
-const hostsEveryMs = 30_000;
-const inMs = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
-
-function Hosts() {
-  const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
-  return (
-    <Card title="How hosts answer">
-      <Loaded of={asked}>
-        {({ attempts, from, hosts }) =>
-          from === undefined ? (
-            <p class="hint">No attempt was made lately.</p>
-          ) : (
-            <>
-              <Table
-                caption="Attempts, failures and times of answers by host"
-                rows={hosts.slice(0, mostGroups)}
-                keyOf={({ host }) => host}
-                columns={[
-                  {
-                    head: 'Host',
-                    isWide: true,
-                    cell: ({ host }) => (
-                      <a href={href(['messages'], { host })}>
-                        <Cut text={host} />
-                      </a>
-                    ),
-                  },
-                  { head: 'Attempts', isNumber: true, cell: (one) => count(one.attempts) },
-                  {
-                    head: 'Failures',
-                    isNumber: true,
-                    cell: ({ failures, attempts: all }) =>
-                      failures === 0 ? '0' : `${count(failures)} (${part(failures, all)})`,
-                  },
-                  { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
-                  { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
-                ]}
-              />
-              <p class="hint">
-                Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
-                included.
-                {hosts.length > mostGroups && ` The ${mostGroups} busiest of ${count(hosts.length)} hosts.`}
-              </p>
-            </>
-          )
-        }
-      </Loaded>
-    </Card>
-  );
-}
-
-/** A part in per cent; one of very many is not shown as none. */
-const part = (some: number, all: number): string => {
-  const percent = Math.round((100 * some) / all);
-  return percent === 0 ? '<1 %' : `${percent} %`;
-};
 
 function Failing({ hasNone }: { readonly hasNone: boolean }) {
   const groups = useAsked(deadLetterCount, hasNone ? undefined : { path: 'v2/dlq/count' });

@@ -3,7 +3,9 @@ import type { ComponentChildren } from 'preact';
 import { useAttention, type Attention } from '../../api/attention.ts';
 import { href } from '../../place.ts';
 import { classes, count, countOf, Failure, Visible } from '../../ui/basics.tsx';
-import { Time } from '../../ui/time.tsx';
+import { clockTime, Time } from '../../ui/time.tsx';
+import { hrefOfHost } from '../hosts/links.ts';
+import { hrefOf as hrefOfRun, sayHanging } from '../runs/links.ts';
 import { hrefOf } from '../schedules/links.ts';
 import { nearLimits, type Usage } from './limits.ts';
 
@@ -43,6 +45,26 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
         since: openedAt,
       }),
       { key: 'hosts', address: lanes },
+    ),
+    ...some(
+      of.failingHosts,
+      ({ host, attempts, failures, failingSince, lastSuccess }) => ({
+        key: `failing ${host}`,
+        address: hrefOfHost(host),
+        text: `${host} has been failing since ${clockTime(failingSince)}: ${count(failures)} of ${countOf(attempts, 'attempt')} failed, ${lastSuccess === undefined ? 'with no success before' : `last success ${clockTime(lastSuccess)}`}`,
+        since: failingSince,
+      }),
+      { key: 'failing', address: href(['overview']) },
+    ),
+    ...some(
+      of.hangingRuns,
+      ({ workflowRunId, workflowCreatedAt, workflowUrl, since, status }) => ({
+        key: `run ${workflowRunId} ${workflowCreatedAt}`,
+        address: hrefOfRun(workflowRunId, workflowCreatedAt),
+        text: `A run of ${workflowUrl} hangs. ${sayHanging({ since, status })}`,
+        since,
+      }),
+      { key: 'hanging', address: href(['runs'], { state: 'RUN_STARTED' }) },
     ),
     ...some(
       withMost(of.pausedQueues),
@@ -106,17 +128,27 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
   }
   const parts = partsOf(answer, usage);
   const { isWhole } = answer;
-  const isCut = !isWhole && (
-    <p class="hint">
-      The service looks at a thousand of each kind, for a second, and has not seen all: there may be more.
-    </p>
+  const { runsLookedFrom } = answer;
+  const isCut = (
+    <>
+      {!isWhole && (
+        <p class="hint">
+          The service looks at a thousand of each kind, for a second, and has not seen all: there may be more.
+        </p>
+      )}
+      {runsLookedFrom !== undefined && (
+        <p class="hint">
+          Whether a run hangs was looked at for those started since <Time at={runsLookedFrom} isExact />.
+        </p>
+      )}
+    </>
   );
   if (parts.length === 0) {
     return (
       <Frame tone={isWhole ? 'good' : 'unknown'} title={isWhole ? 'All is well' : 'Nothing was found'}>
         <p class="hint">
-          No host is down, nothing is paused, no schedule fails, no limit is near, and nothing has failed for
-          good within a day{!isWhole && ', as far as the service has looked'}.
+          No host is down or fails, no run hangs, nothing is paused, no schedule fails, no limit is near, and
+          nothing has failed for good within a day{!isWhole && ', as far as the service has looked'}.
         </p>
         {isCut}
       </Frame>

@@ -2,13 +2,15 @@
 import { useState } from 'preact/hooks';
 import { deleted } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswer, rerunAnswers, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
-import { ask, pagesOf, path } from '../../api/client.ts';
-import { go, href } from '../../place.ts';
+import { ask, pagesOf, path, type Request } from '../../api/client.ts';
+import { go } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { fromLines } from '../../ui/headerLines.ts';
+import { hrefOf } from './links.ts';
+import type { Run } from './timeline.ts';
 
 /** The ways to run a failed run again, each with its effect. */
 const kinds = [
@@ -35,15 +37,37 @@ function Settings({ text, onInput }: { readonly text: string; readonly onInput: 
   );
 }
 
-/** The address of a run. Its id may have been used before, so the address also has its start. */
-export const hrefOf = (workflowRunId: string, workflowCreatedAt: number): string =>
-  href(['runs', workflowRunId], { workflowCreatedAt });
-
 /** Buttons that run one failed run again. */
 export const RerunOne = ({ dlqId }: { readonly dlqId: string }) =>
   kinds.map((one) => (
     <Opens key={one.kind} name={one.verb} kind={one.kind === 'resume' ? 'main' : 'plain'}>
-      {(onClose) => <Rerun dlqId={dlqId} onClose={onClose} {...one} />}
+      {(onClose) => (
+        <Rerun
+          request={{ method: 'POST', path: path`v2/workflows/dlq/${one.kind}/${dlqId}` }}
+          effect="It takes the place of the failed one in the list of what can be resumed."
+          onClose={onClose}
+          {...one}
+        />
+      )}
+    </Opens>
+  ));
+
+/** Buttons that run a run again that hangs. */
+export const RerunHanging = ({ run: { workflowRunId, workflowRunCreatedAt } }: { readonly run: Run }) =>
+  kinds.map((one) => (
+    <Opens key={one.kind} name={one.verb} kind={one.kind === 'resume' ? 'main' : 'plain'}>
+      {(onClose) => (
+        <Rerun
+          request={{
+            method: 'POST',
+            path: path`v2/workflows/runs/${workflowRunId}/${one.kind}`,
+            headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]],
+          }}
+          effect="This one is cancelled then."
+          onClose={onClose}
+          {...one}
+        />
+      )}
     </Opens>
   ));
 
@@ -52,17 +76,25 @@ interface DialogProps {
   readonly onClose: (isDone: boolean) => void;
 }
 
-function Rerun({ dlqId, kind, verb, done, means, onClose }: Kind & DialogProps & { readonly dlqId: string }) {
+interface RerunProps extends DialogProps, Omit<Kind, 'kind'> {
+  readonly request: Request;
+  /** The sentence about the run that is run again. */
+  readonly effect: string;
+}
+
+function Rerun({ request, effect, verb, done, means, onClose }: RerunProps) {
   const [text, setText] = useState('');
   const work = async (): Promise<string> => {
-    const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}/${dlqId}` } as const;
-    const run = await ask(rerunAnswer, { ...request, headers: fromLines(text) });
+    const headers = [...(request.headers ?? []), ...fromLines(text)];
+    const run = await ask(rerunAnswer, { ...request, headers });
     go(hrefOf(run.workflowRunId, run.workflowCreatedAt));
     return `The run is ${done}. This is the new one.`;
   };
   return (
     <Confirm title={`${verb} the run?`} yes={verb} work={work} onClose={onClose}>
-      <p>A new run {means}. It takes the place of the failed one in the list of what can be resumed.</p>
+      <p>
+        A new run {means}. {effect}
+      </p>
       <Settings text={text} onInput={setText} />
     </Confirm>
   );

@@ -12,7 +12,9 @@ import { Body, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { returnedIn } from './failure.ts';
-import { hrefOf, RerunOne } from './rerun.tsx';
+import { hrefOf, sayHanging } from './links.ts';
+import { RerunHanging, RerunOne } from './rerun.tsx';
+import { Refused, Requests } from './requests.tsx';
 import { Errors, RunState, Timeline } from './steps.tsx';
 import type { Run, Step } from './timeline.ts';
 
@@ -54,6 +56,7 @@ interface ActionsProps {
 const Actions = ({ run, then }: ActionsProps) =>
   run.workflowState === 'RUN_STARTED' ? (
     <>
+      {run.hanging !== undefined && <RerunHanging run={run} />}
       <Opens name="Notify" then={then}>
         {(onClose) => <Notify run={run} onClose={onClose} />}
       </Opens>
@@ -167,6 +170,29 @@ function Notify({ run, onClose }: DialogProps) {
   );
 }
 
+/** Tells that a run hangs, and what its endpoint was asked last. */
+function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
+  const { requestedAt, messageId, refusal } = hanging;
+  return (
+    <Card title="It hangs">
+      <p class="wrong">{sayHanging(hanging)}</p>
+      <DetailList
+        of={[
+          ['Last request', requestedAt && <Time at={requestedAt} isExact />],
+          ['Its message', messageId && <a href={href(['messages', messageId])}>{messageId}</a>],
+          ['Answer', hanging.status],
+          ['Last refusal', refusal && <Refused of={refusal} />],
+        ]}
+      />
+      <p class="hint">
+        It does not go on by itself. An endpoint that submits with a token of another account, or to another
+        deployment, is told that the run is not known, and answers as if all were well. Once that is mended,
+        resume the run, or restart it.
+      </p>
+    </Card>
+  );
+}
+
 const linkTo = (of: Run['resumedFrom']) =>
   of && <a href={hrefOf(of.workflowRunId, of.workflowRunCreatedAt)}>{of.workflowRunId}</a>;
 
@@ -213,12 +239,14 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
           ]}
         />
       </Card>
+      {run.hanging && <Hangs hanging={run.hanging} />}
       {failure && (
         <Card title="Why it failed">
           <Errors of={[failure]} label="failure" />
         </Card>
       )}
       <Timeline run={run} place={place} />
+      <Requests of={run.requests ?? []} />
       <div class="grid">
         <Card title="Request">
           <Body label="payload" text={initial?.out} />

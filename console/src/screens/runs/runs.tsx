@@ -2,16 +2,20 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
-import { useAsked, usePages } from '../../api/useAsked.ts';
+import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { count, countOf, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from '../../ui/filters.tsx';
+import { Groups, kindsOfRuns } from '../deadLetters/groups.tsx';
 import { CutMiddle, Labels, Listed, Table } from '../../ui/table.tsx';
 import { duration, exactTime, Time } from '../../ui/time.tsx';
-import { CancelAll, ChangeFailed, hrefOf } from './rerun.tsx';
-import { firstLineOf, statusOfRun } from './failure.ts';
+import { hrefOf } from './links.ts';
+import { CancelAll, ChangeFailed } from './rerun.tsx';
+import { firstLineOf } from '../../../../lambdas/value/failureText.ts';
+import { statusOfRun } from './failure.ts';
 import { OneRun } from './run.tsx';
 import { RunState } from './steps.tsx';
 
@@ -50,6 +54,7 @@ const fieldsOfAll = [
 const fieldsOfFailed = [
   ...first,
   { name: 'responseStatus', label: 'Status' },
+  { name: 'error', label: 'Reason', isExact: true },
   {
     name: 'failureFunctionState',
     label: 'Failure function',
@@ -174,7 +179,9 @@ const countedEveryMs = 10_000;
 function FailedRuns({ place }: { readonly place: Place }) {
   const query = filtersOf(place, fieldsOfFailed);
   const list = usePages(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, ({ messages }) => messages);
-  const counts = useAsked(counted, { path: 'v2/workflows/dlq/count', query }, countedEveryMs);
+  const counts = useAsked(deadLetterCount, { path: 'v2/workflows/dlq/count', query }, countedEveryMs);
+  // The groups stand above the rows: rows that were there before them would jump.
+  const shown = isSettled(counts) ? list : { ...list, items: undefined, more: undefined };
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // Entries that a filter hides, or that are gone, are no longer selected.
@@ -209,8 +216,17 @@ function FailedRuns({ place }: { readonly place: Place }) {
       {counts.error !== undefined && list.error === undefined && (
         <Failure error={counts.error} again={counts.again} />
       )}
+      {counts.answer && (
+        <Groups
+          place={place}
+          counts={counts.answer}
+          kinds={kindsOfRuns}
+          total={`${isAll ? '' : 'More than '}${count(number)}`}
+          noun="Failed runs"
+        />
+      )}
       <Listed
-        list={list}
+        list={shown}
         empty={
           isFiltered(place, fieldsOfFailed) ? (
             noMatch

@@ -2,10 +2,20 @@
 import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
-import { duration, Time, useNow } from '../../ui/time.tsx';
-import { notRetried, thrownIn } from './failure.ts';
-import { hrefOf } from './rerun.tsx';
-import { doingOf, doingOfStep, pausesOf, timelineOf, type Bar, type Run, type Step } from './timeline.ts';
+import { clockTime, duration, Time, useNow } from '../../ui/time.tsx';
+import { thrownIn } from '../../../../lambdas/value/failureText.ts';
+import { notRetried } from './failure.ts';
+import { hrefOf } from './links.ts';
+import {
+  awaitedBy,
+  doingOf,
+  pausesOf,
+  stateOfStep,
+  timelineOf,
+  type Bar,
+  type Run,
+  type Step,
+} from './timeline.ts';
 
 interface TimelineProps {
   readonly run: Run;
@@ -17,7 +27,9 @@ export function Timeline({ run, place }: TimelineProps) {
   const groups = timelineOf(run, now);
   const { workflowRunCreatedAt: begun, workflowRunCompletedAt: ended = now } = run;
   const length = Math.max(1, ended - begun);
-  const rowOf = (bar: Bar) => <Row key={bar.key} bar={bar} begun={begun} length={length} place={place} />;
+  const rowOf = (bar: Bar) => (
+    <Row key={bar.key} bar={bar} begun={begun} length={length} place={place} keptFrom={run.resumedFrom} />
+  );
   return (
     <Card title="Steps">
       {groups.length === 0 ? (
@@ -45,9 +57,10 @@ export function Timeline({ run, place }: TimelineProps) {
 }
 
 /** The state of a run; of one that goes on, what it does. */
-export function RunState({ of }: { readonly of: Pick<Run, 'workflowState' | 'steps'> }) {
+export function RunState({ of }: { readonly of: Pick<Run, 'workflowState' | 'steps' | 'hanging'> }) {
   const doing = doingOf(of, Date.now());
-  return <State state={of.workflowState} {...(doing !== undefined && { name: doing })} />;
+  const state = of.hanging === undefined ? of.workflowState : 'FAILED';
+  return <State state={state} {...(doing !== undefined && { name: doing })} />;
 }
 
 interface RowProps {
@@ -56,6 +69,8 @@ interface RowProps {
   readonly begun: number;
   readonly length: number;
   readonly place: Place;
+  /** The run that kept steps were made in. */
+  readonly keptFrom: Run['resumedFrom'];
 }
 
 /** Units of the drawing, which is scaled to its space. */
@@ -63,8 +78,10 @@ const width = 1_000;
 /** The least width, so that a step of a millisecond is visible. */
 const least = 6;
 
-function Row({ bar, begun, length, place }: RowProps) {
+function Row({ bar, begun, length, place, keptFrom }: RowProps) {
   const { key, step, from, until } = bar;
+  const isKept = step.kept === true;
+  const shown = stateOfStep(step);
   const isOpen = place.query.get('step') === key;
   const query = new URLSearchParams(place.query);
   if (isOpen) query.delete('step');
@@ -80,7 +97,7 @@ function Row({ bar, begun, length, place }: RowProps) {
         <span class="hint">{wordsOf(step.stepType)}</span>
         <svg viewBox={`0 0 ${width} 10`} preserveAspectRatio="none" aria-hidden="true">
           <rect
-            class={isWaiting(step) ? 'idle' : toneOf(step.state)}
+            class={isWaiting(step) || isKept ? 'idle' : toneOf(shown.state)}
             x={start}
             width={Math.max(least, ((until - from) / length) * width)}
             height="10"
@@ -104,14 +121,37 @@ function Row({ bar, begun, length, place }: RowProps) {
             </g>
           ))}
         </svg>
-        <span class="number">{duration(until - from)}</span>
-        <State
-          state={step.state}
-          {...(step.state === 'STEP_PROGRESS' && { name: doingOfStep(step).replace(' for an event', '') })}
-        />
+        <span class="number">{isKept ? '–' : duration(until - from)}</span>
+        <State {...shown} />
+        {isKept && keptFrom !== undefined && (
+          <span class="hint note">
+            kept from{' '}
+            <a href={hrefOf(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>
+              {keptFrom.workflowRunId}
+            </a>
+          </span>
+        )}
+        <AwaitedBy step={step} />
       </div>
       {isOpen && <Details bar={bar} />}
     </li>
+  );
+}
+
+/** What a step waits for, and until when. */
+function AwaitedBy({ step }: { readonly step: Step }) {
+  const awaited = awaitedBy(step);
+  if (awaited === undefined) return null;
+  const { what, until } = awaited;
+  return (
+    <span class="hint note">
+      awaits <Visible text={what} />
+      {until !== undefined && (
+        <>
+          , until {clockTime(until)} (<Time at={until} />)
+        </>
+      )}
+    </span>
   );
 }
 

@@ -66,10 +66,11 @@ export function doingOfStep({ stepType: type, state }: Step): string {
 
 /** The words for a run that goes on, by what its steps do; undefined for one that has ended. @param now Unix milliseconds */
 export function doingOf(
-  { workflowState, steps }: Pick<Run, 'workflowState' | 'steps'>,
+  { workflowState, steps, hanging }: Pick<Run, 'workflowState' | 'steps' | 'hanging'>,
   now: number,
 ): string | undefined {
   if (workflowState !== 'RUN_STARTED') return undefined;
+  if (hanging !== undefined) return 'hanging';
   const open = steps
     .flatMap((group): readonly Step[] => group.steps)
     .filter(({ stepType, state, nextDeliveryTime = 0 }) => {
@@ -81,4 +82,44 @@ export function doingOf(
   const doings: readonly string[] = open.map(doingOfStep);
   // A branch that computes, or is retried, tells more than one that waits.
   return ['retrying', 'running', 'waiting for an event', 'sleeping'].find((one) => doings.includes(one));
+}
+
+/** Whether the answer to a call was none, or an error: its step has succeeded all the same, because the answer is its result. */
+const isRefused = ({ callResponseStatus: status }: Step): boolean =>
+  status !== undefined && (status === 0 || status >= 400);
+
+/** The state of a step in a row: its words, and the state whose colour it has. */
+export interface ShownState {
+  readonly state: string;
+  readonly name?: string;
+}
+
+/** Tells how a step is doing. A call is shown by its answer, and a step of another run by that run. */
+export function stateOfStep(step: Step): ShownState {
+  const { state, kept, callResponseStatus: status } = step;
+  if (kept === true) return { state: 'KEPT', name: 'kept' };
+  if (state === 'STEP_PROGRESS') return { state, name: doingOfStep(step).replace(' for an event', '') };
+  if (state !== 'STEP_SUCCESS' || !isRefused(step)) return { state };
+  return { state: 'FAILED', name: status === 0 ? 'no answer' : `answered ${status}` };
+}
+
+/** What a step that goes on waits for, and until when. */
+export interface Awaited {
+  readonly what: string;
+  /** Unix milliseconds; undefined where it may last. */
+  readonly until?: number | undefined;
+}
+
+/** @returns undefined for a step that does not wait */
+export function awaitedBy(step: Step): Awaited | undefined {
+  const { state, stepType: type = '', createdAt = 0 } = step;
+  if (state === 'STEP_RETRY') return { what: 'the next attempt', until: step.nextDeliveryTime };
+  if (state !== 'STEP_PROGRESS') return undefined;
+  if (type.startsWith('Sleep'))
+    return { what: 'the end of its sleep', until: step.sleepUntil ?? createdAt + (step.sleepFor ?? 0) };
+  if (step.waitEventId !== undefined)
+    return { what: `the event ${step.waitEventId}`, until: step.waitTimeoutDeadline };
+  if (step.callUrl !== undefined) return { what: `the answer of ${step.callUrl}` };
+  if (step.invokedWorkflowRunId !== undefined) return { what: `the run ${step.invokedWorkflowRunId}` };
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import { auditActions } from '../../../wire/auditActions.ts';
-import { namedToken, ownStats, start } from '../parts/examples.ts';
+import { namedToken, ownStats, runId, start } from '../parts/examples.ts';
 import type { Operations } from '../parts/operation.ts';
 
 const metrics = `# HELP svc_queue_waiting Messages that wait in a queue.
@@ -16,7 +16,7 @@ export const stats: Operations<'stats'> = {
     tag: 'Statistics',
     summary: 'Get what needs attention',
     description:
-      'Hosts that are down, queues and flow-control keys that are paused, with what waits there, schedules whose last fire failed, and how many dead letters and failed runs the last day has brought. All lists are empty, and both numbers 0, where all is well.',
+      'Hosts that are down or fail, runs that hang, queues and flow-control keys that are paused, with what waits there, schedules whose last fire failed, and how many dead letters and failed runs the last day has brought. All lists are empty, and both numbers 0, where all is well.',
     variables: {},
     answers: {
       200: {
@@ -25,6 +25,25 @@ export const stats: Operations<'stats'> = {
         example: {
           since: 1_767_139_200_000,
           hostsDown: [{ host: 'hooks.example.com', waiting: 128, openedAt: 1_767_225_600_000 }],
+          failingHosts: [
+            {
+              host: 'api.example.com',
+              attempts: 100,
+              failures: 100,
+              failingSince: 1_767_226_920_000,
+              lastSuccess: 1_767_225_480_000,
+              lastStatus: 503,
+            },
+          ],
+          hangingRuns: [
+            {
+              workflowRunId: runId,
+              workflowCreatedAt: 1_767_225_540_000,
+              workflowUrl: 'https://example.com/workflows/orders',
+              since: 1_767_225_600_000,
+              status: 200,
+            },
+          ],
           pausedQueues: [{ name: 'mail', waiting: 12 }],
           pausedKeys: [],
           failingSchedules: [{ scheduleId: 'nightly-report', firedAt: 1_767_232_800_000 }],
@@ -40,8 +59,23 @@ export const stats: Operations<'stats'> = {
     tag: 'Statistics',
     summary: 'Get how the hosts of destinations have answered lately',
     description:
-      'Counts attempts and failures by host, and the times of their answers, from the newest records of the log: 1,000 at most, callbacks and retries included.',
+      'Counts attempts and failures by host, and the times of their answers, from the newest records of the log: 1,000 at most, callbacks and retries included. With `host`, it counts those of one host since a moment, over time as well; it reads the log back for a second, or ten megabytes of each shard.',
     variables: {},
+    query: {
+      host: {
+        description: 'The host, and its port where the URL has one.',
+        schema: { type: 'string' },
+        example: 'hooks.example.com',
+      },
+      since: {
+        description: 'With `host`: Unix milliseconds, inclusive; by default a day ago.',
+        schema: { type: 'integer' },
+        example: start,
+      },
+    },
+    errors: {
+      400: [['field_invalid', 'since is "yesterday"; allowed is a whole number from 0 to 999999999999999.']],
+    },
     answers: {
       200: {
         description: 'The hosts.',
@@ -49,7 +83,22 @@ export const stats: Operations<'stats'> = {
         example: {
           attempts: 1_000,
           from: 1_767_225_600_000,
-          hosts: [{ host: 'hooks.example.com', attempts: 640, failures: 12, p50: 84, p95: 910 }],
+          lookedFrom: 1_767_225_600_000,
+          hosts: [
+            {
+              host: 'hooks.example.com',
+              attempts: 640,
+              failures: 12,
+              p50: 84,
+              p95: 910,
+              firstFailure: 1_767_229_140_000,
+              lastFailure: 1_767_229_200_000,
+              lastSuccess: 1_767_229_100_000,
+              failingSince: 1_767_229_140_000,
+              failuresInRow: 12,
+              lastStatus: 503,
+            },
+          ],
         },
       },
     },

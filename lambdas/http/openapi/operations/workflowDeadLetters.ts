@@ -1,5 +1,5 @@
 import type { Errors } from '../parts/errors.ts';
-import { deadLetterCount, dlqId } from '../parts/examples.ts';
+import { deadLetterCount, dlqId, runId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
 import { counting, uncounted } from '../parts/parameters.ts';
 import { variables } from '../parts/variables.ts';
@@ -56,6 +56,44 @@ const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>
     503: [['not_stored', `The run of "${dlqId}" could not be started again; it is still there.`]],
   },
 });
+
+/** Makes a new run in the place of one that hangs. */
+const inPlace = (own: Pick<Operation<'runId'>, 'id' | 'summary' | 'description'>): Operation<'runId'> => ({
+  ...own,
+  tag: 'Workflow runs',
+  variables: { runId: variables.runId },
+  configuration: 'resume',
+  isHeldToUsage: true,
+  answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: rerunAnswer } },
+  errors: {
+    ...badOverride,
+    400: [
+      [
+        'wrong_state',
+        `The run "${runId}" does not hang: it has ended, or something is pending, or its endpoint was asked within a minute.`,
+      ],
+      ...(badOverride[400] ?? []),
+    ],
+    404: [['run_not_found', `There is no run "${runId}".`]],
+    503: [busy],
+  },
+});
+
+const hangs =
+  'A run hangs when `hanging` is in its log: its endpoint answered, and submitted nothing. It is cancelled once the new run is there, so repeating the request makes no second one. Headers of the request change what the run was configured with.';
+
+export const hangingRuns: OperationsAt<`POST /v2/workflows/runs/{runId}/${'resume' | 'restart'}`> = {
+  'POST /v2/workflows/runs/{runId}/resume': inPlace({
+    id: 'resumeHangingRun',
+    summary: 'Resume a run that hangs',
+    description: `The new run has all steps that the old one recorded, and asks the endpoint for the next. ${hangs}`,
+  }),
+  'POST /v2/workflows/runs/{runId}/restart': inPlace({
+    id: 'restartHangingRun',
+    summary: 'Restart a run that hangs',
+    description: `The new run has the payload of the old one, and begins with its first step. ${hangs}`,
+  }),
+};
 
 export const deadLettersOfRuns: OperationsAt<
   | `${'GET' | 'DELETE'} /v2/workflows/dlq`

@@ -82,6 +82,20 @@ export const deadLetterCount: Shown<'DeadLetterCount'> = {
     { host: 'example.com', responseStatus: 503, count: 40, lastFailedAt: start + 60_000 },
     { host: 'example.org', responseStatus: 0, count: 2, lastFailedAt: start },
   ],
+  errors: [
+    {
+      error: 'Error: order … is not known',
+      count: 40,
+      firstFailedAt: start,
+      lastFailedAt: start + 60_000,
+    },
+    { error: 'The host does not resolve.', count: 2, firstFailedAt: start, lastFailedAt: start },
+  ],
+  labels: [{ label: 'customer-7', count: 31, firstFailedAt: start, lastFailedAt: start + 60_000 }],
+  urls: [
+    { url: 'https://example.com/hook', count: 40, firstFailedAt: start, lastFailedAt: start + 60_000 },
+    { url: 'https://example.org/', count: 2, firstFailedAt: start, lastFailedAt: start },
+  ],
 };
 
 const subject = { messageId, ...settings, ...caller, createdAt: start } as const;

@@ -157,6 +157,11 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
     schema: { type: 'integer', minimum: 0, maximum: highestStatus },
     example: 503,
   },
+  error: {
+    description: 'The reason of the failure, without numbers and ids, exactly as `errors` of a count has it.',
+    schema: textSchema,
+    example: 'Error: order … is not known',
+  },
   state: {
     description:
       'The entry’s state. `IN_PROGRESS` stands for `ACTIVE`, `RETRY` and `ERROR`; `CANCELLED`, in another spelling, for `CANCELED`.',

@@ -82,6 +82,11 @@ export const ofDeadLetters: NamedParameters = {
         schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: highestStatus } },
         example: [500],
       },
+      error: text(
+        'The reason of the failure, without numbers and ids, exactly as `errors` of a count has it.',
+        'Error: order … is not known',
+        textSchema,
+      ),
     },
     'failed',
   ),

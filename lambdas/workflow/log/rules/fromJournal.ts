@@ -76,6 +76,7 @@ function withUpgrade(known: KnownMessages, message: RunMessage, messageId: strin
   return {
     ...message,
     failures: [...message.failures, ...again.failures],
+    requests: [...(message.requests ?? []), ...(again.requests ?? [])],
     end: again.end,
     nextDeliveryAt: again.nextDeliveryAt,
   };
@@ -107,7 +108,9 @@ export function runMessagesOf(
         break;
       }
       case 'steps':
-        messages.push(...record.entries.map((entry) => ofEntry(start, known, entry)));
+        messages.push(
+          ...record.entries.map((entry) => ({ ...ofEntry(start, known, entry), isKept: record.isCopy })),
+        );
         break;
       case 'lateResult':
         // The result is never delivered, because its run has ended.

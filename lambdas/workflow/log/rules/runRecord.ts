@@ -4,10 +4,26 @@ import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { FailedAttempt } from './errors.ts';
 
+/** A request to a run's endpoint, and its answer. */
+export interface MadeRequest {
+  readonly messageId: string;
+  /** 0 for the first delivery of the message. */
+  readonly number: number;
+  /** Unix milliseconds, both. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** 0 where there was no answer. */
+  readonly status: number;
+  /** Why it failed, in words. */
+  readonly error?: string | undefined;
+}
+
 /** The history of a message's attempts. */
 export interface History {
   /** Failed attempts so far, oldest first. */
   readonly failures: readonly FailedAttempt[];
+  /** The attempts that were recorded, oldest first. */
+  readonly requests?: readonly MadeRequest[] | undefined;
   /** The end of the attempts, or of a message that was withdrawn with its run; undefined while an attempt is to come. */
   readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
   /** Unix milliseconds before which the next attempt is not made. */
@@ -15,6 +31,8 @@ export interface History {
 }
 
 interface Common extends History {
+  /** Whether it is a copy of a message of the run that this one goes on from. */
+  readonly isKept?: true | undefined;
   readonly messageId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;

@@ -49,6 +49,7 @@ export interface ShownStep extends Details {
   readonly out?: string | undefined;
   readonly nextDeliveryTime?: number | undefined;
   readonly errors?: readonly ShownError[] | undefined;
+  readonly kept?: true | undefined;
 }
 
 /** The state of a step whose message is on its way. */
@@ -64,6 +65,7 @@ const common = (message: RunMessage) => ({
   headers: shownHeaders(message.headers),
   retries: message.maxRetries,
   retryDelay: message.retryDelay,
+  kept: message.isKept,
 });
 
 /** @param before failed attempts of the delivery that brought the step */

@@ -113,6 +113,34 @@ describe('the log of a run', () => {
       label: 'one',
       labels: ['one', 'two'],
       flowControlKey: 'flow',
+      requests: [
+        {
+          messageId,
+          retried: 0,
+          startedAt: expect.any(Number) as number,
+          endedAt: createdAt + 1,
+          status: 503,
+          error: '503 Service Unavailable',
+          submitted: [],
+        },
+        {
+          messageId,
+          retried: 1,
+          startedAt: expect.any(Number) as number,
+          endedAt: expect.any(Number) as number,
+          status: 200,
+          submitted: ['step 1'],
+        },
+        {
+          messageId: step?.messageId,
+          retried: 0,
+          startedAt: expect.any(Number) as number,
+          endedAt: expect.any(Number) as number,
+          status: 200,
+          submitted: [],
+          returned: true,
+        },
+      ],
       steps: [
         {
           type: 'sequential',

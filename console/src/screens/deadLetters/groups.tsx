@@ -1,0 +1,152 @@
+/** What has failed, in groups: by host and status, reason, label or URL, each with the way to its list. */
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
+import { useState } from 'preact/hooks';
+import { href, type Place } from '../../place.ts';
+import { Button, Card, count, Cut } from '../../ui/basics.tsx';
+import { setFilter } from '../../ui/filters.tsx';
+import { Status } from './deadLetter.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+type Counts = Answer<typeof deadLetterCount>;
+
+interface Group {
+  readonly name: string;
+  /** That of the last answer, where they are grouped by it, too. */
+  readonly status?: number;
+  readonly count: number;
+  readonly firstFailedAt?: number;
+  readonly lastFailedAt: number;
+  /** The filters that select it. */
+  readonly filters: Readonly<Record<string, string>>;
+}
+
+interface Kind {
+  /** Its value in the address. */
+  readonly by: string;
+  readonly head: string;
+  readonly of: (counts: Counts) => readonly Group[];
+}
+
+/** The kinds that failed runs have, too. @param url the filter by URL */
+const kindsWith = (url: string): readonly Kind[] => [
+  {
+    by: 'reason',
+    head: 'Reason',
+    of: ({ errors }) => errors.map((one) => ({ ...one, name: one.error, filters: { error: one.error } })),
+  },
+  {
+    by: 'label',
+    head: 'Label',
+    of: ({ labels }) => labels.map((one) => ({ ...one, name: one.label, filters: { label: one.label } })),
+  },
+  {
+    by: 'URL',
+    head: 'URL',
+    of: ({ urls }) => urls.map((one) => ({ ...one, name: one.url, filters: { [url]: one.url } })),
+  },
+];
+
+export const kindsOfRuns = kindsWith('workflowUrl');
+export const kindsOfMessages: readonly Kind[] = [
+  {
+    by: 'host and status',
+    head: 'Host',
+    of: ({ groups }) =>
+      groups.map(({ host, responseStatus, ...one }) => ({
+        ...one,
+        name: host,
+        status: responseStatus,
+        filters: { host, responseStatus: String(responseStatus) },
+      })),
+  },
+  ...kindsWith('url'),
+];
+
+/** Groups that are shown at first. */
+const mostShown = 6;
+
+interface GroupsProps {
+  readonly place: Place;
+  readonly counts: Counts;
+  readonly kinds: readonly Kind[];
+  /** Their number, in words. */
+  readonly total: string;
+  readonly noun: string;
+}
+
+/** Shows nothing where all is one group, whichever way it is divided. */
+export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
+  const [isOpen, setOpen] = useState(false);
+  const dividing = kinds.filter(({ of }) => of(counts).length > 1);
+  const offered = kinds.filter(({ of }) => of(counts).length > 0);
+  const kind = offered.find(({ by }) => by === place.query.get('by')) ?? dividing[0];
+  if (dividing.length === 0 || kind === undefined) return null;
+  const groups = kind.of(counts);
+  const linkTo = (filters: Group['filters']): string => {
+    const query = new URLSearchParams(place.query);
+    for (const [name, value] of Object.entries(filters)) query.set(name, value);
+    return href(place.path, query);
+  };
+  return (
+    <Card
+      title={`${total} by ${kind.by}`}
+      actions={
+        <>
+          {offered.length > 1 &&
+            offered.map(({ by }) => (
+              <Button
+                key={by}
+                kind="quiet"
+                aria-label={`Group by ${by}`}
+                aria-pressed={by === kind.by}
+                onClick={() => {
+                  setFilter('by', by);
+                }}
+              >
+                {by}
+              </Button>
+            ))}
+          {groups.length > mostShown && (
+            <Button
+              kind="quiet"
+              onClick={() => {
+                setOpen(!isOpen);
+              }}
+            >
+              {isOpen ? 'Show fewer' : `Show all ${groups.length}`}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <Table
+        caption={`${noun} by ${kind.by}, the most frequent first`}
+        rows={groups.slice(0, isOpen ? groups.length : mostShown)}
+        keyOf={({ name, status }) => `${status ?? ''} ${name}`}
+        columns={[
+          ...(groups.some(({ status }) => status !== undefined)
+            ? [{ head: 'Status', cell: ({ status = 0 }: Group) => <Status of={status} /> }]
+            : []),
+          {
+            head: kind.head,
+            isWide: true,
+            cell: ({ name, filters }) => (
+              <a href={linkTo(filters)}>
+                <Cut text={name} />
+              </a>
+            ),
+          },
+          { head: noun, isNumber: true, cell: (group) => count(group.count) },
+          {
+            head: 'First failed',
+            isExtra: true,
+            cell: ({ firstFailedAt }) => (firstFailedAt === undefined ? '–' : <Time at={firstFailedAt} />),
+          },
+          { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
+        ]}
+      />
+    </Card>
+  );
+}

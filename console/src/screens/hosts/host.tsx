@@ -1,0 +1,239 @@
+/** One host of destinations: how it has answered over time, since when it fails, what waits for it, and its dead letters. */
+import { circuits, counted } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
+import { useMayWrite } from '../../access.ts';
+import { path } from '../../api/client.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
+import { Act, Loaded } from '../../ui/act.tsx';
+import { Button, ButtonLink, Card, count, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
+import { Bars } from '../../ui/charts.tsx';
+import { setFilter } from '../../ui/filters.tsx';
+import { clockTime, exactTime, Time, timeToMinute } from '../../ui/time.tsx';
+import { DeadLetterActs } from '../deadLetters/bulk.tsx';
+import { inMs, part } from './links.ts';
+
+const hourMs = 3_600_000;
+/** The periods that can be looked at, with their lengths. The first is that of a page without a choice. */
+const periods = [
+  ['', '24 hours', 24 * hourMs],
+  ['hour', '1 hour', hourMs],
+  ['week', '7 days', 7 * 24 * hourMs],
+] as const;
+
+/** The interval of requests, ms: an answer reads many records. */
+const everyMs = 30_000;
+/** A request begins at a whole minute, so that it is the same for a while. */
+const minuteMs = 60_000;
+
+export function Host({ place }: { readonly place: Place }) {
+  const [, , host = ''] = place.path;
+  const chosen = place.query.get('over') ?? '';
+  const [over, , lengthMs] = periods.find(([value]) => value === chosen) ?? periods[0];
+  const since = Math.floor(Date.now() / minuteMs) * minuteMs - lengthMs;
+  const asked = useAsked(hostTimes, { path: 'v2/stats/hosts', query: { host, since } }, everyMs);
+  return (
+    <Page
+      title={host}
+      back={{ href: href(['overview']), name: 'Overview' }}
+      actions={
+        <ButtonLink kind="quiet" href={href(['messages'], { host })}>
+          Messages
+        </ButtonLink>
+      }
+    >
+      <Card
+        title="Attempts"
+        actions={periods.map(([value, name]) => (
+          <Button
+            key={value}
+            kind="quiet"
+            aria-pressed={over === value}
+            onClick={() => {
+              setFilter('over', value);
+            }}
+          >
+            {name}
+          </Button>
+        ))}
+      >
+        <Loaded of={asked}>
+          {({ attempts, hosts: [times], steps = [], lookedFrom }) => (
+            <>
+              {times === undefined ? (
+                <p class="hint">No attempt was made in this period.</p>
+              ) : (
+                <Figures of={times} />
+              )}
+              {steps.length > 0 && attempts > 0 && (
+                <Bars
+                  title="Succeeded and failed"
+                  names={steps.map(({ from }) => timeToMinute(from))}
+                  series={[
+                    {
+                      name: 'succeeded',
+                      tone: 'good',
+                      values: steps.map((step) => step.attempts - step.failures),
+                    },
+                    { name: 'failed', tone: 'bad', values: steps.map(({ failures }) => failures) },
+                  ]}
+                />
+              )}
+              {lookedFrom !== undefined && (
+                <p class="hint">
+                  There was much to read: attempts before <Time at={lookedFrom} isExact /> were not looked at.
+                </p>
+              )}
+            </>
+          )}
+        </Loaded>
+      </Card>
+      <Waiting host={host} />
+      <DeadLettersOf host={host} since={beforeThat(asked.answer?.hosts[0]?.failingSince)} />
+    </Page>
+  );
+}
+
+/** Dead letters are found by when their last attempt was due, which is a moment before it was sent. */
+const beforeThat = (failingSince: number | undefined): number | undefined =>
+  failingSince && failingSince - minuteMs;
+
+type Times = NonNullable<ReturnType<typeof useAsked<typeof hostTimes>>['answer']>['hosts'][number];
+
+function Figures({ of }: { readonly of: Times }) {
+  const time = (at: number | undefined) => at && <Time at={at} isExact />;
+  const { failingSince, lastSuccess, failuresInRow, failures, attempts, lastStatus } = of;
+  return (
+    <>
+      {failingSince !== undefined && (
+        <p class="wrong">
+          Failing since {clockTime(failingSince)}: the last {countOf(failuresInRow, 'attempt')} failed,{' '}
+          {lastStatus === 0 ? 'the newest without an answer' : `the newest with ${lastStatus}`}.{' '}
+          {lastSuccess === undefined
+            ? 'There was no success in this period.'
+            : `The last success was at ${clockTime(lastSuccess)}.`}
+        </p>
+      )}
+      <DetailList
+        of={[
+          ['Attempts', count(attempts)],
+          ['Failures', failures === 0 ? '0' : `${count(failures)} (${part(failures, attempts)})`],
+          ['p50', inMs(of.p50)],
+          ['p95', inMs(of.p95)],
+          ['First failure', time(of.firstFailure)],
+          ['Last failure', time(of.lastFailure)],
+          ['Last success', time(lastSuccess)],
+        ]}
+      />
+    </>
+  );
+}
+
+/** The circuit of a host that is down changes by itself, ms. */
+const circuitsEveryMs = 10_000;
+
+/** What waits for the host. */
+function Waiting({ host }: { readonly host: string }) {
+  const asked = useAsked(circuits, { path: 'v2/circuits' }, circuitsEveryMs);
+  const mayWrite = useMayWrite();
+  const circuit = asked.answer?.find((one) => one.host === host);
+  const open = useAsked(counted, { path: 'v2/messages/count', query: { host } }, everyMs);
+  return (
+    <Card
+      title="What waits"
+      actions={
+        <>
+          <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'RETRY' })}>
+            Being retried
+          </ButtonLink>
+          <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'CREATED' })}>
+            Waiting
+          </ButtonLink>
+          {circuit && mayWrite && (
+            <Act
+              request={{ path: path`v2/circuits/${host}/close` }}
+              said={`The circuit of “${host}” is closed.`}
+              then={asked.again}
+            >
+              Close the circuit
+            </Act>
+          )}
+        </>
+      }
+    >
+      <Loaded of={open}>
+        {({ count: number }) => (
+          <p>
+            {open.cursor === undefined ? '' : 'More than '}
+            {countOf(number, 'message has', 'messages have')} not ended:{' '}
+            {number === 1 ? 'it waits, is' : 'they wait, are'} held back or will be retried.
+          </p>
+        )}
+      </Loaded>
+      {circuit === undefined ? (
+        <p class="hint">No circuit is open: nothing is held back from this host by one.</p>
+      ) : (
+        <DetailList
+          of={[
+            ['Circuit', <State state={circuit.state} />],
+            ['Held back', countOf(circuit.waiting, 'message')],
+            ['Since', circuit.openedAt && <Time at={circuit.openedAt} isExact />],
+            ['Next probe', circuit.nextProbeAt && <Time at={circuit.nextProbeAt} isExact />],
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+/** The dead letters of the host; of one that fails those since its first failure, which can be sent again together. */
+function DeadLettersOf({ host, since }: { readonly host: string; readonly since: number | undefined }) {
+  const query = new URLSearchParams({ host, ...(since !== undefined && { fromDate: String(since) }) });
+  const asked = useAsked(deadLetterCount, { path: 'v2/dlq/count', query }, everyMs);
+  const mayWrite = useMayWrite();
+  const number = asked.answer?.count ?? 0;
+  const some = `${asked.cursor === undefined ? '' : 'more than '}${count(number)}`;
+  const words = since === undefined ? `host ${host}` : `host ${host}, since ${exactTime(since)}`;
+  return (
+    <Card
+      title="Dead letters"
+      actions={
+        <>
+          <ButtonLink kind="quiet" href={href(['dead-letters'], query)}>
+            Show them
+          </ButtonLink>
+          {mayWrite && (
+            <DeadLetterActs
+              which={`all ${some}${since === undefined ? '' : ` since ${clockTime(since)}`}`}
+              isHidden={number === 0}
+              query={query}
+              words={words}
+              then={asked.again}
+            />
+          )}
+        </>
+      }
+    >
+      <Loaded of={asked}>
+        {({ errors }) =>
+          number === 0 ? (
+            <p class="hint">There are none{since !== undefined && ` since ${clockTime(since)}`}.</p>
+          ) : (
+            <ul>
+              {errors.slice(0, mostReasons).map(({ error, count: many }) => (
+                <li key={error}>
+                  <a href={href(['dead-letters'], new URLSearchParams([...query, ['error', error]]))}>
+                    {count(many)} × {error}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** The reasons that are shown; the list of dead letters has all. */
+const mostReasons = 5;

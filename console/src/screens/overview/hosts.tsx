@@ -1,0 +1,67 @@
+/** How the hosts of destinations have answered lately. */
+import { hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { Loaded } from '../../ui/act.tsx';
+import { Card, count, countOf, Cut } from '../../ui/basics.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { hrefOfHost, inMs, part } from '../hosts/links.ts';
+
+/** The interval of requests for what reads a thousand records. */
+const hostsEveryMs = 30_000;
+/** The most hosts; the answer has all. */
+const mostHosts = 10;
+
+export function Hosts() {
+  const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
+  return (
+    <Card title="How hosts answer">
+      <Loaded of={asked}>
+        {({ attempts, from, hosts }) =>
+          from === undefined ? (
+            <p class="hint">No attempt was made lately.</p>
+          ) : (
+            <>
+              <Table
+                caption="Attempts, failures and times of answers by host"
+                rows={hosts.slice(0, mostHosts)}
+                keyOf={({ host }) => host}
+                columns={[
+                  {
+                    head: 'Host',
+                    isWide: true,
+                    cell: ({ host }) => (
+                      <a href={hrefOfHost(host)}>
+                        <Cut text={host} />
+                      </a>
+                    ),
+                  },
+                  { head: 'Attempts', isNumber: true, cell: (one) => count(one.attempts) },
+                  {
+                    head: 'Failures',
+                    isNumber: true,
+                    cell: ({ failures, attempts: all }) =>
+                      failures === 0 ? '0' : `${count(failures)} (${part(failures, all)})`,
+                  },
+                  {
+                    head: 'Failing since',
+                    isExtra: true,
+                    cell: ({ failingSince }) =>
+                      failingSince === undefined ? '–' : <Time at={failingSince} />,
+                  },
+                  { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
+                  { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
+                ]}
+              />
+              <p class="hint">
+                Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
+                included.
+                {hosts.length > mostHosts && ` The ${mostHosts} busiest of ${count(hosts.length)} hosts.`}
+              </p>
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}

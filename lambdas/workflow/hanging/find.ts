@@ -1,0 +1,87 @@
+/** Finds the runs of an account that hang. Runs that end pay nothing for it: it reads what they have written anyway. */
+import type { Account } from '../../account/account.ts';
+import { loadRunHistories } from '../../message/runHistories.ts';
+import { isFinal } from '../../message/message.ts';
+import { now } from '../../shared/clock.ts';
+import { eachOf } from '../../shared/lists.ts';
+import { byAge } from '../../table/shards.ts';
+import { entriesOf } from '../rules/entry.ts';
+import { isActive, type JournalRecord, type RunKey, type Snapshot } from '../rules/journal.ts';
+import { loadRunJournal } from '../runs/loadRun.ts';
+import { loadNewest } from '../store/journals.ts';
+import { newestActiveRuns, runShardsOf, type ListedRun } from '../store/runList.ts';
+import { hangingOf, isAwaiting, quietMs, type Hanging } from '../log/rules/hanging.ts';
+import { awaitedBy, loadWithoutTexts } from './histories.ts';
+
+export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
+
+export interface HangingRuns {
+  /** Newest first. */
+  readonly found: readonly HangingRun[];
+  /** Unix milliseconds: runs that were started before were not looked at. Undefined where all were. */
+  readonly lookedFrom: number | undefined;
+}
+
+/** Active runs that are looked at, and how many of them at once. */
+const mostLookedAt = 1_000;
+const lookedAtAtOnce = 20;
+
+/** Tells by the last record of a run whether something is pending. Most runs wait, or are within a delivery, and are told apart by this. */
+async function isBusy(
+  { accountId }: RunKey,
+  record: JournalRecord,
+  snapshot: Snapshot,
+  at: number,
+): Promise<boolean> {
+  if (!isActive(snapshot) || isAwaiting(snapshot) || record.at > at - quietMs) return true;
+  if (entriesOf(record).some(({ notBefore }) => notBefore > at)) return true;
+  // Few of the steps that a resume has copied are delivered again.
+  const ids = record.kind === 'steps' && record.isCopy === true ? [] : awaitedBy(record);
+  const histories = await loadRunHistories(accountId, ids);
+  return ids.some((id) => {
+    const { attempts, end } = histories.get(id) ?? { attempts: [], end: undefined };
+    return end === undefined && !attempts.some(isFinal);
+  });
+}
+
+/** Finds out whether a run hangs. */
+export async function loadHanging(key: RunKey, startSeq: number): Promise<Hanging | undefined> {
+  const newest = await loadNewest(key);
+  // The list may lack the end of a run, and the next run of its id.
+  if (newest?.snapshot.startSeq !== startSeq) return undefined;
+  if (await isBusy(key, newest.record, newest.snapshot, now())) return undefined;
+  const journal = await loadRunJournal(key, startSeq);
+  if (journal === undefined) return undefined;
+  return hangingOf(journal.snapshot, journal.records, await loadWithoutTexts(journal), now());
+}
+
+/**
+ * Finds the runs of an account that hang, among the newest active ones.
+ *
+ * @param until Unix milliseconds after which no other run is looked at
+ */
+export async function findHangingRuns({ id: accountId }: Account, until: number): Promise<HangingRuns> {
+  const parts = await Promise.all(runShardsOf(accountId).map(newestActiveRuns));
+  // Partitions are read back to different moments: from the latest of them on all have been read.
+  const readFrom = Math.max(0, ...parts.flatMap(({ oldest }) => oldest?.time ?? []));
+  const runs = parts
+    .flatMap((part) => part.runs)
+    .filter(({ createdAt }) => createdAt >= readFrom)
+    .sort(byAge);
+  const looked = runs.slice(0, mostLookedAt);
+  const found: HangingRun[] = [];
+  let lookedFrom = readFrom === 0 ? undefined : readFrom;
+  if (looked.length < runs.length) lookedFrom = looked.at(-1)?.createdAt;
+  await eachOf(looked, lookedAtAtOnce, async ({ runId, createdAt, startSeq, url }) => {
+    if (now() > until) {
+      lookedFrom = Math.max(lookedFrom ?? 0, createdAt + 1);
+      return;
+    }
+    const hanging = await loadHanging({ accountId, runId }, startSeq);
+    if (hanging !== undefined) found.push({ runId, createdAt, url, ...hanging });
+  });
+  return {
+    found: found.sort((one, other) => other.createdAt - one.createdAt),
+    lookedFrom,
+  };
+}

@@ -1,0 +1,50 @@
+import type { Account } from '../../account/account.ts';
+import { badRequest, HttpError, notFound, quote } from '../../error/httpError.ts';
+import type { RetryRequest } from '../../publish/retryDeadLetters.ts';
+import { timeOfId } from '../../shared/ids.ts';
+import type { Answer } from '../../wire/answers.ts';
+import type * as answers from '../../wire/workflowAnswers.ts';
+import { rerunPlans } from '../failure/rerunPlan.ts';
+import type { RunKey, WhichRun } from '../rules/journal.ts';
+import type { RerunKind } from '../rules/resuming.ts';
+import { isRunId } from '../run.ts';
+import { loadSnapshot } from '../store/journals.ts';
+import { loadHanging } from './find.ts';
+import { loadRunToReplace, replaceRun } from './replaceRun.ts';
+
+/** Shows a run that was started when its id was made. */
+export const shown = (runId: string): Answer<typeof answers.rerunAnswer> => ({
+  workflowRunId: runId,
+  workflowCreatedAt: timeOfId(runId),
+});
+
+/**
+ * Runs a run again that hangs: a new run takes its place, and it is cancelled. May be repeated: there is one new run.
+ *
+ * @throws HttpError 400 where the run does not hang, 404, 412, 429, or as for a publish
+ */
+export async function rerunHanging(
+  kind: RerunKind,
+  account: Account,
+  which: WhichRun,
+  request: RetryRequest,
+): Promise<Answer<typeof answers.rerunAnswer>> {
+  const plans = await rerunPlans(account, kind, request);
+  const key: RunKey = { accountId: account.id, runId: which.runId };
+  const snapshot = isRunId(which.runId) ? await loadSnapshot(key) : undefined;
+  const isIt =
+    snapshot !== undefined && (which.createdAt === undefined || which.createdAt === snapshot.createdAt);
+  const run = isIt ? await loadRunToReplace(key, snapshot.startSeq) : undefined;
+  if (run === undefined) {
+    throw notFound('run_not_found', `There is no run ${quote(which.runId)}.`);
+  }
+  if (run.replacedBy === undefined && (await loadHanging(key, run.snapshot.startSeq)) === undefined) {
+    throw badRequest(
+      'wrong_state',
+      `The run ${quote(which.runId)} does not hang: it has ended, or something is pending, or its endpoint was asked within a minute.`,
+    );
+  }
+  const outcome = await replaceRun(account, run, plans({ ...which, createdAt: run.snapshot.createdAt }));
+  if (outcome instanceof HttpError) throw outcome;
+  return shown(outcome);
+}

@@ -1,0 +1,138 @@
+/** The requests to a run's endpoint, each with what the endpoint submitted while it was open. */
+import type { JournalRecord } from '../../rules/journal.ts';
+import type { Refusal } from '../../rules/refusals.ts';
+import type { StepIdentity } from '../../rules/step.ts';
+import type { MadeRequest, RunMessage } from './runRecord.ts';
+
+export interface EndpointRequest extends MadeRequest {
+  /** The names of the steps that were submitted. */
+  readonly submitted: readonly string[];
+  /** Whether the function returned. */
+  readonly hasReturned: boolean;
+  readonly refusal?: Refusal | undefined;
+}
+
+/** All requests to the endpoint that were recorded, in the order in which they ended. Calls go to third parties, but their answers to the endpoint. */
+export const madeRequests = (messages: readonly RunMessage[]): readonly MadeRequest[] =>
+  messages
+    .flatMap((message) => (message.kind === 'call' ? message.callback?.requests : message.requests) ?? [])
+    .toSorted((one, other) => one.endedAt - other.endedAt);
+
+interface Submission {
+  /** The message whose delivery brought it. */
+  readonly messageId: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The name of the step; undefined for the end of the function. */
+  readonly stepName: string | undefined;
+}
+
+/**
+ * Finds which delivery brought each submission. A step by itself is brought by the delivery of the entry before it; a branch by the
+ * delivery of its plan; the result of a call by the delivery of the answer. The service itself records the results of waits and
+ * invokes.
+ */
+function submissionsOf(
+  messages: readonly RunMessage[],
+  records: readonly JournalRecord[],
+): readonly Submission[] {
+  const answers = new Map(
+    messages.flatMap((message): [number, string][] =>
+      message.kind === 'call' && message.callback !== undefined
+        ? [[message.step.stepId, message.callback.messageId]]
+        : [],
+    ),
+  );
+  const plans = new Map<number, string>();
+  const endedByService = new Set<number>();
+  const found: Submission[] = [];
+  let newest = '';
+  const bringerOf = ({ stepId, concurrent }: StepIdentity): string =>
+    (concurrent > 1 ? plans.get(stepId) : undefined) ?? newest;
+  for (const record of records) {
+    switch (record.kind) {
+      case 'start':
+        newest = record.entry.messageId;
+        break;
+      case 'upgrade':
+        newest = record.messageId;
+        break;
+      case 'steps':
+        for (const { step, messageId, createdAt } of record.entries) {
+          if (step === undefined) continue;
+          const { stepId, stepName } = step;
+          const submission = { at: createdAt, stepName };
+          const isSubmitted = record.isCopy !== true;
+          if (step.kind === 'plan') {
+            if (isSubmitted) found.push({ messageId: newest, ...submission });
+            plans.set(stepId, messageId);
+          } else {
+            const bringer = answers.get(stepId) ?? bringerOf(step);
+            if (isSubmitted && !endedByService.has(stepId)) found.push({ messageId: bringer, ...submission });
+            newest = messageId;
+          }
+        }
+        break;
+      case 'call':
+        found.push({ messageId: bringerOf(record.step), at: record.at, stepName: record.step.stepName });
+        break;
+      case 'wait':
+      case 'invoke':
+        found.push({ messageId: bringerOf(record.step), at: record.at, stepName: record.step.stepName });
+        endedByService.add(record.step.stepId);
+        break;
+      case 'end':
+        if (record.state === 'RUN_SUCCESS')
+          found.push({ messageId: newest, at: record.at, stepName: undefined });
+        break;
+      case 'settings':
+      case 'event':
+      case 'failureFunction':
+      case 'lateResult':
+      case 'kept':
+        break;
+      default:
+        record satisfies never;
+    }
+  }
+  return found;
+}
+
+/** Finds the request that was open at a moment: the first that had not ended by then. */
+const openAt = (requests: readonly MadeRequest[], at: number): MadeRequest | undefined =>
+  requests.find(({ endedAt }) => endedAt >= at) ?? requests.at(-1);
+
+/** Shows the requests to the endpoint, oldest first. */
+export function requestsOf(
+  messages: readonly RunMessage[],
+  records: readonly JournalRecord[],
+  refusal: Refusal | undefined,
+): readonly EndpointRequest[] {
+  const requests = madeRequests(messages);
+  const byMessage = new Map<string, MadeRequest[]>();
+  for (const request of requests) {
+    const own = byMessage.get(request.messageId);
+    if (own === undefined) byMessage.set(request.messageId, [request]);
+    else own.push(request);
+  }
+  const brought = new Map<MadeRequest, Submission[]>();
+  for (const submission of submissionsOf(messages, records)) {
+    // A function may return within the delivery that brought its last step: the delivery of that step is never made then.
+    const own = byMessage.get(submission.messageId) ?? (submission.stepName === undefined ? requests : []);
+    const request = openAt(own, submission.at);
+    if (request === undefined) continue;
+    const before = brought.get(request);
+    if (before === undefined) brought.set(request, [submission]);
+    else before.push(submission);
+  }
+  const refused = refusal && openAt(requests, refusal.at);
+  return requests.map((request): EndpointRequest => {
+    const own = brought.get(request) ?? [];
+    return {
+      ...request,
+      submitted: own.flatMap(({ stepName }) => stepName ?? []),
+      hasReturned: own.some(({ stepName }) => stepName === undefined),
+      refusal: request === refused ? refusal : undefined,
+    };
+  });
+}

@@ -1,0 +1,35 @@
+/** The last refusal of what a run's endpoint sent, where the run goes on after it: a row for each such run. */
+import * as z from 'zod/mini';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
+import { settings } from '../../aws/settings.ts';
+import type { Shape } from '../../options/option.ts';
+import { epochSeconds } from '../../shared/clock.ts';
+import type { RunKey, Snapshot } from '../rules/journal.ts';
+import type { Refusal } from '../rules/refusals.ts';
+
+const keyOf = ({ accountId, runId }: RunKey, startSeq: number) => ({
+  owner: `refusal#${accountId}#${runId}`,
+  id: String(startSeq),
+});
+
+const refusalRow = z.object({
+  code: z.string(),
+  message: z.string(),
+  at: z.number(),
+} satisfies Shape<Refusal>);
+
+export async function putRefusal(
+  key: RunKey,
+  { startSeq, keptUntil }: Pick<Snapshot, 'startSeq' | 'keptUntil'>,
+  refusal: Refusal,
+): Promise<void> {
+  const row = { ...keyOf(key, startSeq), ...refusal, expiresAt: epochSeconds(keptUntil) };
+  await dynamodb.send(new PutItemCommand({ TableName: settings.workflowsTable, Item: toItem(row) }));
+}
+
+/** @param startSeq the place of the run's start in the journal of its id */
+export async function loadRefusal(key: RunKey, startSeq: number): Promise<Refusal | undefined> {
+  const row = await getRow(settings.workflowsTable, keyOf(key, startSeq), false);
+  return row && refusalRow.parse(row);
+}

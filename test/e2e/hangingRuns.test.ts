@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, ok } from '../support/api.ts';
+import { checkAnswer } from '../support/contract.ts';
+import { eventually } from '../support/eventually.ts';
+import { callRaw, logOfRaw, returnRaw, runIdOf, startRaw, submitRaw, waitRaw } from '../support/rawRuns.ts';
+import type { Answer } from '../support/publish.ts';
+import type { Delivery } from '../support/receiver.ts';
+import { startStage, type Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+/** Runs whose endpoints answer and submit nothing: nothing would let them go on, and the service says so. */
+
+const receiver = useReceiver();
+
+/** A stage whose clock is set forward: a run hangs only after a minute. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage({ testControl: true });
+});
+afterAll(() => stage.remove());
+
+const minuteMs = 60_000;
+
+const attention = z.object({
+  hangingRuns: z.array(
+    z.object({ workflowRunId: z.string(), workflowUrl: z.string(), since: z.number(), status: z.number() }),
+  ),
+  isWhole: z.boolean(),
+});
+
+async function hangingNow() {
+  const answer = await api('GET', '/v2/stats/attention', { url: stage.url, token: stage.token });
+  checkAnswer('GET /v2/stats/attention', answer);
+  return attention.parse(answer.json).hangingRuns;
+}
+
+/** Opens an endpoint: its answers follow what it does within each delivery. */
+const endpoint = (act: (delivery: Delivery, before: number) => Promise<unknown>) =>
+  receiver.inbox((delivery, response, before) => {
+    void act(delivery, before).then(
+      () => response.writeHead(200).end(),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+const one = { stepId: 1, stepName: 'reserve' };
+
+/** Starts a run that makes a step and then hangs, and waits until it does. */
+async function hang(next: (runId: string, before: number) => Promise<unknown> = nothing) {
+  const inbox = endpoint(async (delivery, before) => {
+    const run = { runId: runIdOf(delivery), url: inbox.url };
+    if (before === 0) await ok(submitRaw(stage, run, [one]));
+    if (before > 1) await next(run.runId, before);
+  });
+  const run = await startRaw(stage, inbox);
+  await inbox.received(2);
+  await eventually(
+    () => logOfRaw(stage, run),
+    ({ requests = [] }) => requests.length === 2,
+  );
+  await stage.advance(minuteMs);
+  return { inbox, run };
+}
+
+describe('a run whose endpoint answers 200 and submits nothing', () => {
+  it('is named with the moment and the answer, once nothing was submitted for a minute', async () => {
+    const inbox = endpoint((delivery, before) =>
+      before === 0
+        ? ok(submitRaw(stage, { runId: runIdOf(delivery), url: inbox.url }, [one]))
+        : Promise.resolve(),
+    );
+    const run = await startRaw(stage, inbox);
+    await inbox.received(2);
+    const before = await eventually(
+      () => logOfRaw(stage, run),
+      ({ requests = [] }) => requests.length === 2,
+    );
+    expect([before.hanging, await hangingNow()]).toEqual([undefined, []]);
+    await stage.advance(minuteMs);
+    const log = await logOfRaw(stage, run);
+    expect(log.requests).toMatchObject([
+      { status: 200, retried: 0, submitted: ['reserve'] },
+      { status: 200, retried: 0, submitted: [] },
+    ]);
+    const [, last] = log.requests ?? [];
+    expect(log.hanging).toMatchObject({
+      since: last?.['endedAt'],
+      messageId: last?.['messageId'],
+      requestedAt: last?.['startedAt'],
+      status: 200,
+    });
+    expect(await hangingNow()).toEqual([
+      expect.objectContaining({
+        workflowRunId: run.runId,
+        workflowUrl: run.url,
+        since: log.hanging?.since,
+        status: 200,
+      }),
+    ]);
+    // A late submission lets it go on.
+    await ok(submitRaw(stage, run, [{ stepId: 2, stepName: 'charge' }]));
+    await inbox.received(3);
+    expect((await logOfRaw(stage, run)).hanging).toBeUndefined();
+    await ok(api('DELETE', `/v2/workflows/runs/${run.runId}`, { url: stage.url, token: stage.token }));
+    await stage.advance(minuteMs);
+    expect(await hangingNow()).toEqual([]);
+  });
+
+  it('has its last refusal beside it, where its endpoint may not submit', async () => {
+    let refused: Answer | undefined;
+    const inbox = endpoint(async (delivery) => {
+      const run = { runId: runIdOf(delivery), url: inbox.url };
+      refused = await submitRaw({ url: stage.url, token: stage.readOnlyToken }, run, [one]);
+    });
+    const run = await startRaw(stage, inbox);
+    await eventually(
+      () => logOfRaw(stage, run),
+      ({ requests = [] }) => requests.length === 1,
+    );
+    expect(refused?.status).toBe(403);
+    await stage.advance(minuteMs);
+    const refusal = {
+      code: 'token_read_only',
+      message: z.object({ error: z.string() }).parse(refused?.json).error,
+      time: expect.any(Number) as number,
+    };
+    expect(await logOfRaw(stage, run)).toMatchObject({
+      hanging: { status: 200, refusal },
+      requests: [{ submitted: [], refusal }],
+    });
+    await ok(api('DELETE', `/v2/workflows/runs/${run.runId}`, { url: stage.url, token: stage.token }));
+  });
+
+  it('is resumed with its steps: a new run takes its place, once, however often that is asked for', async () => {
+    const { inbox, run } = await hang((runId, before) =>
+      before === 2
+        ? ok(submitRaw(stage, { runId, url: inbox.url }, [{ stepId: 2, stepName: 'charge' }]))
+        : ok(returnRaw(stage, { runId })),
+    );
+    const resume = () =>
+      api('POST', `/v2/workflows/runs/${run.runId}/resume`, { url: stage.url, token: stage.token });
+    const first = await resume();
+    checkAnswer('POST /v2/workflows/runs/{runId}/resume', first);
+    expect(first.status).toBe(200);
+    expect((await resume()).json).toEqual(first.json);
+    const { workflowRunId: runId } = z.object({ workflowRunId: z.string() }).parse(first.json);
+    const fresh = await eventually(
+      () => logOfRaw(stage, { runId }),
+      ({ workflowState, requests = [] }) => workflowState === 'RUN_SUCCESS' && requests.length === 2,
+    );
+    expect(fresh.resumedFrom).toEqual({ workflowRunId: run.runId, workflowRunCreatedAt: run.createdAt });
+    expect(fresh.steps.flatMap(({ steps }) => steps)).toMatchObject([
+      { stepName: 'init' },
+      { stepName: 'reserve', kept: true },
+      { stepName: 'charge' },
+    ]);
+    expect(fresh.steps.flatMap(({ steps }) => steps.map(({ kept }) => kept))).toEqual([
+      undefined,
+      true,
+      undefined,
+    ]);
+    expect(fresh.requests).toMatchObject([{ submitted: ['charge'] }, { submitted: [], returned: true }]);
+    const old = await logOfRaw(stage, run);
+    expect([old.workflowState, old.resumedAs?.workflowRunId]).toEqual(['RUN_CANCELED', runId]);
+    expect(inbox.deliveries.filter((delivery) => runIdOf(delivery) === runId)).not.toHaveLength(0);
+  });
+
+  it('is restarted from its payload, once, also where several ask at the same time', async () => {
+    const { run, inbox } = await hang();
+    const path = `/v2/workflows/runs/${run.runId}/restart`;
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => api('POST', path, { url: stage.url, token: stage.token })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const answer of answers) checkAnswer('POST /v2/workflows/runs/{runId}/restart', answer);
+    const ids = new Set(answers.map(({ json }) => JSON.stringify(json)));
+    expect(ids.size).toBe(1);
+    const { workflowRunId: runId } = z.object({ workflowRunId: z.string() }).parse(answers[0]?.json);
+    const [, , third] = await inbox.received(3);
+    expect(third && runIdOf(third)).toBe(runId);
+    const fresh = await logOfRaw(stage, { runId });
+    expect(fresh.steps[0]?.steps[0]).toMatchObject({ stepName: 'init', out: '{"order":4711}' });
+  });
+});
+
+describe('a run is not named', () => {
+  it('while it waits, sleeps, calls, is retried, or works; and is neither resumed nor restarted', async () => {
+    const slow: (() => void)[] = [];
+    const quiet = receiver.inbox((_delivery, response) => response.writeHead(503).end());
+    const at = (act: (run: { runId: string; url: string }) => Promise<Answer>) => {
+      const inbox = endpoint((delivery) => ok(act({ runId: runIdOf(delivery), url: inbox.url })));
+      return inbox;
+    };
+    const working = receiver.inbox((_delivery, response) => {
+      slow.push(() => response.writeHead(200).end());
+    });
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const waits = at((run) => waitRaw(stage, run, 'paid', { stepId: 1, stepName: 'wait' }));
+    const sleeps = at((run) =>
+      submitRaw(stage, run, [{ ...one, stepType: 'SleepFor', sleepFor: 7_200 }], {
+        'Upstash-Delay': '7200s',
+      }),
+    );
+    const branches = [1, 2].map((targetStep) => ({
+      stepId: 0,
+      stepName: `branch ${targetStep}`,
+      stepType: 'SleepFor',
+      sleepFor: 7_200,
+      concurrent: 2,
+      targetStep,
+    }));
+    const parallel = at((run) => submitRaw(stage, run, branches, { 'Upstash-Delay': '7200s' }));
+    const calls = at((run) =>
+      callRaw(stage, run, quiet.url, { stepId: 1, stepName: 'call' }, { 'Upstash-Retry-Delay': '7200000' }),
+    );
+    const inboxes = [working, failing, waits, sleeps, parallel, calls];
+    const retried = { 'upstash-retries': '3', 'upstash-retry-delay': '7200000' };
+    const runs = await Promise.all(
+      inboxes.map((inbox) => startRaw(stage, inbox, inbox === failing ? retried : {})),
+    );
+    await Promise.all([...inboxes, quiet].map((inbox) => inbox.received(1)));
+    await eventually(
+      () => Promise.all(runs.slice(1).map((run) => logOfRaw(stage, run))),
+      (logs) => logs.every(({ requests = [] }) => requests.length === 1),
+    );
+    await stage.advance(minuteMs);
+    const logs = await Promise.all(runs.map((run) => logOfRaw(stage, run)));
+    expect(logs.map(({ workflowState, hanging }) => [workflowState, hanging])).toEqual(
+      runs.map(() => ['RUN_STARTED', undefined]),
+    );
+    const named = new Set((await hangingNow()).map(({ workflowRunId }) => workflowRunId));
+    expect(runs.filter(({ runId }) => named.has(runId))).toEqual([]);
+    for (const [index, { runId }] of runs.entries()) {
+      const path = `/v2/workflows/runs/${runId}/${index % 2 === 0 ? 'resume' : 'restart'}`;
+      const answer = await api('POST', path, { url: stage.url, token: stage.token });
+      expect(answer).toMatchObject({ status: 400, json: { code: 'wrong_state' } });
+    }
+    for (const answer of slow) answer();
+    const none = await api('POST', '/v2/workflows/runs/wfr_none/restart', {
+      url: stage.url,
+      token: stage.token,
+    });
+    expect(none).toMatchObject({ status: 404, json: { code: 'run_not_found' } });
+  });
+});

@@ -1,0 +1,52 @@
+import { expect, vi } from 'vitest';
+import { failedRunsIn, listIn, resultBody, type FailedRuns } from '../../support/failedRuns.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
+import { configOf, type Fixture } from '../../support/fixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+
+/** Processes that die while they put a new run in the place of one that hangs. */
+
+let fixture: Fixture;
+let runs: FailedRuns;
+const importServices = () => import('../../../lambdas/workflow/resume.ts');
+let services: Awaited<ReturnType<typeof importServices>>;
+useFixture(async (opened) => {
+  fixture = opened;
+  [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
+});
+
+const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
+
+/** Lets a minute pass and a bit, so that a run that was delivered hangs. */
+function later(): void {
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 61_000);
+}
+
+itAtEachDeath(
+  'A run that hangs is replaced by one run, and none is lost, where the process dies at any of its AWS calls',
+  async (fate) => {
+    const { inbox, state } = runs.endpoint();
+    state.isWell = true;
+    const { runId } = await runs.fail(inbox.url, { steps: [{ result: 1 }, { result: 2 }] });
+    await fixture.doJobs();
+    later();
+    const before = inbox.deliveries.length;
+    const resume = () => services.rerunHanging('resume', fixture.account, { runId }, request);
+    await fixture.underFate(fate, resume);
+    const { workflowRunId } = await resume();
+    expect(await resume()).toMatchObject({ workflowRunId });
+    await fixture.doJobs();
+    const delivered = new Set(
+      inbox.deliveries
+        .slice(before)
+        .map((delivery) =>
+          [delivery.headers['upstash-workflow-runid'], ...listIn(delivery).map(({ body }) => body)].join(' '),
+        ),
+    );
+    expect(delivered).toEqual(new Set([`${workflowRunId} the payload ${resultBody(1)} ${resultBody(2)}`]));
+    const old = await runs.journalOf(runId);
+    expect(old.at(-1)?.record).toMatchObject({ kind: 'end', state: 'RUN_CANCELED' });
+    expect(old[0]?.record).toMatchObject({ resumedAs: { runId: workflowRunId } });
+  },
+);

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { hangingOf, quietMs } from '../../../../../lambdas/workflow/log/rules/hanging.ts';
+import type { MadeRequest, RunMessage } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
+import type { JournalRecord, Snapshot } from '../../../../../lambdas/workflow/rules/journal.ts';
+
+/** When a run hangs, by its snapshot and its messages. */
+
+const snapshot: Snapshot = {
+  seq: 3,
+  startSeq: 0,
+  factsSeq: 0,
+  createdAt: 1_000,
+  state: 'RUN_STARTED',
+  entries: 1,
+  bodyBytes: 0,
+  steps: {},
+  waits: [],
+  events: [],
+  keptUntil: Infinity,
+};
+
+const records: readonly JournalRecord[] = [{ kind: 'kept', at: 2_000 }];
+
+const request = (messageId: string, endedAt: number): MadeRequest => ({
+  messageId,
+  number: 0,
+  startedAt: endedAt - 10,
+  endedAt,
+  status: 200,
+});
+
+const common = (messageId: string) => ({ messageId, createdAt: 1_000, maxRetries: 3, headers: [] });
+const delivered = (messageId: string, at = 2_500) => ({
+  ...common(messageId),
+  failures: [],
+  end: 'DELIVERED' as const,
+  requests: [request(messageId, at)],
+});
+const pending = (messageId: string) => ({ ...common(messageId), failures: [] });
+const step = (stepId: number, concurrent = 1) => ({
+  stepId,
+  stepName: `step ${stepId}`,
+  stepType: 'Run' as const,
+  concurrent,
+});
+const failed = { status: 503, error: 'no', headers: [], body: '', time: 2_000 };
+
+const initial: RunMessage = { kind: 'initial', ...delivered('msg_0') };
+const now = 2_500 + quietMs;
+const hanging = (messages: readonly RunMessage[], of: Partial<Snapshot> = {}, at = now) =>
+  hangingOf({ ...snapshot, ...of }, records, messages, at);
+
+describe('a run hangs', () => {
+  it('once its deliveries are over and a minute is, since the last of them', () => {
+    expect(hanging([initial])).toEqual({ since: 2_500, last: request('msg_0', 2_500) });
+    expect(hanging([initial], {}, now - 1)).toBeUndefined();
+  });
+
+  it('where a branch was delivered and brought nothing, whatever the others did', () => {
+    const branches: RunMessage[] = [
+      { kind: 'plan', step: step(1, 2), ...delivered('msg_1') },
+      { kind: 'plan', step: step(2, 2), ...delivered('msg_2') },
+      { kind: 'result', step: step(2, 2), ...pending('msg_3') },
+    ];
+    const steps = { plan: '1', result: '2' };
+    // The delivery of a branch's result brings nothing while others are open; its records may be gone.
+    expect(hanging([initial, ...branches], { steps })).toMatchObject({ since: 2_500 });
+  });
+
+  it('where it was resumed within a parallel group, and the entry before it was not delivered again', () => {
+    const branch: RunMessage = { kind: 'plan', step: step(2, 2), ...delivered('msg_2') };
+    const kept: RunMessage = { kind: 'result', step: step(1, 2), ...pending('msg_1'), isKept: true };
+    const steps = { plan: '2', result: '1' };
+    expect(hanging([{ kind: 'initial', ...pending('msg_0') }, kept, branch], { steps })).toBeDefined();
+  });
+
+  it('although the records of old deliveries are not kept any more', () => {
+    const old: RunMessage = { kind: 'initial', ...pending('msg_0') };
+    const last: RunMessage = { kind: 'result', step: step(1), ...delivered('msg_1') };
+    expect(hanging([old, last], { steps: { result: '1' } })).toBeDefined();
+  });
+
+  it('where the answer to a call was delivered, and its endpoint did not submit the result', () => {
+    const call: RunMessage = {
+      kind: 'call',
+      step: step(1),
+      ...delivered('msg_1', 1_500),
+      callback: { messageId: 'msg_2', failures: [], end: 'DELIVERED', requests: [request('msg_2', 2_700)] },
+    };
+    const of = hanging([initial, call], { steps: { call: '1' } }, 2_700 + quietMs);
+    expect(of).toEqual({ since: 2_700, last: request('msg_2', 2_700) });
+  });
+});
+
+describe('a run does not hang', () => {
+  const plan: RunMessage = { kind: 'plan', step: step(1, 2), ...pending('msg_1') };
+  const call = (more: object): RunMessage => ({
+    kind: 'call',
+    step: step(1),
+    ...delivered('msg_1'),
+    ...more,
+  });
+  it.each<[string, readonly RunMessage[], Partial<Snapshot>]>([
+    ['when it has ended', [initial], { state: 'RUN_SUCCESS' }],
+    ['while it waits for an event', [initial], { waits: [{ digest: 'x', seq: 1, stepId: 1 }] }],
+    ['while it waits for a run', [initial], { steps: { invoke: '1' } }],
+    ['while a delivery is to come', [{ kind: 'initial', ...pending('msg_0') }], {}],
+    ['while a branch is', [initial, plan], { steps: { plan: '1-2' } }],
+    ['while an old delivery is retried', [{ ...initial, end: undefined, failures: [failed] }, plan], {}],
+    ['while a call is made', [initial, call({ end: undefined })], { steps: { call: '1' } }],
+    [
+      'while its answer is brought',
+      [initial, call({ callback: { messageId: 'msg_2', failures: [] } })],
+      { steps: { call: '1' } },
+    ],
+  ])('%s', (_when, messages, of) => {
+    expect(hanging(messages, of)).toBeUndefined();
+  });
+});
