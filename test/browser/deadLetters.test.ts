@@ -119,7 +119,7 @@ describe('A message that has failed', () => {
     await page.getByText('3 bytes of').waitFor();
   });
 
-  it('is retried with other settings, and a wrong one is named before anything is sent', async () => {
+  it('is retried with other settings, and a wrong one is named under its field before anything is sent', async () => {
     const label = unique('changed');
     const inbox = broken();
     await deadLetterAttempt(inbox, 1, label);
@@ -128,18 +128,22 @@ describe('A message that has failed', () => {
     await page.getByRole('button', { name: 'Retry the 1 match…' }).click();
     await page.getByText(`Filter: label ${label}.`).waitFor();
     await page.getByText('Change settings').click();
-    await page.getByLabel('Retries').fill('many');
+    await page.getByLabel('Timeout').fill('abc');
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Labels').fill(`${label}, größer`);
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
-    await page.getByRole('dialog').getByText('Svc-Retries is "many"').waitFor();
+    // The form stays as it was typed, and the wrong field has the focus and the reason.
+    const timeout = page.getByLabel('Timeout');
+    await page.getByText('Timeout is "abc"').waitFor();
+    expect(await timeout.getAttribute('aria-invalid')).toBe('true');
+    expect(await timeout.evaluate((of) => of.matches(':focus'))).toBe(true);
+    expect(await page.getByRole('dialog').textContent()).not.toContain('Svc-Timeout');
+    expect(await page.getByLabel('Method').inputValue()).toBe('PUT');
+    expect(await barriersOf(page)).toEqual([]);
     expect((await listDlq({ label })).messages).toHaveLength(1);
     expect(inbox.deliveries).toHaveLength(1);
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Retry the 1 match…' }).click();
-    await page.getByText('Change settings').click();
-    await page.getByLabel('Method').selectOption('PUT');
-    await page.getByLabel('Labels').fill(`${label}, größer`);
+    await timeout.fill('30s');
+    await page.getByText('Timeout is "abc"').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
     const [, delivery] = await inbox.received(2);
     expect(delivery?.method).toBe('PUT');

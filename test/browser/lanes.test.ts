@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodiesOf, heldInbox } from '../support/heldInbox.ts';
 import { enqueue, lagOf, putQueue, send, underKey } from '../support/lanes.ts';
@@ -68,7 +68,7 @@ describe('A queue', () => {
     await page.getByRole('button', { name: 'Change parallelism' }).click();
     await page.getByLabel('Parallelism', { exact: true }).fill('100000');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText("the account's limit max_parallelism").waitFor();
+    await wrongUnder(page, 'Parallelism').getByText("the account's limit max_parallelism").waitFor();
     await page.getByLabel('Parallelism', { exact: true }).fill('7');
     await page.getByRole('button', { name: 'Save' }).click();
     const shown = page.getByText('At once, at most').locator('xpath=..');
@@ -152,7 +152,7 @@ describe('A flow-control key', () => {
     await page.getByRole('button', { name: 'Pin limits' }).click();
     await page.getByLabel('Period').fill('8d');
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
-    await page.getByRole('alert').getByText('period is "8d"').waitFor();
+    await wrongUnder(page, 'Period').getByText('Period is "8d"').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByLabel('Parallelism', { exact: true }).fill('5');
     await page.getByLabel('Rate').fill('9');

@@ -4,7 +4,7 @@ import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
 import { Opens } from '../../ui/act.tsx';
 import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
-import { SettingFields } from '../../ui/settings.tsx';
+import { ChangedSettings } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
 import { hrefOfMessages } from '../messages/links.ts';
 
@@ -113,20 +113,7 @@ function Retry({
     >
       <Filter words={words} />
       <p>Each is sent again as a new message, and leaves this list.</p>
-      <details>
-        <summary>Change settings</summary>
-        <p class="hint">What is left empty stays as it was.</p>
-        <div class="fields">
-          <SettingFields
-            form="retry"
-            texts={texts}
-            onChange={(changed) => {
-              setTexts({ ...texts, ...changed });
-            }}
-            none="As it was"
-          />
-        </div>
-      </details>
+      <ChangedSettings form="retry" texts={texts} onChange={setTexts} />
     </Bulk>
   );
 }

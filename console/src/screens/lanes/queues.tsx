@@ -157,6 +157,7 @@ function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (is
       {of === undefined && (
         <TextField
           label="Name"
+          about="queueName"
           value={name}
           onInput={setName}
           required
@@ -166,6 +167,7 @@ function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (is
       )}
       <TextField
         label="Parallelism"
+        about="parallelism"
         type="number"
         value={parallelism}
         onInput={setParallelism}
