@@ -150,6 +150,8 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.listLanes(),
       rights.on('dlq', 'GetItem', 'Query'),
       rights.on('schedules', 'Query'),
+      // Whether the last fires of schedules have failed.
+      rights.on('messages', 'Query'),
     ],
     description: [],
     console: [],

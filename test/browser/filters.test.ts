@@ -99,3 +99,15 @@ describe('A text that is typed into a filter while its list loads', () => {
     await expect.poll(() => valueOf(page, 'Label')).toBe('');
   });
 });
+
+it('A list that has found nothing in several pages counts no entries', async () => {
+  const page = await openConsole({ at: '#/keys' });
+  await page.route(/\/v2\/messages\?/, (route) =>
+    route.fulfill({
+      json: { messages: [], ...(!route.request().url().includes('cursor') && { cursor: 'x' }) },
+    }),
+  );
+  await page.getByRole('link', { name: 'Messages' }).click();
+  await page.getByText('No messages yet.').waitFor();
+  expect(await page.getByText(/^Entries/).count()).toBe(0);
+});

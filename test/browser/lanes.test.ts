@@ -204,6 +204,17 @@ describe('Lanes', () => {
     expect(second - first).toBeGreaterThan(5_000);
   });
 
+  it('show a dash for a figure that could not be read', async () => {
+    const page = await openConsole({ at: '#/overview', refusals: [503] });
+    await page.route('**/v2/globalParallelism', (route) =>
+      route.fulfill({ status: 503, json: { error: 'Try again.', code: 'unavailable' } }),
+    );
+    await page.getByRole('link', { name: 'Queues' }).click();
+    await page.getByText('Try again.').waitFor();
+    const figure = page.getByText('Deliveries of the account in flight').locator('xpath=..');
+    expect(await figure.innerText()).toMatch(/–$/);
+  });
+
   it('show the account’s own, say how to make the first, and have room on a narrow screen', async () => {
     const { token } = await makeAccount({ max_global_parallelism: 42 });
     const page = await openConsole({ at: '#/queues', token, viewport: { width: 400, height: 800 } });

@@ -22,7 +22,7 @@ export function GlobalParallelism() {
       {error !== undefined && <Failure error={error} />}
       <Meter
         label="Deliveries of the account in flight"
-        value={answer?.parallelismCount ?? 0}
+        value={answer?.parallelismCount}
         most={answer?.parallelismMax}
         isFullFine
       />
