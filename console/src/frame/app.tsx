@@ -4,7 +4,7 @@ import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
 import { AttentionOf, useAskedAttention } from '../api/attention.ts';
 import { useAsked } from '../api/useAsked.ts';
-import { usePlace, type Place } from '../place.ts';
+import { returned, usePlace, type Place } from '../place.ts';
 import { apis, signOut, useSession, type Api, type Session } from '../session.ts';
 import { product, Whose } from '../title.ts';
 import { Button, ButtonLink, Empty, Failure, Loading, Page, Visible } from '../ui/basics.tsx';
@@ -148,6 +148,35 @@ function Top({ whose, session, onFind }: TopProps) {
   );
 }
 
+/** The time, ms, after which a list that has become shorter is not waited for. */
+const comingBackMs = 10_000;
+
+/** Scrolls to where a screen was left, once its list is long enough, and focuses the link that led away. */
+function comeBack(main: HTMLElement, { from, to }: { readonly from: string; readonly to: number }) {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const end = (): void => {
+    ending.abort();
+  };
+  const reach = (): void => {
+    scrollTo(0, to);
+    const link = [...main.querySelectorAll('a')].find((one) => one.getAttribute('href') === from);
+    if (link === undefined || Math.abs(scrollY - to) > 1) return;
+    link.focus({ preventScroll: true });
+    end();
+  };
+  const observer = new ResizeObserver(reach);
+  observer.observe(main);
+  const timer = setTimeout(end, comingBackMs);
+  signal.addEventListener('abort', () => {
+    observer.disconnect();
+    clearTimeout(timer);
+  });
+  for (const event of ['wheel', 'pointerdown', 'keydown', 'touchstart'])
+    addEventListener(event, end, { signal, passive: true });
+  return end;
+}
+
 /** The place of a screen. It gets the focus when the screen changes, so that a screen reader begins there. */
 function Main({ children }: { readonly children: preact.ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
@@ -155,7 +184,10 @@ function Main({ children }: { readonly children: preact.ComponentChildren }) {
   useEffect(() => {
     if (isFirst.current) isFirst.current = false;
     main.current?.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    const back = returned();
+    if (back === undefined || main.current === null) scrollTo(0, 0);
+    else return comeBack(main.current, back);
+    return undefined;
   }, []);
   return (
     <main id="screen" ref={main} tabIndex={-1}>
