@@ -67,13 +67,16 @@ function arrive(): void {
 /** Remembers how far addresses were scrolled. The browser itself scrolls before a list is loaded. */
 export function rememberPositions(): void {
   history.scrollRestoration = 'manual';
-  addEventListener('scroll', () => {
+  const remember = (): void => {
     if (location.hash !== current) return;
     positions.delete(current);
     positions.set(current, scrollY);
     const [oldest] = positions.keys();
     if (positions.size > mostPositions && oldest !== undefined) positions.delete(oldest);
-  });
+  };
+  addEventListener('scroll', remember);
+  // The event of a scroll comes with the next frame, which may be that of another screen.
+  addEventListener('click', remember, true);
   addEventListener('hashchange', () => {
     if (location.hash === current) return;
     // Only an entry of the history that was there before has a state.

@@ -48,8 +48,16 @@ describe('A queue', () => {
     // How old the oldest is, and which they are.
     const oldest = page.getByText('Oldest published').locator('xpath=..');
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
-    const list = page.getByRole('table', { name: 'Messages that wait, the newest first' });
+    const list = page.getByRole('table', { name: 'The messages that are next, the first at the top' });
     await list.getByRole('row').nth(3).waitFor();
+    await list
+      .getByRole('row')
+      .nth(1)
+      .getByRole('link', { name: `${inbox.url}` })
+      .waitFor();
+    await page.getByText('The queue is paused: none of its messages is delivered.').waitFor();
+    await page.getByText(/by The account’s token, /).waitFor();
+    await page.getByText('No message of it has ended lately.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show its messages' }).click();
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
@@ -59,6 +67,28 @@ describe('A queue', () => {
     await inbox.received(3);
     expect(new Set(bodiesOf(inbox))).toEqual(new Set(['1', '2', '3']));
     await page.getByRole('button', { name: `Pause ${name}` }).waitFor();
+  });
+
+  it('says what its head waits for, and how fast it goes', async () => {
+    const name = unique('queue');
+    await putQueue(name, { parallelism: 1 });
+    const good = receiver.inbox();
+    await enqueue(name, good.url, { body: 'first' });
+    await good.received(1);
+    const bad = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await enqueue(name, bad.url, { headers: { 'Svc-Retry-Delay': '3600000' } });
+    await bad.received(1);
+    await enqueue(name, good.url, { body: 'behind' });
+    const page = await openConsole({ at: `#/queues/${name}` });
+    await page
+      .getByText(/^The first message has failed 1 time; its next attempt is due in \d+ min. All others/)
+      .waitFor();
+    const next = page.getByRole('table', { name: 'The messages that are next' }).locator('tbody tr');
+    expect(await next.nth(0).innerText()).toContain(bad.url);
+    expect(await next.nth(1).innerText()).toContain(good.url);
+    await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled$/ }).waitFor();
+    await page.getByText(/^Of the last 1 message of it that ended, /).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
   });
 
   it('gets another parallelism, within the account’s limit', async () => {

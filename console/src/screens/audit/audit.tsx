@@ -7,6 +7,7 @@ import { Cut, Empty, Page } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, periodFields, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { Actor } from './actors.tsx';
 
 const fields: readonly FilterField[] = [
   {
@@ -19,13 +20,6 @@ const fields: readonly FilterField[] = [
   { name: 'subject', label: 'What', isMain: true },
   ...periodFields,
 ];
-
-/** The actors that are no named token. */
-const actors: ReadonlyMap<string, string> = new Map([
-  ['token', 'The account’s token'],
-  ['readOnlyToken', 'The read-only token'],
-  ['operator', 'The operator'],
-]);
 
 export function Audit({ place }: { readonly place: Place }) {
   const list = usePages(
@@ -48,7 +42,7 @@ export function Audit({ place }: { readonly place: Place }) {
             keyOf={({ time, actor, action, subject = '' }) => [time, actor, action, subject].join(' ')}
             columns={[
               { head: 'When', cell: ({ time }) => <Time at={time} /> },
-              { head: 'Who', cell: ({ actor }) => actors.get(actor) ?? <code>{actor}</code> },
+              { head: 'Who', cell: ({ actor }) => <Actor of={actor} /> },
               {
                 head: 'Action',
                 cell: ({ action, count }) =>

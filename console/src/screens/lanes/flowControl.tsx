@@ -160,9 +160,7 @@ function OneKey({ name }: { readonly name: string }) {
                 )}
               </div>
             </Card>
-            {one.waitListSize + one.parallelismCount > 0 && (
-              <WaitingCard filter="flowControlKey" name={name} />
-            )}
+            {one.waitListSize + one.parallelismCount > 0 && <WaitingCard name={name} />}
           </>
         )}
       </Loaded>

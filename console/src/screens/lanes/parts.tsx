@@ -74,9 +74,9 @@ export const Oldest = ({ at }: { readonly at: number | undefined }) =>
 /** Messages that are shown on a lane's own page. */
 const mostShown = 10;
 
-/** The newest messages that wait in a lane. */
-export function WaitingCard({ filter, name }: WaitingProps) {
-  const query = { state: waiting, [filter]: name, count: mostShown };
+/** The newest messages that wait for their turn with a flow-control key. */
+export function WaitingCard({ name }: { readonly name: string }) {
+  const query = { state: waiting, flowControlKey: name, count: mostShown };
   const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
   return (
     <Card title="What waits, the newest">
