@@ -198,3 +198,24 @@ describe('The palette', () => {
     await page.waitForURL(new RegExp(`dead-letters/${dlqId}$`));
   });
 });
+
+it('A sign-in asks for the account’s usage twice: to try the token, and to show it', async () => {
+  const page = await openConsole({ token: null });
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/v2/stats')) asked.push(request.method());
+  });
+  await page.getByLabel('Token').fill(service.token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page
+    .getByRole('heading', { name: /attention|All is well|Nothing was/ })
+    .first()
+    .waitFor();
+  expect(asked).toEqual(['GET', 'GET']);
+});
+
+it('The fields of a form have no attributes that HTML does not know', async () => {
+  const page = await openConsole({ at: '#/publish' });
+  await page.getByLabel('Destination').waitFor();
+  expect(await page.locator('[key]').count()).toBe(0);
+});

@@ -56,7 +56,7 @@ describe('A queue', () => {
       .getByRole('link', { name: `${inbox.url}` })
       .waitFor();
     await page.getByText('The queue is paused: none of its messages is delivered.').waitFor();
-    await page.getByText(/by The account’s token, /).waitFor();
+    await page.getByText(/by the account’s token, /).waitFor();
     await page.getByText('No message of it has ended lately.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show its messages' }).click();

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
-import { AttentionOf, useAskedAttention } from '../api/attention.ts';
+import { AttentionOf, StatsOf, useAskedAttention } from '../api/attention.ts';
 import { useAsked } from '../api/useAsked.ts';
 import { returned, usePlace, type Place } from '../place.ts';
 import { apis, signOut, useSession, type Api, type Session } from '../session.ts';
@@ -38,6 +38,9 @@ export function App() {
   );
 }
 
+/** The interval of requests for the usage, ms, while the overview shows it. */
+const statsEveryMs = 10_000;
+
 interface FrameProps {
   readonly session: Session;
   readonly current: Screen | undefined;
@@ -47,7 +50,12 @@ interface FrameProps {
 function Frame({ session, current, place }: FrameProps) {
   const isSignedIn = session.messaging !== undefined;
   // The rights of the token are known before a screen is shown.
-  const { answer, error, again } = useAsked(ownStats, isSignedIn ? { path: 'v2/stats' } : undefined);
+  const stats = useAsked(
+    ownStats,
+    isSignedIn ? { path: 'v2/stats' } : undefined,
+    current?.path === 'overview' ? statsEveryMs : 0,
+  );
+  const { answer, error, again } = stats;
   const attention = useAskedAttention(isSignedIn, current?.path);
   const [open, setOpen] = useState<'palette' | 'list'>();
   const shown = useMemo(() => screensFor(answer?.access), [answer?.access]);
@@ -88,7 +96,9 @@ function Frame({ session, current, place }: FrameProps) {
               <current.Screen place={place} />
             ) : answer !== undefined ? (
               <Access.Provider value={answer.access}>
-                <current.Screen place={place} />
+                <StatsOf.Provider value={stats}>
+                  <current.Screen place={place} />
+                </StatsOf.Provider>
               </Access.Provider>
             ) : (
               <Page title={current.name}>

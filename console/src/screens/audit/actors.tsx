@@ -7,4 +7,15 @@ const actors: ReadonlyMap<string, string> = new Map([
   ['operator', 'The operator'],
 ]);
 
-export const Actor = ({ of }: { readonly of: string }) => <>{actors.get(of) ?? <code>{of}</code>}</>;
+/** @param isInSentence whether the name stands within a sentence */
+export function Actor({
+  of,
+  isInSentence = false,
+}: {
+  readonly of: string;
+  readonly isInSentence?: boolean;
+}) {
+  const name = actors.get(of);
+  if (name === undefined) return <code>{of}</code>;
+  return <>{isInSentence ? name.replace(/^./, (first) => first.toLowerCase()) : name}</>;
+}

@@ -31,7 +31,7 @@ export function PausedBy({ name }: { readonly name: string }) {
   if (last === undefined) return null;
   return (
     <span>
-      by <Actor of={last.actor} />, <Time at={last.time} />
+      by <Actor of={last.actor} isInSentence />, <Time at={last.time} />
     </span>
   );
 }

@@ -1,6 +1,7 @@
 /** Parts that queues and flow-control keys share. */
 import { globalParallelism, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
+import { useLive } from '../../api/live.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act } from '../../ui/act.tsx';
@@ -16,10 +17,12 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
 
 /** The deliveries of the whole account that are in flight: the lane behind all others. */
 export function GlobalParallelism() {
+  // An outage is told at the top of the page.
+  const { isLost } = useLive();
   const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
   return (
     <Card>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && !isLost && <Failure error={error} />}
       <Meter
         label="Deliveries of the account in flight"
         value={answer?.parallelismCount}
