@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, deadLettered, listDlq, ok, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
@@ -199,6 +200,25 @@ describe('Many that have failed', () => {
     await page.getByRole('button', { name: 'Retry all 3…' }).waitFor();
     // The list before may stand there for a moment.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(3);
+  });
+
+  it('are retried slowly, with a flow-control key that the dialogue makes and names', async () => {
+    const label = unique('slow');
+    const inbox = broken();
+    await deadLetterAttempt(inbox, 3, label);
+    inbox.mend();
+    const page = await openConsole({ at: `#/dead-letters?label=${label}` });
+    await page.getByRole('button', { name: 'Retry the 3 matches…' }).click();
+    await page.getByLabel('At most so many a second').fill('1');
+    const key = await page.getByText('They get the flow-control key').locator('code').innerText();
+    expect(key).toMatch(/^retry-[\d-]+$/);
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Retry 3 dead letters' }).click();
+    await inbox.received(6);
+    const { rateMax, ratePeriod } = z
+      .object({ rateMax: z.number(), ratePeriod: z.number() })
+      .parse(await ok(api('GET', `/v2/flowControl/${key}`)));
+    expect([rateMax, ratePeriod]).toEqual([1, 1]);
   });
 
   it('are deleted where they are selected', async () => {

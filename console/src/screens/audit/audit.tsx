@@ -2,6 +2,7 @@
 import { auditPage } from '../../../../lambdas/wire/accountAnswers.ts';
 import { auditActions } from '../../../../lambdas/wire/auditActions.ts';
 import { usePages } from '../../api/useAsked.ts';
+import { Export } from '../../lists/export.tsx';
 import type { Place } from '../../place.ts';
 import { Cut, Empty, Page } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, periodFields, type FilterField } from '../../ui/filters.tsx';
@@ -30,7 +31,18 @@ export function Audit({ place }: { readonly place: Place }) {
   return (
     <Page title="Audit">
       <p class="hint">What was changed in the last 90 days, and by whom. Publishes are among the messages.</p>
-      <FilterBar place={place} fields={fields} />
+      <FilterBar
+        place={place}
+        fields={fields}
+        file={
+          <Export
+            name="audit"
+            shape={auditPage}
+            request={{ path: 'v2/audit', query: filtersOf(place, fields) }}
+            rowsOf={({ entries }) => entries}
+          />
+        }
+      />
       <Listed
         list={list}
         empty={<Empty title={isFiltered(place, fields) ? 'Nothing matches.' : 'Nothing was changed yet.'} />}

@@ -8,6 +8,7 @@ import {
 } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
+import { Export } from '../../lists/export.tsx';
 import { href, type Place } from '../../place.ts';
 import { Button, Card, count, countOf, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import {
@@ -103,7 +104,19 @@ function List({ place }: { readonly place: Place }) {
         )
       }
     >
-      <FilterBar place={place} fields={fields} values={valuesOf(letters, counted.answer?.groups)} />
+      <FilterBar
+        place={place}
+        fields={fields}
+        values={valuesOf(letters, counted.answer?.groups)}
+        file={
+          <Export
+            name="dead-letters"
+            shape={deadLetterPage}
+            request={{ path: 'v2/dlq', query }}
+            rowsOf={({ messages }) => messages}
+          />
+        }
+      />
       {counted.error !== undefined && list.error === undefined && (
         <Failure error={counted.error} again={counted.again} />
       )}
