@@ -209,7 +209,7 @@ describe('Many that have failed', () => {
     inbox.mend();
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
     await page.getByRole('button', { name: 'Retry the 3 matches…' }).click();
-    await page.getByLabel('At most so many a second').fill('1');
+    await page.getByLabel('At most this many a second').fill('1');
     const key = await page.getByText('They get the flow-control key').locator('code').innerText();
     expect(key).toMatch(/^retry-[\d-]+$/);
     expect(await barriersOf(page)).toEqual([]);

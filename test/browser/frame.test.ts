@@ -182,7 +182,7 @@ describe('The palette', () => {
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
     await page.keyboard.press('Control+k');
     await input.fill('nothing is called so');
-    await expect.poll(() => page.getByRole('option').count()).toBe(3);
+    await expect.poll(() => page.getByRole('dialog').getByRole('option').count()).toBe(3);
     expect(await barriersOf(page)).toEqual([]);
   });
 

@@ -50,11 +50,7 @@ describe('A queue', () => {
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
     const list = page.getByRole('table', { name: 'The messages that are next, the first at the top' });
     await list.getByRole('row').nth(3).waitFor();
-    await list
-      .getByRole('row')
-      .nth(1)
-      .getByRole('link', { name: `${inbox.url}` })
-      .waitFor();
+    await list.getByRole('row').nth(1).getByRole('link', { name: inbox.url }).waitFor();
     await page.getByText('The queue is paused: none of its messages is delivered.').waitFor();
     await page.getByText(/by the account’s token, /).waitFor();
     await page.getByText('No message of it has ended lately.').waitFor();

@@ -2,7 +2,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Answer } from '../../../lambdas/wire/answers.ts';
-import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
+import type { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { attention } from '../../../lambdas/wire/statsAnswers.ts';
 import { useAsked, type Asked } from './useAsked.ts';
 

@@ -136,7 +136,7 @@ function Pace({
   const key = texts['flow-control-key'] ?? '';
   return (
     <TextField
-      label="At most so many a second"
+      label="At most this many a second"
       type="number"
       placeholder="all at once"
       value={texts['period'] === '1s' ? rate : ''}
