@@ -35,6 +35,61 @@ export function placeOf(hash: string): Place {
   };
 }
 
+/** Where each address was scrolled to; the last ones are remembered. */
+const positions = new Map<string, number>();
+const mostPositions = 100;
+/** The address before this one, if the user has come back to this one from there. */
+let backFrom: string | undefined;
+let current = location.hash;
+let isBackLink = false;
+
+/** The last address of each list with its filters, by its address without them. */
+const lists = new Map<string, string>();
+
+/** The address of a list as the user has left it. */
+export const asLeft = (list: string): string => lists.get(list) ?? list;
+
+/** Marks the next change of the address as a way back, because a link named “back” was followed. */
+export const markBack = (): void => {
+  isBackLink = true;
+};
+
+/** The address that the user came back from, and where this one was scrolled to then; undefined on the way forward. */
+export const returned = (): { readonly from: string; readonly to: number } | undefined =>
+  backFrom === undefined ? undefined : { from: backFrom, to: positions.get(location.hash) ?? 0 };
+
+function arrive(): void {
+  current = location.hash;
+  const { path } = placeOf(current);
+  if (path.length === 1) lists.set(href(path), current);
+}
+
+/** Remembers how far addresses were scrolled. The browser itself scrolls before a list is loaded. */
+export function rememberPositions(): void {
+  history.scrollRestoration = 'manual';
+  const remember = (): void => {
+    if (location.hash !== current) return;
+    positions.delete(current);
+    positions.set(current, scrollY);
+    const [oldest] = positions.keys();
+    if (positions.size > mostPositions && oldest !== undefined) positions.delete(oldest);
+  };
+  addEventListener('scroll', remember);
+  // The event of a scroll comes with the next frame, which may be that of another screen.
+  addEventListener('click', remember, true);
+  addEventListener('hashchange', () => {
+    if (location.hash === current) return;
+    // Only an entry of the history that was there before has a state.
+    const isOld = history.state !== null;
+    backFrom = isOld || isBackLink ? current : undefined;
+    isBackLink = false;
+    arrive();
+    if (!isOld) history.replaceState('seen', '');
+  });
+  history.replaceState('seen', '');
+  arrive();
+}
+
 /** The event before this page goes to another place by itself, with the address as its detail. */
 export const going = 'svc-going';
 
@@ -45,7 +100,9 @@ export function go(address: string, how: 'push' | 'replace' = 'push'): void {
     location.hash = address;
     return;
   }
-  history.replaceState(null, '', address);
+  history.replaceState('seen', '', address);
+  arrive();
+  backFrom = undefined;
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 

@@ -43,5 +43,6 @@ export const fields = {
     label: 'Failure callback',
     placeholder: 'https://example.com/failed',
     place: 'after',
+    isOfRun: true,
   },
 } satisfies FormFields;

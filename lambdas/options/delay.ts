@@ -55,6 +55,6 @@ export const parseNotBefore = (given: Given, limits: Limits, now: number): numbe
   });
 
 export const fields = {
-  delay: { label: 'Delay', placeholder: '90s, 5m, 1d12h30m', place: 'delivery' },
+  delay: { label: 'Delay', placeholder: '90s, 5m, 1d12h30m', place: 'delivery', isOfRun: true },
   'not-before': { label: 'Not before', place: 'delivery', kind: 'time', only: 'publish' },
 } satisfies FormFields;

@@ -85,10 +85,11 @@ export const write = ({
 });
 
 export const fields = {
-  'flow-control-key': { label: 'Flow-control key', placeholder: 'tenant-7', place: 'lane' },
+  'flow-control-key': { label: 'Flow-control key', placeholder: 'tenant-7', place: 'lane', isOfRun: true },
   'flow-control-value': {
     label: 'Flow-control limits',
     place: 'lane',
+    isOfRun: true,
     parts: {
       parallelism: { label: 'Parallelism', placeholder: '3' },
       rate: { label: 'Rate', placeholder: '10' },

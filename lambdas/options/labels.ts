@@ -47,5 +47,5 @@ export const write = ({ labels }: { readonly labels?: readonly string[] | undefi
 });
 
 export const fields = {
-  label: { label: 'Labels', placeholder: 'nightly, invoices', place: 'message' },
+  label: { label: 'Labels', placeholder: 'nightly, invoices', place: 'message', isOfRun: true },
 } satisfies FormFields;

@@ -39,5 +39,5 @@ export const show = (maxRetries: number) => ({ maxRetries });
 export const write = ({ maxRetries }: { readonly maxRetries: number }) => ({ retries: String(maxRetries) });
 
 export const fields = {
-  retries: { label: 'Retries', placeholder: '3', place: 'delivery' },
+  retries: { label: 'Retries', placeholder: '3', place: 'delivery', isOfRun: true },
 } satisfies FormFields;

@@ -41,5 +41,6 @@ export const fields = {
     placeholder: 'pow(2, retried) * 1000',
     place: 'delivery',
     isCode: true,
+    isOfRun: true,
   },
 } satisfies FormFields;

@@ -1,17 +1,19 @@
 import type { Account } from '../account/account.ts';
-import { listDeadLetters } from '../deadLetter/rows.ts';
+import { listDeadLetters, type DeadLetter } from '../deadLetter/rows.ts';
 import { downHosts, pausedKeys, pausedQueues } from '../lane/heldBack.ts';
 import { listBudgetMs, merged } from '../list/pages.ts';
+import { statesOf } from '../schedule/lastFires.ts';
 import { schedulesBehind } from '../schedule/rows.ts';
+import type { LastFire } from '../schedule/schedule.ts';
 import { dayMs, now } from '../shared/clock.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import { precedes, shardsOf } from '../table/shards.ts';
 import { failingHosts } from './hostTimes.ts';
 import type { Answer } from '../wire/answers.ts';
-import type * as answers from '../wire/statsAnswers.ts';
+import { attentionParts, type attention } from '../wire/statsAnswers.ts';
 import { hangingRuns } from '../workflow/logs.ts';
 
-type Attention = Answer<typeof answers.attention>;
+type Attention = Answer<typeof attention>;
 
 /** Rows of each kind that are looked at, and shown. */
 const mostRead = 1_000;
@@ -37,6 +39,41 @@ async function look<R, T>(rows: AsyncIterable<R>, wanted: (row: R) => T | undefi
   return { found, isCut: false };
 }
 
+interface Fired {
+  readonly scheduleId: string;
+  readonly lastFire: LastFire;
+}
+
+/** Messages of fires that are read one by one. */
+const mostStates = 50;
+
+/**
+ * Finds the schedules whose last fire failed: by the dead letters, or, where those were not all looked at, by the messages of fires
+ * that are older than the last one that was.
+ */
+async function failingOf(
+  account: Account,
+  schedules: Looked<Fired>,
+  failed: Looked<DeadLetter>,
+): Promise<Looked<Fired>> {
+  const failedIds = new Set(failed.found.map(({ message }) => message.messageId));
+  const lookedFrom = failed.isCut ? Math.min(...failed.found.map(({ failedAt }) => failedAt)) : 0;
+  let left = mostStates;
+  let { isCut } = schedules;
+  const found: Fired[] = [];
+  for (const fired of schedules.found) {
+    const { time, messageIds, error } = fired.lastFire;
+    let isFailing = error !== undefined || messageIds.some((id) => failedIds.has(id));
+    if (!isFailing && time < lookedFrom && time >= now() - dayMs) {
+      left -= messageIds.length;
+      if (left < 0) isCut = true;
+      else isFailing = Object.values(await statesOf(account.id, messageIds)).includes('FAIL');
+    }
+    if (isFailing) found.push(fired);
+  }
+  return { found, isCut };
+}
+
 /** Finds what the owner of an account should look at. What it reads is bounded: see {@link look}. */
 export async function getAttention(account: Account): Promise<Attention> {
   const time = now();
@@ -56,17 +93,24 @@ export async function getAttention(account: Account): Promise<Attention> {
     hangingRuns(account),
     failingHosts(account),
   ]);
-  const failedIds = new Set(failed.found.map(({ message }) => message.messageId));
-  const failingSchedules = schedules.found.flatMap(
-    ({ scheduleId, lastFire: { time: firedAt, messageIds, error } }) =>
-      error !== undefined || messageIds.some((id) => failedIds.has(id))
-        ? [{ scheduleId, firedAt, error }]
-        : [],
-  );
+  const failingSchedules = await failingOf(account, schedules, failed);
   const failedRuns = failed.found.filter(({ workflow }) => workflow !== undefined).length;
   const down = new Set(hosts.found.map(({ host }) => host));
   const failingNow = failing.filter(({ host }) => !down.has(host));
   const shown = <T>(all: readonly T[]): T[] => all.slice(0, mostShown);
+  const looked = {
+    hostsDown: hosts,
+    failingHosts: { found: failingNow, isCut: false },
+    hangingRuns: { found: runs.found, isCut: false },
+    pausedQueues: queues,
+    pausedKeys: keys,
+    failingSchedules,
+  };
+  const cut = attentionParts.filter((part) =>
+    part === 'deadLetters' || part === 'failedRuns'
+      ? failed.isCut
+      : looked[part].isCut || looked[part].found.length > mostShown,
+  );
   return {
     since,
     hostsDown: shown(hosts.found),
@@ -90,13 +134,12 @@ export async function getAttention(account: Account): Promise<Attention> {
     runsLookedFrom: runs.lookedFrom,
     pausedQueues: shown(queues.found),
     pausedKeys: shown(keys.found),
-    failingSchedules: shown(failingSchedules),
+    failingSchedules: shown(failingSchedules.found).map(
+      ({ scheduleId, lastFire: { time: firedAt, error } }) => ({ scheduleId, firedAt, error }),
+    ),
     deadLetters: failed.found.length - failedRuns,
     failedRuns,
-    isWhole:
-      [hosts, queues, keys, failed, schedules].every(({ isCut }) => !isCut) &&
-      [hosts.found, queues.found, keys.found, failingSchedules, runs.found, failingNow].every(
-        ({ length }) => length <= mostShown,
-      ),
+    isWhole: cut.length === 0,
+    cut,
   };
 }

@@ -6,6 +6,18 @@ import { counted, time } from './answers.ts';
 const host = text('The host, and its port where the URL has one.');
 const waiting = whole('What waits there.');
 
+/** The parts of {@link attention} that are each found by a look of their own. */
+export const attentionParts = [
+  'hostsDown',
+  'failingHosts',
+  'hangingRuns',
+  'pausedQueues',
+  'pausedKeys',
+  'failingSchedules',
+  'deadLetters',
+  'failedRuns',
+] as const;
+
 export const attention = z.object({
   since: time('From when on dead letters and failed runs are counted: a day ago.'),
   hostsDown: z
@@ -71,6 +83,9 @@ export const attention = z.object({
         'Whether all was looked at. At most 1,000 queues, keys, schedules, circuits and dead letters each are, for a second, and 100 of each are shown.',
       ),
     ),
+  cut: z
+    .array(z.enum(attentionParts))
+    .check(z.describe('The parts of which there may be more than is shown: the others are whole.')),
 });
 
 export const hostTimes = z.object({

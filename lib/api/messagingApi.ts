@@ -151,7 +151,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.listLanes(),
       rights.on('dlq', 'GetItem', 'Query'),
       rights.on('schedules', 'Query'),
-      // Runs that hang are told by their journals and the attempts of their messages.
+      // Runs that hang are told by their journals and the attempts of their messages, and failing schedules by their messages.
       rights.on('workflows', 'Query'),
       rights.on('messages', 'Query', 'BatchGetItem'),
     ],

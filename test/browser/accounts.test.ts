@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { changeAccount, makeAccount, manage, publishAs, recordOf } from '../support/accounts.ts';
 import { api, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -96,7 +96,7 @@ describe('An operator', () => {
     expect(await barriersOf(page)).toEqual([]);
     await dialog.getByLabel('max_queues').fill('20000');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('max_queues is 20000').waitFor();
+    await wrongUnder(page, 'max_queues').getByText('max_queues is 20000').waitFor();
     await dialog.getByLabel('max_queues').fill('33');
     await dialog.getByLabel('max_topics').fill('');
     await dialog.getByLabel('Budget').fill('80');
@@ -121,7 +121,7 @@ describe('An operator', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('Failure callback').fill('ftp://example.com');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('failure_callback is').waitFor();
+    await wrongUnder(page, 'Failure callback').getByText('Failure callback is').waitFor();
     const arn = 'arn:aws:lambda:*:123456789012:function:orders-*';
     await dialog.getByLabel('Failure callback').fill(told.url);
     await dialog.getByLabel('Lambda destinations').fill(`${arn}\n${arn}:live\n`);

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, deadLettered, listDlq, ok, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
@@ -119,7 +120,7 @@ describe('A message that has failed', () => {
     await page.getByText('3 bytes of').waitFor();
   });
 
-  it('is retried with other settings, and a wrong one is named before anything is sent', async () => {
+  it('is retried with other settings, and a wrong one is named under its field before anything is sent', async () => {
     const label = unique('changed');
     const inbox = broken();
     await deadLetterAttempt(inbox, 1, label);
@@ -128,18 +129,22 @@ describe('A message that has failed', () => {
     await page.getByRole('button', { name: 'Retry the 1 match…' }).click();
     await page.getByText(`Filter: label ${label}.`).waitFor();
     await page.getByText('Change settings').click();
-    await page.getByLabel('Retries').fill('many');
+    await page.getByLabel('Timeout').fill('abc');
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Labels').fill(`${label}, größer`);
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
-    await page.getByRole('dialog').getByText('Svc-Retries is "many"').waitFor();
+    // The form stays as it was typed, and the wrong field has the focus and the reason.
+    const timeout = page.getByLabel('Timeout');
+    await page.getByText('Timeout is "abc"').waitFor();
+    expect(await timeout.getAttribute('aria-invalid')).toBe('true');
+    expect(await page.locator(':focus').getAttribute('id')).toBe(await timeout.getAttribute('id'));
+    expect(await page.getByRole('dialog').textContent()).not.toContain('Svc-Timeout');
+    expect(await page.getByLabel('Method').inputValue()).toBe('PUT');
+    expect(await barriersOf(page)).toEqual([]);
     expect((await listDlq({ label })).messages).toHaveLength(1);
     expect(inbox.deliveries).toHaveLength(1);
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Retry the 1 match…' }).click();
-    await page.getByText('Change settings').click();
-    await page.getByLabel('Method').selectOption('PUT');
-    await page.getByLabel('Labels').fill(`${label}, größer`);
+    await timeout.fill('30s');
+    await page.getByText('Timeout is "abc"').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
     const [, delivery] = await inbox.received(2);
     expect(delivery?.method).toBe('PUT');
@@ -195,6 +200,25 @@ describe('Many that have failed', () => {
     await page.getByRole('button', { name: 'Retry all 3…' }).waitFor();
     // The list before may stand there for a moment.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(3);
+  });
+
+  it('are retried slowly, with a flow-control key that the dialogue makes and names', async () => {
+    const label = unique('slow');
+    const inbox = broken();
+    await deadLetterAttempt(inbox, 3, label);
+    inbox.mend();
+    const page = await openConsole({ at: `#/dead-letters?label=${label}` });
+    await page.getByRole('button', { name: 'Retry the 3 matches…' }).click();
+    await page.getByLabel('At most this many a second').fill('1');
+    const key = await page.getByText('They get the flow-control key').locator('code').innerText();
+    expect(key).toMatch(/^retry-[\d-]+$/);
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Retry 3 dead letters' }).click();
+    await inbox.received(6);
+    const { rateMax, ratePeriod } = z
+      .object({ rateMax: z.number(), ratePeriod: z.number() })
+      .parse(await ok(api('GET', `/v2/flowControl/${key}`)));
+    expect([rateMax, ratePeriod]).toEqual([1, 1]);
   });
 
   it('are deleted where they are selected', async () => {

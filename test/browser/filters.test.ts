@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { openConsole } from '../support/browser.ts';
+import { readFile } from 'node:fs/promises';
+import { makeAccount } from '../support/accounts.ts';
+import { api, ok } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 
 type Page = Awaited<ReturnType<typeof openConsole>>;
 
@@ -97,5 +100,96 @@ describe('A text that is typed into a filter while its list loads', () => {
     await expect.poll(() => valueOf(page, 'Label')).toBe('linked');
     await page.getByRole('button', { name: 'Clear' }).click();
     await expect.poll(() => valueOf(page, 'Label')).toBe('');
+  });
+});
+
+it('A list that has found nothing in several pages counts no entries', async () => {
+  const page = await openConsole({ at: '#/keys' });
+  await page.route(/\/v2\/messages\?/, (route) =>
+    route.fulfill({
+      json: { messages: [], ...(!route.request().url().includes('cursor') && { cursor: 'x' }) },
+    }),
+  );
+  await page.getByRole('link', { name: 'Messages' }).click();
+  await page.getByText('No messages yet.').waitFor();
+  expect(await page.getByText(/^Entries/).count()).toBe(0);
+});
+
+describe('A list', () => {
+  it('is limited to the last night, or to a range of one’s own', async () => {
+    const page = await openConsole({ at: '#/messages' });
+    await page.getByRole('button', { name: 'Range…' }).click();
+    await page.getByLabel('From', { exact: true }).fill('2026-01-02T18:00');
+    await page.getByLabel('Until', { exact: true }).fill('2026-01-03T08:00');
+    await page.waitForURL(
+      `**/console#/messages?fromDate=${Date.UTC(2026, 0, 2, 17)}&toDate=${Date.UTC(2026, 0, 3, 7)}`,
+    );
+    await page.getByRole('button', { name: 'Night' }).click();
+    await expect.poll(() => valueOf(page, 'From')).not.toMatch(/^2026-01-02/);
+    expect(await valueOf(page, 'From')).toMatch(/T18:00$/);
+    expect(await valueOf(page, 'Until')).toMatch(/T08:00$/);
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('has filters that are named, kept and forgotten', async () => {
+    const page = await openConsole({ at: '#/messages?label=nightly&state=FAILED' });
+    await page.getByRole('button', { name: 'Keep this filter…' }).click();
+    await page.getByLabel('Name').fill('Broken nights');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Keep', exact: true }).click();
+    await page.getByText('The filter “Broken nights” is kept in this browser.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.waitForURL('**/console#/messages');
+    await page.reload();
+    await page.getByRole('button', { name: 'Broken nights' }).click();
+    await page.waitForURL('**/console#/messages?label=nightly&state=FAILED');
+    // Another screen has its own.
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
+    expect(await page.getByRole('button', { name: 'Broken nights' }).count()).toBe(0);
+    await page.goBack();
+    await page.getByRole('button', { name: 'Forget “Broken nights”' }).click();
+    await page.getByRole('button', { name: 'Broken nights' }).waitFor({ state: 'detached' });
+  });
+
+  it('is saved as a file with all that its filter matches', async () => {
+    const { token } = await makeAccount();
+    const headers = { 'Svc-Delay': '1h', 'Svc-Label': 'to save' };
+    const batch = Array.from({ length: 60 }, () => ({ destination: 'https://example.com/', headers }));
+    for (const body of [batch, batch]) await ok(api('POST', '/v2/batch', { body, token }));
+    await ok(api('POST', '/v2/batch', { body: [{ ...batch[0], headers: { 'Svc-Delay': '1h' } }], token }));
+    const page = await openConsole({
+      at: '#/messages?label=to+save',
+      token,
+      viewport: { width: 400, height: 800 },
+    });
+    await page.getByRole('button', { name: 'Load more' }).waitFor();
+    const saved = async (kind: string): Promise<string> => {
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `Save as ${kind}` }).click(),
+      ]);
+      expect(file.suggestedFilename()).toMatch(new RegExp(`^messages-[\\dT-]+\\.${kind.toLowerCase()}$`));
+      await page.getByText('The file has 120 rows.').last().waitFor();
+      return readFile(await file.path(), 'utf8');
+    };
+    const lines = (await saved('CSV')).split('\r\n');
+    expect(lines[0]).toMatch(/^messageId,url,/);
+    expect(lines).toHaveLength(122);
+    expect(JSON.parse(await saved('JSON'))).toHaveLength(120);
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+  });
+
+  it('is found from the palette, by labels and by bodies', async () => {
+    const page = await openConsole({ at: '#/keys' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('order 7');
+    await page.getByRole('option', { name: 'Messages whose body contains “order 7”' }).click();
+    await page.waitForURL('**/console#/messages?body=order+7');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('nightly');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console#/messages?label=nightly');
   });
 });

@@ -55,6 +55,9 @@ it('A schedule shows its last fires, with what became of their messages', async 
   expect(await time.getAttribute('title')).toMatch(
     /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC\n\d+ \w+ \d{4}, \d\d:\d\d:\d\d\.\d{3} (CET|CEST|GMT\+[12])$/,
   );
+  // The last fire says why it failed.
+  const last = page.getByText('Last fire', { exact: true }).locator('xpath=..');
+  await last.getByRole('link', { name: 'Answer: 503' }).waitFor();
   expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
   await rows.nth(0).getByRole('link', { name: 'msg_' }).click();
   await page.getByRole('heading', { name: /^msg_/, level: 1 }).waitFor();
@@ -63,6 +66,19 @@ it('A schedule shows its last fires, with what became of their messages', async 
   await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
   expect(page.url()).toMatch(/#\/messages\?scheduleId=minutely$/);
   await page.getByRole('row').nth(2).waitFor();
+
+  // The list says so, too, and how often in a row.
+  await stage.advance(minuteMs);
+  await eventually(
+    async () => fired.parse(await call('GET', '/v2/schedules/minutely/fires')),
+    ({ fires }) => fires.slice(0, 2).every(({ states = {} }) => Object.values(states).includes('FAIL')),
+  );
+  await page.goto(`${stage.url}/console#/schedules`);
+  const own = page.getByRole('row').filter({ hasText: 'minutely' });
+  await own.getByRole('link', { name: 'Answer: 503' }).waitFor();
+  await own.getByText('2 in a row').waitFor();
+  await own.getByRole('button', { name: 'Pause minutely' }).click();
+  await own.getByRole('button', { name: 'Resume minutely' }).waitFor();
 });
 
 describe('Schedules', () => {
@@ -85,8 +101,32 @@ describe('Schedules', () => {
     await page.getByRole('link', { name: 'other' }).waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     await page.getByLabel('Schedule').fill('nothing is called so');
-    await page.getByText('No schedule has this in its id or destination.').waitFor();
+    await page.getByText('No schedule matches these filters.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('are filtered by what is wrong with them, and sorted by when they fire', async () => {
+    await create('often', 'https://example.com/', '* * * * *');
+    await create('sleeps', 'https://example.com/', '0 0 29 2 *');
+    await call('POST', '/v2/schedules/sleeps/pause');
+    const page = await open('#/schedules');
+    await page.getByRole('link', { name: 'sleeps' }).waitFor();
+    await page.getByLabel('Sort by').selectOption('Next fire');
+    const ids = page.getByRole('table').locator('tbody tr td:first-child a');
+    await expect.poll(() => ids.first().innerText()).toBe('often');
+    await page.getByLabel('Show').selectOption('Paused');
+    await page.getByRole('link', { name: 'often' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'sleeps' }).waitFor();
+    await page.getByLabel('Show').selectOption('Failing');
+    await page.getByRole('link', { name: 'sleeps' }).waitFor({ state: 'detached' });
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('name the viewer’s zone as it is called today', async () => {
+    const page = await open('#/schedules/new', { timezoneId: 'Asia/Kolkata' });
+    await page.getByText('Next fires in your time (Asia/Kolkata)').waitFor();
+    expect(await page.getByLabel('Expression').inputValue()).toContain('CRON_TZ=Asia/Kolkata ');
+    await page.getByText('Times of Asia/Kolkata').waitFor();
   });
 
   it('have their next fires in line', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodiesOf, heldInbox } from '../support/heldInbox.ts';
 import { enqueue, lagOf, putQueue, send, underKey } from '../support/lanes.ts';
@@ -48,8 +48,12 @@ describe('A queue', () => {
     // How old the oldest is, and which they are.
     const oldest = page.getByText('Oldest published').locator('xpath=..');
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
-    const list = page.getByRole('table', { name: 'Messages that wait, the newest first' });
+    const list = page.getByRole('table', { name: 'The messages that are next, the first at the top' });
     await list.getByRole('row').nth(3).waitFor();
+    await list.getByRole('row').nth(1).getByRole('link', { name: inbox.url }).waitFor();
+    await page.getByText('The queue is paused: none of its messages is delivered.').waitFor();
+    await page.getByText(/by the account’s token, /).waitFor();
+    await page.getByText('No message of it has ended lately.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show its messages' }).click();
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
@@ -61,6 +65,28 @@ describe('A queue', () => {
     await page.getByRole('button', { name: `Pause ${name}` }).waitFor();
   });
 
+  it('says what its head waits for, and how fast it goes', async () => {
+    const name = unique('queue');
+    await putQueue(name, { parallelism: 1 });
+    const good = receiver.inbox();
+    await enqueue(name, good.url, { body: 'first' });
+    await good.received(1);
+    const bad = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await enqueue(name, bad.url, { headers: { 'Svc-Retry-Delay': '3600000' } });
+    await bad.received(1);
+    await enqueue(name, good.url, { body: 'behind' });
+    const page = await openConsole({ at: `#/queues/${name}` });
+    await page
+      .getByText(/^The first message has failed 1 time; its next attempt is due in \d+ min. All others/)
+      .waitFor();
+    const next = page.getByRole('table', { name: 'The messages that are next' }).locator('tbody tr');
+    expect(await next.nth(0).innerText()).toContain(bad.url);
+    expect(await next.nth(1).innerText()).toContain(good.url);
+    await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled$/ }).waitFor();
+    await page.getByText(/^Of the last 1 message of it that ended, /).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
   it('gets another parallelism, within the account’s limit', async () => {
     const name = unique('queue');
     await putQueue(name, { parallelism: 1 });
@@ -68,7 +94,7 @@ describe('A queue', () => {
     await page.getByRole('button', { name: 'Change parallelism' }).click();
     await page.getByLabel('Parallelism', { exact: true }).fill('100000');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText("the account's limit max_parallelism").waitFor();
+    await wrongUnder(page, 'Parallelism').getByText("the account's limit max_parallelism").waitFor();
     await page.getByLabel('Parallelism', { exact: true }).fill('7');
     await page.getByRole('button', { name: 'Save' }).click();
     const shown = page.getByText('At once, at most').locator('xpath=..');
@@ -152,7 +178,7 @@ describe('A flow-control key', () => {
     await page.getByRole('button', { name: 'Pin limits' }).click();
     await page.getByLabel('Period').fill('8d');
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
-    await page.getByRole('alert').getByText('period is "8d"').waitFor();
+    await wrongUnder(page, 'Period').getByText('Period is "8d"').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByLabel('Parallelism', { exact: true }).fill('5');
     await page.getByLabel('Rate').fill('9');
@@ -202,6 +228,17 @@ describe('Lanes', () => {
     );
     // Shorter lists wait for three seconds.
     expect(second - first).toBeGreaterThan(5_000);
+  });
+
+  it('show a dash for a figure that could not be read', async () => {
+    const page = await openConsole({ at: '#/overview', refusals: [503] });
+    await page.route('**/v2/globalParallelism', (route) =>
+      route.fulfill({ status: 503, json: { error: 'Try again.', code: 'unavailable' } }),
+    );
+    await page.getByRole('link', { name: 'Queues' }).click();
+    await page.getByText('Try again.').waitFor();
+    const figure = page.getByText('Deliveries of the account in flight').locator('xpath=..');
+    expect(await figure.innerText()).toMatch(/–$/);
   });
 
   it('show the account’s own, say how to make the first, and have room on a narrow screen', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, manage } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 
 const asOperator = { token: null, isOperator: true } as const;
 const made = z.object({ id: z.string(), token: z.string() });
@@ -54,7 +54,7 @@ describe('An operator', () => {
     await page.getByLabel('Destinations').fill('ftp://example.com');
     await page.getByLabel('Ends').fill('2099-12-31T12:00');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').getByText('destinations.0 is "ftp://example.com"').waitFor();
+    await wrongUnder(page, 'Destinations').getByText('Destinations is "ftp://example.com"').waitFor();
     await page.getByLabel('Destinations').fill('https://example.com/hooks/\norders');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('button', { name: 'I have it' }).click();

@@ -228,3 +228,45 @@ describe('A sentence about what was done', () => {
     expect(await page.locator('.toast').count()).toBe(0);
   });
 });
+
+describe('The way back to a list', () => {
+  it('leads to the row that was left, on the pages that were loaded', async () => {
+    const account = await makeAccount();
+    const headers = { 'Svc-Delay': '1h' };
+    const batch = Array.from({ length: 100 }, () => ({ destination: 'https://example.com/', headers }));
+    for (const body of [batch, batch]) await ok(api('POST', '/v2/batch', { body, token: account.token }));
+    const page = await openConsole({ at: '#/messages', token: account.token });
+    const rows = page.locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(100);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await expect.poll(() => rows.count()).toBe(200);
+    const link = rows.nth(150).getByRole('link');
+    const address = await link.getAttribute('href');
+    await link.scrollIntoViewIfNeeded();
+    const at = await page.evaluate<number>('scrollY');
+    expect(at).toBeGreaterThan(1_000);
+    for (const back of [
+      () => page.goBack(),
+      () => page.getByRole('main').getByRole('link', { name: 'Messages' }).click(),
+    ]) {
+      await link.click();
+      await page.getByRole('heading', { name: /^msg_/, level: 1 }).waitFor();
+      await back();
+      await expect.poll(() => page.locator(':focus').getAttribute('href')).toBe(address);
+      expect(await rows.count()).toBe(200);
+      expect(await page.evaluate<number>('scrollY')).toBe(at);
+    }
+    // Filters stay, too.
+    await page.getByLabel('Host', { exact: true }).fill('example.com');
+    await page.waitForURL('**/console#/messages?host=example.com');
+    await rows.first().getByRole('link').click();
+    await page.getByRole('heading', { name: /^msg_/, level: 1 }).waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Messages' }).click();
+    await page.waitForURL('**/console#/messages?host=example.com');
+    // The navigation begins at the top.
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await expect.poll(() => rows.count()).toBe(100);
+    expect(await page.evaluate<number>('scrollY')).toBe(0);
+  });
+});

@@ -137,7 +137,7 @@ describe('A run', () => {
     const flow = broken();
     const label = unique('resumed');
     const [id = ''] = await fail(flow.url, label);
-    const page = await openRuns(`#/runs?list=failed&label=${label}`);
+    const page = await openRuns(`#/runs?list=failed&label=${label}`, { refusals: [400] });
     await page.getByRole('row', { name: id }).getByRole('link').click();
     const why = page.getByRole('region', { name: 'Why it failed' });
     await why.getByText('Error: the database is away').first().waitFor();
@@ -147,7 +147,14 @@ describe('A run', () => {
     expect(await barriersOf(page)).toEqual([]);
     flow.isMended = true;
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByLabel('Headers that change its settings').fill('Svc-Retries: 2');
+    await page.getByText('Change settings').click();
+    // A run has no timeout that could be changed.
+    expect(await page.getByLabel('Timeout').count()).toBe(0);
+    await page.getByLabel('Retries', { exact: true }).fill('many');
+    await page.getByLabel('Labels').fill(`${label}, größer`);
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('Retries is "many"').waitFor();
+    await page.getByLabel('Retries', { exact: true }).fill('2');
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.getByText('The run is resumed. This is the new one.').waitFor();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { call, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -93,15 +93,15 @@ describe('A schedule', () => {
     const page = await openConsole({ at: '#/schedules/new', refusals: [400, 403] });
     await page.getByLabel('Destination').fill('http://10.0.0.1/');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').getByText('which is not a public address').waitFor();
+    await wrongUnder(page, 'Destination').getByText('which is not a public address').waitFor();
     await page.getByLabel('Destination').fill('https://example.com/');
     await page.getByLabel('Headers', { exact: true }).fill('no header');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').getByText('“no header” is no header').waitFor();
+    await wrongUnder(page, 'Headers').getByText('“no header” is no header').waitFor();
     await page.getByLabel('Headers', { exact: true }).fill('');
     await page.getByLabel('Retries', { exact: true }).fill('many');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').getByText('Svc-Retries is "many"').waitFor();
+    await wrongUnder(page, 'Retries').getByText('Retries is "many"').waitFor();
     expect(await page.getByLabel('Destination').inputValue()).toBe('https://example.com/');
   });
 
@@ -112,7 +112,7 @@ describe('A schedule', () => {
     await page.getByLabel('Id', { exact: true }).fill(id);
     await page.getByLabel('Destination').fill('https://example.com/other');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').getByText(`There is a schedule “${id}” already.`).waitFor();
+    await wrongUnder(page, 'Id').getByText(`There is a schedule “${id}” already.`).waitFor();
     expect(await get(id)).toEqual(before);
   });
 

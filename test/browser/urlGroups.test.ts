@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { groupName, makeGroup, setDefaults } from '../support/groups.ts';
 import { publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -41,7 +41,7 @@ describe('A URL group', () => {
     await page.getByLabel('Name').fill(name);
     await page.getByLabel('URL of its first endpoint').fill('https://example.com/other');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').getByText(`There is a URL group “${name}” already.`).waitFor();
+    await wrongUnder(page, 'Name').getByText(`There is a URL group “${name}” already.`).waitFor();
     expect((await groupOf(name)).endpoints).toEqual([{ url: inbox.url }]);
   });
 
@@ -55,7 +55,7 @@ describe('A URL group', () => {
     await page.getByRole('button', { name: 'Add endpoint' }).click();
     await page.getByLabel('URL').fill('ftp://example.com/two');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('Allowed is a URL that starts with http').waitFor();
+    await wrongUnder(page, 'URL').getByText('Allowed is a URL that starts with http').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByLabel('URL').fill('https://example.com/two');
     await page.getByLabel('Name').fill('second');
@@ -71,7 +71,7 @@ describe('A URL group', () => {
     await page.getByRole('button', { name: 'Edit https://example.com/one' }).click();
     await page.getByLabel('Name').fill('third');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('There is an endpoint “third” already.').waitFor();
+    await wrongUnder(page, 'Name').getByText('There is an endpoint “third” already.').waitFor();
     await page.getByLabel('Name').fill('first');
     await saved();
     await page.getByRole('cell', { name: 'first', exact: true }).waitFor();
@@ -99,7 +99,7 @@ describe('A URL group', () => {
     expect(await lines.inputValue()).toBe('Svc-Retries: 2');
     await lines.fill('nonsense');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('“nonsense” is no header').waitFor();
+    await wrongUnder(page, 'Headers').getByText('“nonsense” is no header').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await lines.fill('Svc-Retries: 1\nSvc-Forward-X-Time: 12:30\n');
     await page.getByRole('button', { name: 'Save' }).click();

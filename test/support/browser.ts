@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
 import { afterAll, afterEach, expect, inject } from 'vitest';
 import * as z from 'zod/mini';
 import { limitForHangsMs } from './limits.ts';
@@ -133,6 +133,13 @@ export async function barriersOf(page: Page): Promise<readonly string[]> {
       `${id} (${impact}): ${nodes.map(({ html, failureSummary = '' }) => `${html} ${failureSummary}`).join('; ')}`,
   );
 }
+
+/** The error under a field of a form. */
+export const wrongUnder = (page: Page, label: string): Locator =>
+  page
+    .locator('.field')
+    .filter({ has: page.getByLabel(label, { exact: true }) })
+    .locator('.wrong');
 
 /** Finds what scrolls sideways: the page, a table or a dialogue. */
 export const scrolledSideways = (page: Page): Promise<readonly string[]> =>

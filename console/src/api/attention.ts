@@ -2,10 +2,13 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Answer } from '../../../lambdas/wire/answers.ts';
+import type { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { attention } from '../../../lambdas/wire/statsAnswers.ts';
 import { useAsked, type Asked } from './useAsked.ts';
 
 export type Attention = Answer<typeof attention>;
+/** A part that is found by a look of its own, which may be cut. */
+export type AttentionPart = Attention['cut'][number];
 
 /** The answer reads up to a thousand of each thing, so it is asked for less often than a list. */
 const everyMs = 30_000;
@@ -17,12 +20,16 @@ const everyMs = 30_000;
 export const useAskedAttention = (isOn: boolean, screen: string | undefined): Asked<Attention> =>
   useAsked(attention, isOn ? { path: 'v2/stats/attention' } : undefined, everyMs, screen);
 
-const none: Asked<Attention> = {
+const none: Asked<never> = {
   answer: undefined,
   cursor: undefined,
   error: undefined,
   again: () => undefined,
 };
+
+/** What the account has used, asked for once for the whole page: the overview shows it, and the frame has the rights from it. */
+export type Stats = Answer<typeof ownStats>;
+export const StatsOf = createContext<Asked<Stats>>(none);
 
 export const AttentionOf = createContext<Asked<Attention>>(none);
 export const useAttention = (): Asked<Attention> => useContext(AttentionOf);

@@ -1,9 +1,10 @@
 /** Hooks that ask the API: once, every few seconds, page by page, or when the user acts. */
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { live, onLiveChange } from './live.ts';
 import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
+import { returned } from '../place.ts';
 import { forgetFailures, showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
@@ -133,6 +134,34 @@ const mostShown = 1_000;
 /** The pause, ms, for each row of a list: what has 1,000 rows, such as flow-control keys, is loaded every half minute. */
 const restForRowMs = 30;
 
+/** What lists had loaded when they were left, by their requests: a user who comes back finds the same rows. */
+const left = new Map<string, Left>();
+const mostLeft = 10;
+
+interface Left {
+  readonly answers: readonly unknown[];
+  readonly skipped: number;
+  readonly cursor: string | undefined;
+}
+
+function leave(key: string, list: Left): void {
+  left.delete(key);
+  left.set(key, list);
+  const [oldest] = left.keys();
+  if (left.size > mostLeft && oldest !== undefined) left.delete(oldest);
+}
+
+/** Finds what a list had loaded, if the user has come back to it. */
+function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | undefined) {
+  const found = key === undefined || returned() === undefined ? undefined : left.get(key);
+  if (key === undefined || found === undefined) return undefined;
+  const answers = found.answers.flatMap((answer) => {
+    const read = shape.safeParse(answer);
+    return read.success ? [read.data as Readable<z.infer<Shape>>] : [];
+  });
+  return { ...found, key, answers };
+}
+
 /** The most pages in a row without an entry that are loaded without the user; each takes about a second. */
 const mostSearched = 30;
 
@@ -149,18 +178,27 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   everyMs = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
-  const [loaded, setLoaded] = useState<{
-    readonly key: string;
-    readonly items: readonly T[];
-    readonly skipped: number;
-    readonly cursor: string | undefined;
-  }>();
+  const [loaded, setLoaded] = useState<
+    | {
+        readonly key: string;
+        readonly answers: readonly Readable<z.infer<Shape>>[];
+        readonly skipped: number;
+        readonly cursor: string | undefined;
+      }
+    | undefined
+  >(() => foundAgain(shape, key));
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
   const own = loaded?.key === key ? loaded : undefined;
   const restOf = (page: Readable<z.infer<Shape>>): number => restForRowMs * itemsOf(page).length;
   const first = useAsked(shape, request, own === undefined ? everyMs : 0, undefined, restOf);
-  const items = own?.items ?? (first.answer && itemsOf(first.answer));
+  useEffect(() => {
+    // What an earlier visit has loaded is not found again after this one.
+    if (own === undefined && key !== undefined) left.delete(key);
+  }, [key]);
+  const answers = own?.answers ?? (first.answer && [first.answer]);
+  const itemsIn = (all: readonly Readable<z.infer<Shape>>[]): readonly T[] => all.flatMap(itemsOf);
+  const items = useMemo(() => answers && itemsIn(answers), [own, first.answer]);
   const cursor = own === undefined ? first.cursor : own.cursor;
 
   const more = async (): Promise<void> => {
@@ -169,14 +207,15 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     setFailure(undefined);
     try {
       const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
-      const [before, next] = [items ?? [], itemsOf(page.answer)];
-      const isFull = before.length + next.length > mostShown;
-      setLoaded({
-        key,
-        items: isFull ? next : [...before, ...next],
-        skipped: (own?.skipped ?? 0) + (isFull ? before.length : 0),
+      const [before, next] = [items?.length ?? 0, itemsOf(page.answer).length];
+      const isFull = before + next > mostShown;
+      const list = {
+        answers: [...(isFull ? [] : (answers ?? [])), page.answer],
+        skipped: (own?.skipped ?? 0) + (isFull ? before : 0),
         cursor: page.cursor,
-      });
+      };
+      leave(key, list);
+      setLoaded({ key, ...list });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
@@ -202,6 +241,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     isFurther: own !== undefined,
     skipped: own?.skipped ?? 0,
     again: () => {
+      if (key !== undefined) left.delete(key);
       setLoaded(undefined);
       first.again();
     },

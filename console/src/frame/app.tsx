@@ -2,9 +2,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
-import { AttentionOf, useAskedAttention } from '../api/attention.ts';
+import { AttentionOf, StatsOf, useAskedAttention } from '../api/attention.ts';
 import { useAsked } from '../api/useAsked.ts';
-import { usePlace, type Place } from '../place.ts';
+import { returned, usePlace, type Place } from '../place.ts';
 import { apis, signOut, useSession, type Api, type Session } from '../session.ts';
 import { product, Whose } from '../title.ts';
 import { Button, ButtonLink, Empty, Failure, Loading, Page, Visible } from '../ui/basics.tsx';
@@ -38,6 +38,9 @@ export function App() {
   );
 }
 
+/** The interval of requests for the usage, ms, while the overview shows it. */
+const statsEveryMs = 10_000;
+
 interface FrameProps {
   readonly session: Session;
   readonly current: Screen | undefined;
@@ -47,7 +50,12 @@ interface FrameProps {
 function Frame({ session, current, place }: FrameProps) {
   const isSignedIn = session.messaging !== undefined;
   // The rights of the token are known before a screen is shown.
-  const { answer, error, again } = useAsked(ownStats, isSignedIn ? { path: 'v2/stats' } : undefined);
+  const stats = useAsked(
+    ownStats,
+    isSignedIn ? { path: 'v2/stats' } : undefined,
+    current?.path === 'overview' ? statsEveryMs : 0,
+  );
+  const { answer, error, again } = stats;
   const attention = useAskedAttention(isSignedIn, current?.path);
   const [open, setOpen] = useState<'palette' | 'list'>();
   const shown = useMemo(() => screensFor(answer?.access), [answer?.access]);
@@ -88,7 +96,9 @@ function Frame({ session, current, place }: FrameProps) {
               <current.Screen place={place} />
             ) : answer !== undefined ? (
               <Access.Provider value={answer.access}>
-                <current.Screen place={place} />
+                <StatsOf.Provider value={stats}>
+                  <current.Screen place={place} />
+                </StatsOf.Provider>
               </Access.Provider>
             ) : (
               <Page title={current.name}>
@@ -148,6 +158,35 @@ function Top({ whose, session, onFind }: TopProps) {
   );
 }
 
+/** The time, ms, after which a list that has become shorter is not waited for. */
+const comingBackMs = 10_000;
+
+/** Scrolls to where a screen was left, once its list is long enough, and focuses the link that led away. */
+function comeBack(main: HTMLElement, { from, to }: { readonly from: string; readonly to: number }) {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const end = (): void => {
+    ending.abort();
+  };
+  const reach = (): void => {
+    scrollTo(0, to);
+    const link = [...main.querySelectorAll('a')].find((one) => one.getAttribute('href') === from);
+    if (link === undefined || Math.abs(scrollY - to) > 1) return;
+    link.focus({ preventScroll: true });
+    end();
+  };
+  const observer = new ResizeObserver(reach);
+  observer.observe(main);
+  const timer = setTimeout(end, comingBackMs);
+  signal.addEventListener('abort', () => {
+    observer.disconnect();
+    clearTimeout(timer);
+  });
+  for (const event of ['wheel', 'pointerdown', 'keydown', 'touchstart'])
+    addEventListener(event, end, { signal, passive: true });
+  return end;
+}
+
 /** The place of a screen. It gets the focus when the screen changes, so that a screen reader begins there. */
 function Main({ children }: { readonly children: preact.ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
@@ -155,7 +194,10 @@ function Main({ children }: { readonly children: preact.ComponentChildren }) {
   useEffect(() => {
     if (isFirst.current) isFirst.current = false;
     main.current?.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    const back = returned();
+    if (back === undefined || main.current === null) scrollTo(0, 0);
+    else return comeBack(main.current, back);
+    return undefined;
   }, []);
   return (
     <main id="screen" ref={main} tabIndex={-1}>

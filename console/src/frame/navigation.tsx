@@ -1,6 +1,6 @@
 /** The navigation: all screens, each with the number of what needs attention there. */
 import { useEffect, useRef } from 'preact/hooks';
-import { useAttention } from '../api/attention.ts';
+import { useAttention, type Attention, type AttentionPart } from '../api/attention.ts';
 import { href } from '../place.ts';
 import { classes, countOf } from '../ui/basics.tsx';
 import type { Screen } from './screens.tsx';
@@ -26,7 +26,7 @@ export function Navigation({ current, screens }: NavigationProps) {
           <li key={screen.path} class={classes(screen.api === 'management' && 'operator')}>
             <a href={href([screen.path])} aria-current={screen === current ? 'page' : undefined}>
               {screen.name}
-              {answer && <Badge of={screen.badge?.(answer) ?? 0} isWhole={answer.isWhole} />}
+              {answer && <Badge of={answer} needs={screen.needs} />}
             </a>
           </li>
         ))}
@@ -38,8 +38,12 @@ export function Navigation({ current, screens }: NavigationProps) {
 /** More are not told apart at a glance. */
 const mostTold = 999;
 
-/** @param isWhole whether all was looked at: there may be more otherwise */
-function Badge({ of, isWhole }: { readonly of: number; readonly isWhole: boolean }) {
+const sizeOf = (part: Attention[AttentionPart]): number => (typeof part === 'number' ? part : part.length);
+
+/** The number of what needs attention, with a plus if there may be more of just these. */
+function Badge({ of: all, needs = [] }: { readonly of: Attention; readonly needs: Screen['needs'] }) {
+  const of = needs.reduce((sum, part) => sum + sizeOf(all[part]), 0);
+  const isWhole = !needs.some((part) => all.cut.includes(part));
   if (of === 0) return null;
   return (
     <span class="badge">

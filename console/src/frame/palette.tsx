@@ -1,4 +1,4 @@
-/** The palette: finds screens by their names, and what a pasted id names. */
+/** The palette: finds screens by their names, what a pasted id names, and messages by labels and bodies. */
 import { useId, useState } from 'preact/hooks';
 import { runDeadLetterPage } from '../../../lambdas/wire/workflowAnswers.ts';
 import { ask } from '../api/client.ts';
@@ -34,16 +34,34 @@ const ids: readonly (readonly [prefix: string, kind: string, address: (id: strin
   ['scd_', 'Schedule', (id) => () => href(['schedules', id])],
 ];
 
+/** The lists that a text may be looked for in. */
+const searchesFor = (text: string): readonly Found[] => [
+  { name: `Messages labelled “${text}”`, kind: 'Label', address: () => href(['messages'], { label: text }) },
+  {
+    name: `Messages whose body contains “${text}”`,
+    kind: 'Body',
+    address: () => href(['messages'], { body: text }),
+  },
+  {
+    name: `Dead letters whose body contains “${text}”`,
+    kind: 'Body',
+    address: () => href(['dead-letters'], { body: text }),
+  },
+];
+
 function find(text: string, screens: readonly Screen[]): readonly Found[] {
   const words = text.trim().toLowerCase();
   const [id] = /(?:msg|wfr|dlq|scd)_[\w.-]+/.exec(text) ?? [];
-  const named = ids.flatMap(([prefix, kind, address]) =>
+  const things = ids.flatMap(([prefix, kind, address]) =>
     id?.startsWith(prefix) === true ? [{ name: id, kind, address: address(id) }] : [],
   );
-  if (named.length > 0) return named;
-  return screens
+  if (things.length > 0) return things;
+  const named = screens
     .filter(({ name }) => name.toLowerCase().includes(words))
     .map(({ name, path }) => ({ name, kind: 'Screen', address: () => href([path]) }));
+  return words === '' || !screens.some(({ path }) => path === 'messages')
+    ? named
+    : [...named, ...searchesFor(text.trim())];
 }
 
 export function Palette({
@@ -80,7 +98,7 @@ export function Palette({
         <input
           type="text"
           role="combobox"
-          aria-label="A screen, or an id"
+          aria-label="A screen, an id, a label or words of a body"
           aria-expanded="true"
           aria-controls={id}
           aria-activedescendant={found.length === 0 ? undefined : `${id}-${chosen}`}
@@ -88,7 +106,7 @@ export function Palette({
           autocomplete="off"
           spellcheck={false}
           autofocus
-          placeholder="A screen, or an id: msg_… wfr_… dlq_… scd_…"
+          placeholder="A screen, an id, a label or words of a body: msg_… wfr_… dlq_… scd_…"
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value);

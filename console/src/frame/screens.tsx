@@ -1,6 +1,6 @@
 /** All screens, in the order of the navigation. The first is shown when the address names none. */
 import type { FunctionComponent } from 'preact';
-import type { Attention } from '../api/attention.ts';
+import type { AttentionPart } from '../api/attention.ts';
 import type { Place } from '../place.ts';
 import { DeadLetters } from '../screens/deadLetters/deadLetters.tsx';
 import { Messages } from '../screens/messages/messages.tsx';
@@ -20,7 +20,7 @@ export interface Screen {
   /** The letter that leads there after `g`. */
   readonly key?: string;
   /** Counts the things on the screen that need attention: the navigation shows the number. */
-  readonly badge?: (attention: Attention) => number;
+  readonly needs?: readonly AttentionPart[];
 }
 
 const later = () => import('./later.ts');
@@ -43,7 +43,7 @@ export const screens: readonly Screen[] = [
     api: 'messaging',
     Screen: DeadLetters,
     key: 'd',
-    badge: ({ deadLetters }) => deadLetters,
+    needs: ['deadLetters'],
   },
   { path: 'publish', name: 'Publish', api: 'messaging', Screen: publish, changes: true, key: 'p' },
   {
@@ -52,7 +52,7 @@ export const screens: readonly Screen[] = [
     api: 'messaging',
     Screen: schedules,
     key: 's',
-    badge: ({ failingSchedules }) => failingSchedules.length,
+    needs: ['failingSchedules'],
   },
   { path: 'url-groups', name: 'URL groups', api: 'messaging', Screen: urlGroups, key: 'u' },
   {
@@ -61,7 +61,7 @@ export const screens: readonly Screen[] = [
     api: 'messaging',
     Screen: queues,
     key: 'q',
-    badge: ({ pausedQueues }) => pausedQueues.length,
+    needs: ['pausedQueues'],
   },
   {
     path: 'flow-control',
@@ -69,7 +69,7 @@ export const screens: readonly Screen[] = [
     api: 'messaging',
     Screen: flowControl,
     key: 'f',
-    badge: ({ pausedKeys, hostsDown }) => pausedKeys.length + hostsDown.length,
+    needs: ['pausedKeys', 'hostsDown'],
   },
   {
     path: 'runs',
@@ -77,7 +77,7 @@ export const screens: readonly Screen[] = [
     api: 'messaging',
     Screen: runs,
     key: 'w',
-    badge: ({ failedRuns, hangingRuns }) => failedRuns + hangingRuns.length,
+    needs: ['failedRuns', 'hangingRuns'],
   },
   { path: 'keys', name: 'Keys', api: 'messaging', Screen: keys, key: 'k' },
   { path: 'audit', name: 'Audit', api: 'messaging', Screen: audit, key: 't' },

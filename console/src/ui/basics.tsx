@@ -1,6 +1,7 @@
 /** The small parts that every screen is made of. */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useState } from 'preact/hooks';
+import { asLeft, markBack } from '../place.ts';
 import { titleOf, Whose } from '../title.ts';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
@@ -31,7 +32,7 @@ export function Page({ title, back, isSticky, children, ...props }: PageProps) {
       <header class={classes('page-head', isSticky === true && 'sticky')}>
         <div>
           {back && (
-            <a class="back" href={back.href}>
+            <a class="back" href={asLeft(back.href)} onClick={markBack}>
               <span aria-hidden="true">←</span> {back.name}
             </a>
           )}

@@ -34,7 +34,8 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
   // Entries after the count are left alone.
   const [selected] = useState(() => upToNow(query));
   const { count, isOver = false, error } = useCount(path, selected, known);
-  const [changed, setChanged] = useState<number>();
+  const [isRunning, setRunning] = useState(false);
+  const [changed, setChanged] = useState(0);
   const isStopped = useRef(false);
   const number = `${isOver ? '' : 'more than '}${countOf(count, noun)}`;
   const isKnown = isOver || count > 0;
@@ -42,10 +43,17 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
     let sum = 0;
     isStopped.current = false;
     setChanged(sum);
-    for await (const some of props.work(selected)) {
-      sum += some;
-      setChanged(sum);
-      if (isStopped.current) break;
+    setRunning(true);
+    try {
+      for await (const some of props.work(selected)) {
+        sum += some;
+        setChanged(sum);
+        if (isStopped.current) break;
+      }
+    } catch (failure) {
+      // What is left can be tried again, with other settings.
+      setRunning(false);
+      throw failure;
     }
     let text = `${countOf(sum, noun)} ${done}`;
     if (isStopped.current) text += '; it was stopped then';
@@ -64,9 +72,11 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
       onClose={props.onClose}
       work={work}
     >
-      {changed === undefined ? (
-        props.children
-      ) : (
+      {/* What was typed or opened stays for another try. */}
+      <div class="stack" hidden={isRunning}>
+        {props.children}
+      </div>
+      {(isRunning || changed > 0) && (
         <div role="status">
           <progress aria-label="Progress" value={changed} max={Math.max(count, changed)} />
           <p>

@@ -97,7 +97,8 @@ export function Meter({
   note,
 }: {
   readonly label: string;
-  readonly value: number;
+  /** Undefined while it is not known. */
+  readonly value: number | undefined;
   /** 0 or undefined for no limit. */
   readonly most?: number | undefined;
   readonly show?: (value: number) => string;
@@ -107,17 +108,17 @@ export function Meter({
   readonly note?: string;
 }) {
   const isLimited = most !== undefined && most > 0;
-  const part = isLimited ? Math.min(1, value / most) : 0;
+  const part = isLimited && value !== undefined ? Math.min(1, value / most) : 0;
   return (
     <div class="meter">
       <div class="meter-head">
         <span>{label}</span>
         <span>
-          <strong>{show(value)}</strong>
+          <strong>{value === undefined ? '–' : show(value)}</strong>
           {isLimited && <span class="hint"> of {show(most)}</span>}
         </span>
       </div>
-      {isLimited && (
+      {isLimited && value !== undefined && (
         <svg
           viewBox="0 0 100 4"
           preserveAspectRatio="none"

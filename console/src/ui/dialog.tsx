@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type Action, useAction } from '../api/useAsked.ts';
 import { Button, Visible } from './basics.tsx';
+import { Refused, useRefusal } from './fields.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -75,6 +76,7 @@ export function Confirm({
   onClose,
 }: ConfirmProps) {
   const action = useAction();
+  const { form, refused, atEnd } = useRefusal(action.error);
   const close = (): void => {
     if (action.isRunning) onStop?.();
     else onClose(false);
@@ -82,6 +84,7 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={close} isWide={isWide}>
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
           void action.run(work).then((isDone) => {
@@ -89,9 +92,10 @@ export function Confirm({
           });
         }}
       >
-        {children}
+        <Refused.Provider value={refused}>{children}</Refused.Provider>
         <DialogEnd
           action={action}
+          error={atEnd}
           onClose={close}
           yes={yes}
           isReady={isReady}
@@ -105,6 +109,8 @@ export function Confirm({
 
 interface DialogEndProps {
   readonly action: Action;
+  /** The reason of a failure that no field shows. */
+  readonly error: string | undefined;
   readonly onClose: () => void;
   readonly yes: string;
   readonly isReady?: boolean;
@@ -119,6 +125,7 @@ const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : '
 /** The end of a dialogue's form: the reason of a failure, and its two buttons. */
 function DialogEnd({
   action,
+  error,
   onClose,
   yes,
   isReady = true,
@@ -127,9 +134,9 @@ function DialogEnd({
 }: DialogEndProps) {
   return (
     <>
-      {action.error !== undefined && (
+      {error !== undefined && (
         <p class="wrong" role="alert">
-          {action.error}
+          {error}
         </p>
       )}
       <footer class="dialog-end">

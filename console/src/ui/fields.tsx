@@ -1,7 +1,69 @@
 /** The controls of forms, each with its label. */
-import type { ComponentChildren, FunctionComponent, LooseInputHTMLAttributes } from 'preact';
-import { useId } from 'preact/hooks';
+import {
+  createContext,
+  type ComponentChildren,
+  type FunctionComponent,
+  type LooseInputHTMLAttributes,
+} from 'preact';
+import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { classes } from './basics.tsx';
+import { fieldOfSetting, inLabels } from './settingTexts.ts';
+
+/** A form that was refused: the sentence, and how a field that is changed removes it. */
+interface RefusedForm {
+  readonly sentence: string | undefined;
+  readonly forget: () => void;
+}
+export const Refused = createContext<RefusedForm>({ sentence: undefined, forget: () => undefined });
+
+/** What a refusal has to be about, so that it is shown under a field: the name that the API has for it, or the sentences. */
+type About = string | RegExp;
+
+/** A sentence in the words of the field that it is about; undefined if it is about something else. */
+function inWordsOf(label: string, sentence: string, about: About): string | undefined {
+  if (about instanceof RegExp) return about.test(sentence) ? sentence : undefined;
+  const [header] = /svc-[\w-]+/i.exec(sentence) ?? [];
+  if (header !== undefined)
+    return fieldOfSetting(header, sentence) === about ? inLabels(sentence) : undefined;
+  const name = new RegExp(`^([\\w.]+\\.)?${about}\\b(\\.\\d+)?`);
+  return name.test(sentence) ? sentence.replace(name, label) : undefined;
+}
+
+/** The problem of a field in a form that was refused, and the function that gets its input. */
+function useProblem(label: string, about: About | undefined, onInput: (value: string) => void) {
+  const { sentence, forget } = useContext(Refused);
+  const error = about === undefined || sentence === undefined ? undefined : inWordsOf(label, sentence, about);
+  const onChange = (value: string): void => {
+    if (error !== undefined) forget();
+    onInput(value);
+  };
+  return { error, onChange };
+}
+
+/**
+ * Shows the refusal of a form under the field that it is about, and goes there.
+ *
+ * @returns the form's ref; the value of {@link Refused}; and the sentence for the form's end, if no field shows it
+ */
+export function useRefusal(error: string | undefined) {
+  const form = useRef<HTMLFormElement>(null);
+  const [isForgotten, setForgotten] = useState(false);
+  const [isUnderField, setUnderField] = useState(false);
+  useLayoutEffect(() => {
+    setForgotten(false);
+    const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    setUnderField(error !== undefined && Boolean(wrong));
+    if (error !== undefined) wrong?.focus();
+  }, [error]);
+  const sentence = isForgotten ? undefined : error;
+  const refused: RefusedForm = {
+    sentence,
+    forget: () => {
+      setForgotten(true);
+    },
+  };
+  return { form, refused, atEnd: isUnderField ? undefined : sentence };
+}
 
 interface FieldProps {
   readonly label: string;
@@ -53,6 +115,7 @@ interface TextFieldProps {
   readonly autoComplete?: string;
   /** The id of a list of values to choose from. */
   readonly list?: string;
+  readonly about?: About;
 }
 
 /** The type of an `input` decides its other attributes, which the compiler cannot follow for a type that varies. */
@@ -67,10 +130,12 @@ export function TextField({
   rows,
   isCode,
   type = 'text',
+  about,
   ...rest
 }: TextFieldProps) {
+  const problem = useProblem(label, about, onInput);
   return (
-    <Field label={label} hint={hint} error={error}>
+    <Field label={label} hint={hint} error={error ?? problem.error}>
       {(control) =>
         rows === undefined ? (
           <Input
@@ -82,7 +147,7 @@ export function TextField({
             spellcheck={false}
             value={value}
             onInput={(event) => {
-              onInput(event.currentTarget.value);
+              problem.onChange(event.currentTarget.value);
             }}
           />
         ) : (
@@ -95,7 +160,7 @@ export function TextField({
             spellcheck={false}
             value={value}
             onInput={(event) => {
-              onInput(event.currentTarget.value);
+              problem.onChange(event.currentTarget.value);
             }}
           />
         )
@@ -111,17 +176,19 @@ interface SelectFieldProps {
   /** Values with their names. */
   readonly options: readonly (readonly [string, string])[];
   readonly hint?: ComponentChildren;
+  readonly about?: About;
 }
 
-export function SelectField({ label, value, onInput, options, hint }: SelectFieldProps) {
+export function SelectField({ label, value, onInput, options, hint, about }: SelectFieldProps) {
+  const problem = useProblem(label, about, onInput);
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label} hint={hint} error={problem.error}>
       {(control) => (
         <select
           {...control}
           value={value}
           onChange={(event) => {
-            onInput(event.currentTarget.value);
+            problem.onChange(event.currentTarget.value);
           }}
         >
           {options.map(([option, name]) => (

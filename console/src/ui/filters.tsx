@@ -1,5 +1,7 @@
 /** Filters of a list: the query of the screen's address, with the API's names. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { KeptFilters } from '../lists/kept.tsx';
 import { go, href, placeOf, type Place } from '../place.ts';
 import { Button } from './basics.tsx';
 import { SelectField, TextField } from './fields.tsx';
@@ -49,6 +51,8 @@ interface FilterBarProps {
   readonly fields: readonly FilterField[];
   /** Values that exist, by the names of filters. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
+  /** Buttons that save what matches as a file. */
+  readonly file?: ComponentChildren;
 }
 
 /** The filters of a place that a list knows, as the query of its request. */
@@ -80,8 +84,26 @@ const periods = [
   ['7 d', 7 * 24 * hourMs],
 ] as const;
 
-/** Buttons that show what is newer than some time. */
-const Presets = () => (
+/** The evening before, 18:00, and the morning, 8:00, in the viewer's zone: what the night has brought. */
+function lastNight(): { readonly from: number; readonly to: number } {
+  const at = (days: number, hours: number): number => {
+    const day = new Date();
+    day.setDate(day.getDate() + days);
+    return day.setHours(hours, 0, 0, 0);
+  };
+  return { from: at(-1, 18), to: at(0, 8) };
+}
+
+function setPeriod(from: number, to?: number): void {
+  const { path, query } = placeOf(location.hash);
+  query.set('fromDate', String(from));
+  if (to === undefined) query.delete('toDate');
+  else query.set('toDate', String(to));
+  go(href(path, query), 'replace');
+}
+
+/** Buttons that show what is newer than some time, or of the last night, or of a range that the user gives. */
+const Presets = ({ onRange }: { readonly onRange: (() => void) | undefined }) => (
   <div class="presets" role="group" aria-label="Period">
     {periods.map(([name, lengthMs]) => (
       <Button
@@ -89,22 +111,38 @@ const Presets = () => (
         kind="quiet"
         aria-label={`The last ${name}`}
         onClick={() => {
-          const { path, query } = placeOf(location.hash);
-          query.set('fromDate', String(Date.now() - lengthMs));
-          query.delete('toDate');
-          go(href(path, query), 'replace');
+          setPeriod(Date.now() - lengthMs);
         }}
       >
         {name}
       </Button>
     ))}
+    <Button
+      kind="quiet"
+      title="Yesterday 18:00 to today 8:00"
+      onClick={() => {
+        const { from, to } = lastNight();
+        setPeriod(from, to);
+      }}
+    >
+      Night
+    </Button>
+    {onRange && (
+      <Button kind="quiet" onClick={onRange}>
+        Range…
+      </Button>
+    )}
   </div>
 );
 
-export function FilterBar({ place, fields, values = {} }: FilterBarProps) {
+export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) {
   const isSet = ({ name }: FilterField): boolean => place.query.has(name);
   const [isOpen, setOpen] = useState(false);
-  const shown = fields.filter((field) => isOpen || field.isMain === true || isSet(field));
+  const [isRange, setRange] = useState(false);
+  const shown = fields.filter(
+    (field) => isOpen || field.isMain === true || isSet(field) || (isRange && field.isTime === true),
+  );
+  const hasHiddenTimes = fields.some((field) => field.isTime === true && !shown.includes(field));
   return (
     <form
       class="filters"
@@ -117,7 +155,17 @@ export function FilterBar({ place, fields, values = {} }: FilterBarProps) {
       {shown.map((field) => (
         <Filter key={field.name} field={field} place={place} values={values[field.name] ?? []} />
       ))}
-      {fields.some(({ name }) => name === 'fromDate') && <Presets />}
+      {fields.some(({ name }) => name === 'fromDate') && (
+        <Presets
+          onRange={
+            hasHiddenTimes
+              ? () => {
+                  setRange(true);
+                }
+              : undefined
+          }
+        />
+      )}
       <div class="filters-end">
         {shown.length < fields.length && (
           <Button
@@ -134,6 +182,7 @@ export function FilterBar({ place, fields, values = {} }: FilterBarProps) {
             kind="quiet"
             onClick={() => {
               setOpen(false);
+              setRange(false);
               const query = new URLSearchParams(place.query);
               for (const { name } of fields) query.delete(name);
               go(href(place.path, query), 'replace');
@@ -142,6 +191,8 @@ export function FilterBar({ place, fields, values = {} }: FilterBarProps) {
             Clear
           </Button>
         )}
+        <KeptFilters place={place} isFiltered={fields.some(isSet)} />
+        {file}
       </div>
     </form>
   );

@@ -1,10 +1,11 @@
 /** The settings of a message in forms, and in lists of details. */
 import type { ComponentChildren } from 'preact';
+import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { fields } from '../../../lambdas/options/described.ts';
 import type { FormField, Place } from '../../../lambdas/options/option.ts';
 import { writeOptions } from '../../../lambdas/options/options.ts';
 import { href } from '../place.ts';
-import { Checkbox, SelectField, TextField } from './fields.tsx';
+import { Checkbox, Refused, SelectField, TextField } from './fields.tsx';
 import { localTime } from './filters.tsx';
 import {
   isOfCallback,
@@ -17,7 +18,7 @@ import { duration } from './time.tsx';
 import { Visible } from './basics.tsx';
 
 interface FieldsProps {
-  readonly form: 'publish' | 'schedule' | 'retry';
+  readonly form: 'publish' | 'schedule' | 'retry' | 'resume';
   /** Shows only the settings of this place, if one is given. */
   readonly place?: Place;
   readonly without?: readonly string[];
@@ -51,10 +52,10 @@ export function SettingFields({
     const onInput = (text: string): void => {
       onChange({ [name]: text });
     };
-    const common = { key: name, label: labelIn(callback, label ?? part), onInput };
+    const common = { label: labelIn(callback, label ?? part), onInput, about: name };
     if (choices !== undefined) {
       const options = [['', none] as const, ...choices.map((one) => [one, one] as const)];
-      return <SelectField {...common} value={value} options={options} />;
+      return <SelectField key={name} {...common} value={value} options={options} />;
     }
     if (kind === 'switch') {
       return (
@@ -71,6 +72,7 @@ export function SettingFields({
     const isTime = kind === 'time';
     return (
       <TextField
+        key={name}
         {...common}
         {...(isTime && { type: 'datetime-local' })}
         {...(placeholder !== undefined && { placeholder })}
@@ -83,9 +85,12 @@ export function SettingFields({
       />
     );
   };
-  const shown = Object.entries(fields).filter(([name, { only = form, place: own }]) =>
+  const shown = Object.entries(fields).filter(([name, { only = form, place: own, isOfRun }]) =>
     callback === undefined
-      ? only === form && (place ?? own) === own && !without.includes(name)
+      ? only === form &&
+        (form !== 'resume' || isOfRun === true) &&
+        (place ?? own) === own &&
+        !without.includes(name)
       : isOfCallback(name),
   );
   return (
@@ -94,6 +99,31 @@ export function SettingFields({
         Object.entries(field.parts ?? { [name]: field }).map(([part, one]) => control(part, one)),
       )}
     </>
+  );
+}
+
+/** The settings that may be changed when something is sent again. They are open if one of them is wrong. */
+export function ChangedSettings(props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const { sentence } = useContext(Refused);
+  useLayoutEffect(() => {
+    const isWrong = details.current?.querySelector('[aria-invalid="true"]');
+    if (details.current && isWrong) details.current.open = true;
+  }, [sentence]);
+  return (
+    <details ref={details}>
+      <summary>Change settings</summary>
+      <p class="hint">What is left empty stays as it was.</p>
+      <div class="fields">
+        <SettingFields
+          {...props}
+          onChange={(changed) => {
+            props.onChange({ ...props.texts, ...changed });
+          }}
+          none="As it was"
+        />
+      </div>
+    </details>
   );
 }
 

@@ -126,7 +126,7 @@ export function Listed<T>({
     <>
       {error !== undefined && <Failure error={error} again={again} />}
       {items === undefined && error === undefined && <Loading />}
-      {items !== undefined && isFurther && (
+      {items !== undefined && items.length > 0 && isFurther && (
         <p class="hint">
           Entries {count(skipped + 1)} to {count(skipped + items.length)}. New ones are not shown.{' '}
           <Button kind="quiet" onClick={again}>

@@ -5,7 +5,7 @@ import { parsePublishOptions, type PublishOptions } from '../../../lambdas/reque
 import { settingsRecord } from '../../../lambdas/message/records.ts';
 import { newAccount } from '../../../lambdas/account/account.ts';
 import { answered, fields, settings } from '../../../lambdas/options/described.ts';
-import type { Setting } from '../../../lambdas/options/option.ts';
+import type { FormField, Setting } from '../../../lambdas/options/option.ts';
 import { stored, writeOptions } from '../../../lambdas/options/options.ts';
 
 const folder = join(import.meta.dirname, '../../../lambdas/options');
@@ -90,4 +90,12 @@ describe('the settings of a message', () => {
       expect(fields).toHaveProperty([name]);
     },
   );
+
+  it('have a field where a run is resumed, if that may change them', () => {
+    const ofRuns = Object.entries<Setting>(settings).flatMap(([name, { scopes }]) =>
+      scopes.includes('resume') ? name : [],
+    );
+    const shown = Object.entries<FormField>(fields).flatMap(([name, { isOfRun }]) => (isOfRun ? name : []));
+    expect(new Set(shown)).toEqual(new Set(ofRuns));
+  });
 });

@@ -14,17 +14,20 @@ let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
-  const [attention, hosts, queues, flow, keys, publish, schedules, stores, dynamodb] = await Promise.all([
-    import('../../../lambdas/statistics/attention.ts'),
-    import('../../../lambdas/statistics/hostTimes.ts'),
-    import('../../../lambdas/lane/queues.ts'),
-    import('../../../lambdas/lane/flowControl.ts'),
-    import('../../../lambdas/lane/ensureKeys.ts'),
-    import('../../../lambdas/publish/publish.ts'),
-    import('../../../lambdas/schedule/schedules.ts'),
-    import('../../../lambdas/schedule/rows.ts'),
-    import('../../../lambdas/aws/dynamodb.ts'),
-  ]);
+  const [attention, hosts, queues, flow, keys, publish, schedules, stores, dynamodb, cancel, letters] =
+    await Promise.all([
+      import('../../../lambdas/statistics/attention.ts'),
+      import('../../../lambdas/statistics/hostTimes.ts'),
+      import('../../../lambdas/lane/queues.ts'),
+      import('../../../lambdas/lane/flowControl.ts'),
+      import('../../../lambdas/lane/ensureKeys.ts'),
+      import('../../../lambdas/publish/publish.ts'),
+      import('../../../lambdas/schedule/schedules.ts'),
+      import('../../../lambdas/schedule/rows.ts'),
+      import('../../../lambdas/aws/dynamodb.ts'),
+      import('../../../lambdas/publish/cancel.ts'),
+      import('../../../lambdas/deadLetter/rows.ts'),
+    ]);
   return {
     ...attention,
     ...hosts,
@@ -35,6 +38,8 @@ async function importLambdas() {
     ...schedules,
     ...stores,
     ...dynamodb,
+    ...cancel,
+    ...letters,
   };
 }
 
@@ -132,8 +137,57 @@ describe('What needs attention', () => {
     const names = Array.from({ length: 101 }, (_, index) => `queue-${index}`);
     const wide = { ...account, limits: { max_queues: 200 } };
     for (const queueName of names) await put(wide, { queueName, paused: true });
-    const { pausedQueues, isWhole } = await lambdas.getAttention(account);
-    expect([pausedQueues.length, isWhole]).toEqual([100, false]);
+    const { pausedQueues, isWhole, cut } = await lambdas.getAttention(account);
+    expect([pausedQueues.length, isWhole, cut]).toEqual([100, false, ['pausedQueues']]);
+  });
+
+  it('finds failing schedules also behind the dead letters that it looks at', async () => {
+    const account = await newOwner();
+    const now = Date.now();
+    const messageOf = (messageId: string) => ({
+      messageId,
+      accountId: account.id,
+      prefix: 'Svc' as const,
+      url: 'https://example.com/',
+      method: 'POST' as const,
+      headers: [],
+      maxRetries: 0,
+      timeoutMs: 1_000,
+      labels: [],
+      createdAt: now,
+      notBefore: now,
+      callerIp: '192.0.2.1',
+      expiresAt: now + 60_000,
+    });
+    const firedAt = now - 60_000;
+    for (const id of ['failed', 'waits']) {
+      const request = requestOf('https://example.com/', { delay: '1h' });
+      const { body } = await lambdas.publish(account, request);
+      const { messageId } = z.object({ messageId: z.string() }).parse(body);
+      if (id === 'failed') await lambdas.cancelMessage(account, messageId);
+      const config = { cron: '0 0 29 2 *', 'schedule-id': id };
+      await lambdas.createSchedule(account, requestOf('https://example.com/', config));
+      await lambdas.noteFire(account.id, id, { time: firedAt, messageIds: [messageId] });
+    }
+    await Promise.all(
+      Array.from({ length: 1_001 }, (_, index) =>
+        lambdas.putDeadLetter({
+          dlqId: newId('dlq', now - index),
+          message: messageOf(newId('msg', now - index)),
+          retried: 0,
+          failedAt: now - index,
+          responseStatus: 500,
+          responseHeaders: [],
+          expiresAt: now + 60_000,
+        }),
+      ),
+    );
+    vi.spyOn(Date, 'now').mockReturnValue(now);
+    expect(await lambdas.getAttention(account)).toMatchObject({
+      deadLetters: 1_000,
+      failingSchedules: [{ scheduleId: 'failed', firedAt }],
+      cut: ['deadLetters', 'failedRuns'],
+    });
   });
 });
 

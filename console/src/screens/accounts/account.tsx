@@ -222,6 +222,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
   };
   const [fields, setFields] = useState(before);
   const bind = (name: string) => ({
+    about: name,
     value: fields[name] ?? '',
     onInput: (value: string) => {
       setFields({ ...fields, [name]: value });

@@ -108,6 +108,7 @@ function MakeAccount({
     <Confirm title="New account" yes="Create" work={work} onClose={onClose}>
       <TextField
         label="Customer"
+        about="customer_id"
         value={customer}
         onInput={setCustomer}
         autoFocus
@@ -125,6 +126,7 @@ function MakeAccount({
       />
       <TextField
         label="Region"
+        about="region"
         value={region}
         onInput={setRegion}
         placeholder="eu-central-1"
@@ -132,6 +134,7 @@ function MakeAccount({
       />
       <TextField
         label="Budget"
+        about="budget"
         type="number"
         value={budget}
         onInput={setBudget}

@@ -195,7 +195,7 @@ function MakeToken({
   };
   return (
     <Confirm title="New token" yes="Create" work={work} onClose={onClose}>
-      <TextField label="Name" value={name} onInput={setName} autoFocus hint="What it is for." />
+      <TextField label="Name" about="name" value={name} onInput={setName} autoFocus hint="What it is for." />
       <SelectField
         label="It may do"
         value={scope}
@@ -205,6 +205,7 @@ function MakeToken({
       {scope === 'publish' && (
         <TextField
           label="Destinations"
+          about="destinations"
           value={destinations}
           onInput={setDestinations}
           rows={3}
@@ -213,7 +214,14 @@ function MakeToken({
           hint="One a line: what URLs begin with, group:name for a URL group, queue:name for a queue. Empty for all."
         />
       )}
-      <TextField label="Ends" type="datetime-local" value={end} onInput={setEnd} hint="Empty for never." />
+      <TextField
+        label="Ends"
+        about="expires_at"
+        type="datetime-local"
+        value={end}
+        onInput={setEnd}
+        hint="Empty for never."
+      />
     </Confirm>
   );
 }

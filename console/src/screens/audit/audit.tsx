@@ -2,11 +2,13 @@
 import { auditPage, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
 import { auditActions } from '../../../../lambdas/wire/auditActions.ts';
 import { useAsked, usePages } from '../../api/useAsked.ts';
+import { Export } from '../../lists/export.tsx';
 import { href, type Place } from '../../place.ts';
 import { Cut, Empty, Page } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, periodFields, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { Actor } from './actors.tsx';
 
 const fields: readonly FilterField[] = [
   {
@@ -47,13 +49,6 @@ function Subject({ action, subject }: { readonly action: string; readonly subjec
   );
 }
 
-/** The actors that are no named token. */
-const actors: ReadonlyMap<string, string> = new Map([
-  ['token', 'The account’s token'],
-  ['readOnlyToken', 'The read-only token'],
-  ['operator', 'The operator'],
-]);
-
 export function Audit({ place }: { readonly place: Place }) {
   const list = usePages(
     auditPage,
@@ -61,11 +56,22 @@ export function Audit({ place }: { readonly place: Place }) {
     ({ entries }) => entries,
   );
   const { answer: tokens = [] } = useAsked(namedTokens, { path: 'v2/tokens' });
-  const names = new Map([...actors, ...tokens.map(({ id, name }) => [id, name] as const)]);
+  const names = new Map(tokens.map(({ id, name }) => [id, name]));
   return (
     <Page title="Audit">
       <p class="hint">What was changed in the last 90 days, and by whom. Publishes are among the messages.</p>
-      <FilterBar place={place} fields={fields} />
+      <FilterBar
+        place={place}
+        fields={fields}
+        file={
+          <Export
+            name="audit"
+            shape={auditPage}
+            request={{ path: 'v2/audit', query: filtersOf(place, fields) }}
+            rowsOf={({ entries }) => entries}
+          />
+        }
+      />
       <Listed
         list={list}
         empty={<Empty title={isFiltered(place, fields) ? 'Nothing matches.' : 'Nothing was changed yet.'} />}
@@ -77,7 +83,7 @@ export function Audit({ place }: { readonly place: Place }) {
             keyOf={({ time, actor, action, subject = '' }) => [time, actor, action, subject].join(' ')}
             columns={[
               { head: 'When', cell: ({ time }) => <Time at={time} /> },
-              { head: 'Who', cell: ({ actor }) => names.get(actor) ?? <code>{actor}</code> },
+              { head: 'Who', cell: ({ actor }) => names.get(actor) ?? <Actor of={actor} /> },
               {
                 head: 'Action',
                 cell: ({ action, count }) =>

@@ -4,7 +4,8 @@ import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
 import { Opens } from '../../ui/act.tsx';
 import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
-import { SettingFields } from '../../ui/settings.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { ChangedSettings } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
 import { hrefOfMessages } from '../messages/links.ts';
 
@@ -113,21 +114,49 @@ function Retry({
     >
       <Filter words={words} />
       <p>Each is sent again as a new message, and leaves this list.</p>
-      <details>
-        <summary>Change settings</summary>
-        <p class="hint">What is left empty stays as it was.</p>
-        <div class="fields">
-          <SettingFields
-            form="retry"
-            texts={texts}
-            onChange={(changed) => {
-              setTexts({ ...texts, ...changed });
-            }}
-            none="As it was"
-          />
-        </div>
-      </details>
+      {ids?.length !== 1 && <Pace texts={texts} onChange={setTexts} />}
+      <ChangedSettings form="retry" texts={texts} onChange={setTexts} />
     </Bulk>
+  );
+}
+
+/** The name of the flow-control key of one retry: `retry-2026-11-27-18-05-00`. */
+const newKey = (): string => `retry-${new Date().toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`;
+
+/** Lets a retry go slowly: with a flow-control key of its own, unless the settings name another one. */
+function Pace({
+  texts,
+  onChange,
+}: {
+  readonly texts: SettingTexts;
+  readonly onChange: (texts: SettingTexts) => void;
+}) {
+  const [made] = useState(newKey);
+  const rate = texts['rate'] ?? '';
+  const key = texts['flow-control-key'] ?? '';
+  return (
+    <TextField
+      label="At most this many a second"
+      type="number"
+      placeholder="all at once"
+      value={texts['period'] === '1s' ? rate : ''}
+      onInput={(text) => {
+        const isOwn = key === '' || key === made;
+        onChange({
+          ...texts,
+          rate: text,
+          period: text === '' ? '' : '1s',
+          'flow-control-key': isOwn ? (text === '' ? '' : made) : key,
+        });
+      }}
+      hint={
+        key === made && (
+          <>
+            They get the flow-control key <code>{made}</code>, with which they can be paused and sped up.
+          </>
+        )
+      }
+    />
   );
 }
 

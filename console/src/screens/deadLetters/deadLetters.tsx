@@ -4,6 +4,7 @@ import { deadLetterPage, type Answer } from '../../../../lambdas/wire/answers.ts
 import { deadLetterCount, type deadLetterGroup } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
+import { Export } from '../../lists/export.tsx';
 import { href, type Place } from '../../place.ts';
 import { count, countOf, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import {
@@ -101,7 +102,19 @@ function List({ place }: { readonly place: Place }) {
         )
       }
     >
-      <FilterBar place={place} fields={fields} values={valuesOf(letters, counted.answer?.groups)} />
+      <FilterBar
+        place={place}
+        fields={fields}
+        values={valuesOf(letters, counted.answer?.groups)}
+        file={
+          <Export
+            name="dead-letters"
+            shape={deadLetterPage}
+            request={{ path: 'v2/dlq', query }}
+            rowsOf={({ messages }) => messages}
+          />
+        }
+      />
       {counted.error !== undefined && list.error === undefined && (
         <Failure error={counted.error} again={counted.again} />
       )}

@@ -160,9 +160,7 @@ function OneKey({ name }: { readonly name: string }) {
                 )}
               </div>
             </Card>
-            {one.waitListSize + one.parallelismCount > 0 && (
-              <WaitingCard filter="flowControlKey" name={name} />
-            )}
+            {one.waitListSize + one.parallelismCount > 0 && <WaitingCard name={name} />}
           </>
         )}
       </Loaded>
@@ -225,14 +223,23 @@ function Pin({ of, onClose }: { readonly of: Key; readonly onClose: (isDone: boo
       <p class="hint">Pinned limits stay, whatever messages say. One that is left empty stays as it is.</p>
       <TextField
         label="Parallelism"
+        about="parallelism"
         type="number"
         value={parallelism}
         onInput={setParallelism}
         hint="Deliveries in flight at once."
       />
-      <TextField label="Rate" type="number" value={rate} onInput={setRate} hint="Starts in one period." />
+      <TextField
+        label="Rate"
+        about="rate"
+        type="number"
+        value={rate}
+        onInput={setRate}
+        hint="Starts in one period."
+      />
       <TextField
         label="Period"
+        about="period"
         value={period}
         onInput={setPeriod}
         hint="Seconds, or a duration such as “1m”; a week at most."

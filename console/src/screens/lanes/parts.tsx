@@ -1,6 +1,7 @@
 /** Parts that queues and flow-control keys share. */
 import { globalParallelism, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
+import { useLive } from '../../api/live.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act } from '../../ui/act.tsx';
@@ -16,13 +17,15 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
 
 /** The deliveries of the whole account that are in flight: the lane behind all others. */
 export function GlobalParallelism() {
+  // An outage is told at the top of the page.
+  const { isLost } = useLive();
   const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
   return (
     <Card>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && !isLost && <Failure error={error} />}
       <Meter
         label="Deliveries of the account in flight"
-        value={answer?.parallelismCount ?? 0}
+        value={answer?.parallelismCount}
         most={answer?.parallelismMax}
         isFullFine
       />
@@ -74,9 +77,9 @@ export const Oldest = ({ at }: { readonly at: number | undefined }) =>
 /** Messages that are shown on a lane's own page. */
 const mostShown = 10;
 
-/** The newest messages that wait in a lane. */
-export function WaitingCard({ filter, name }: WaitingProps) {
-  const query = { state: waiting, [filter]: name, count: mostShown };
+/** The newest messages that wait for their turn with a flow-control key. */
+export function WaitingCard({ name }: { readonly name: string }) {
+  const query = { state: waiting, flowControlKey: name, count: mostShown };
   const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
   return (
     <Card title="What waits, the newest">

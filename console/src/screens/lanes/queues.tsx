@@ -11,7 +11,8 @@ import { TextField } from '../../ui/fields.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { GlobalParallelism, LaneState, Oldest, Pause, WaitingCard, WaitingMessages } from './parts.tsx';
+import { Head, Pace, PausedBy } from './line.tsx';
+import { GlobalParallelism, LaneState, Oldest, Pause, WaitingMessages } from './parts.tsx';
 
 type Queue = Answer<typeof queue>;
 
@@ -99,23 +100,32 @@ function OneQueue({ name }: { readonly name: string }) {
       }
     >
       <Loaded of={asked}>
-        {({ paused, lag, oldestAt, parallelism, createdAt, updatedAt }) => (
-          <>
-            <Card>
-              <DetailList
-                of={[
-                  ['State', <LaneState isPaused={paused} />],
-                  ['Waiting or in flight', count(lag)],
-                  ['Oldest published', <Oldest at={oldestAt} />],
-                  ['At once, at most', count(parallelism)],
-                  ['Created', <Time at={createdAt} />],
-                  ['Changed', <Time at={updatedAt} />],
-                ]}
-              />
-            </Card>
-            {lag > 0 && <WaitingCard filter="queueName" name={name} />}
-          </>
-        )}
+        {(of) => {
+          const { paused, lag, oldestAt, parallelism, createdAt, updatedAt } = of;
+          return (
+            <>
+              <Card>
+                <DetailList
+                  of={[
+                    [
+                      'State',
+                      <span>
+                        <LaneState isPaused={paused} /> {paused && <PausedBy name={name} />}
+                      </span>,
+                    ],
+                    ['Waiting or in flight', count(lag)],
+                    ['Oldest published', <Oldest at={oldestAt} />],
+                    ['At once, at most', count(parallelism)],
+                    ['Created', <Time at={createdAt} />],
+                    ['Changed', <Time at={updatedAt} />],
+                  ]}
+                />
+              </Card>
+              {lag > 0 && <Head of={of} />}
+              <Pace of={of} />
+            </>
+          );
+        }}
       </Loaded>
     </Page>
   );
@@ -157,6 +167,7 @@ function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (is
       {of === undefined && (
         <TextField
           label="Name"
+          about="queueName"
           value={name}
           onInput={setName}
           required
@@ -166,6 +177,7 @@ function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (is
       )}
       <TextField
         label="Parallelism"
+        about="parallelism"
         type="number"
         value={parallelism}
         onInput={setParallelism}

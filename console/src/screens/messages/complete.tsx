@@ -53,7 +53,7 @@ function CompleteDialog({
       <p>Its destination has answered 202 and was to complete it later. This is the answer in its place.</p>
       <div class="fields">
         <SelectField label="Answer" value={status} options={answers} onInput={setStatus} />
-        <TextField label="Body" value={body} rows={4} isCode onInput={setBody} />
+        <TextField label="Body" about="body" value={body} rows={4} isCode onInput={setBody} />
       </div>
     </Confirm>
   );

@@ -3,6 +3,7 @@ import { cancelled, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { pagesOf } from '../../api/client.ts';
 import { usePages } from '../../api/useAsked.ts';
+import { Export } from '../../lists/export.tsx';
 import { href, type Place } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
 import { ButtonLink, Empty, Page } from '../../ui/basics.tsx';
@@ -126,7 +127,21 @@ function List({ place }: { readonly place: Place }) {
         )
       }
     >
-      <FilterBar place={place} fields={fields} values={valuesIn(list.items)} />
+      <FilterBar
+        place={place}
+        fields={fields}
+        values={valuesIn(list.items)}
+        file={
+          isSearch ? undefined : (
+            <Export
+              name="messages"
+              shape={messagePage}
+              request={{ path: 'v2/messages', query }}
+              rowsOf={({ messages }) => messages}
+            />
+          )
+        }
+      />
       {isSearch ? (
         <FoundMessages key={query.toString()} query={query} />
       ) : (

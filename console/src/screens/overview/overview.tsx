@@ -1,14 +1,12 @@
 /** The account at a glance: whether all is well, today against its limits, the traffic, how hosts answer, and what fails most. */
 import type { ComponentChildren } from 'preact';
-import type * as z from 'zod/mini';
+import { useContext } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
-import { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
-import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { lazy } from '../../frame/lazy.tsx';
 import { baseUrl } from '../../api/client.ts';
-import { useAttention } from '../../api/attention.ts';
+import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
 import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Button, ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
@@ -26,11 +24,6 @@ import { Hosts } from './hosts.tsx';
 import { Verdict } from './verdict.tsx';
 import { waitingByDay, waitingByHour } from './waiting.ts';
 
-type Stats = Readable<z.infer<typeof ownStats>>;
-
-/** The interval of requests for the usage, which changes slowly. */
-const everyMs = 10_000;
-
 /** `?over=days` shows 30 days in place of 48 hours, `?over=hour` one hour. */
 export function Overview({ place }: { readonly place: Place }) {
   return place.path[1] === 'hosts' ? <Host place={place} /> : <Account place={place} />;
@@ -39,7 +32,7 @@ export function Overview({ place }: { readonly place: Place }) {
 const Host = lazy('Host', async () => (await import('../../frame/later.ts')).Host);
 
 function Account({ place }: { readonly place: Place }) {
-  const stats = useAsked(ownStats, { path: 'v2/stats' }, everyMs);
+  const stats = useContext(StatsOf);
   // The verdict has as many lines as there are troubles: what stands below comes with it.
   const isJudged = useEver(isSettled(useAttention()));
   return (

@@ -1,6 +1,6 @@
 /** The verdict: all is well, or what needs attention, each part with the way to it. */
 import type { ComponentChildren } from 'preact';
-import { useAttention, type Attention } from '../../api/attention.ts';
+import { useAttention, type Attention, type AttentionPart } from '../../api/attention.ts';
 import { href } from '../../place.ts';
 import { classes, count, countOf, Failure, Visible } from '../../ui/basics.tsx';
 import { clockTime, Time } from '../../ui/time.tsx';
@@ -35,6 +35,7 @@ const withMost = <T extends { readonly waiting: number }>(all: readonly T[]): re
 function partsOf(of: Attention, usage: Usage): readonly Part[] {
   const lanes = href(['flow-control']);
   const { since: fromDate } = of;
+  const atLeast = (part: AttentionPart): string => (of.cut.includes(part) ? 'At least ' : '');
   return [
     ...some(
       withMost(of.hostsDown),
@@ -100,7 +101,7 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
           {
             key: 'dead letters',
             address: href(['dead-letters'], { fromDate }),
-            text: `${of.isWhole ? '' : 'At least '}${countOf(of.deadLetters, 'new dead letter')} within a day`,
+            text: `${atLeast('deadLetters')}${countOf(of.deadLetters, 'new dead letter')} within a day${of.cut.includes('deadLetters') ? `, of ${count(usage.deadLetters)} that are kept` : ''}`,
           },
         ]),
     ...(of.failedRuns === 0
@@ -109,7 +110,7 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
           {
             key: 'runs',
             address: href(['runs'], { list: 'failed', fromDate }),
-            text: `${of.isWhole ? '' : 'At least '}${countOf(of.failedRuns, 'failed workflow run')} within a day`,
+            text: `${atLeast('failedRuns')}${countOf(of.failedRuns, 'failed workflow run')} within a day`,
           },
         ]),
     ...nearLimits(usage).map(({ text, address }) => ({ key: text, address, text })),

@@ -5,10 +5,10 @@ import { rerunAnswer, rerunAnswers, cancelledRuns } from '../../../../lambdas/wi
 import { ask, pagesOf, path, type Request } from '../../api/client.ts';
 import { go } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
-import { TextField } from '../../ui/fields.tsx';
 import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { fromLines } from '../../ui/headerLines.ts';
+import { ChangedSettings } from '../../ui/settings.tsx';
+import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
 import { hrefOf } from './links.ts';
 import type { Run } from './timeline.ts';
 
@@ -23,18 +23,10 @@ const kinds = [
   { kind: 'restart', verb: 'Restart', done: 'restarted', means: 'begins with the first step' },
 ] as const;
 
-function Settings({ text, onInput }: { readonly text: string; readonly onInput: (text: string) => void }) {
-  return (
-    <TextField
-      label="Headers that change its settings"
-      rows={2}
-      isCode
-      placeholder="Svc-Retries: 5"
-      value={text}
-      onInput={onInput}
-      hint="May be left empty: then it is as it was started. One in a line."
-    />
-  );
+/** The headers of changed settings, and what a header cannot contain. */
+function sent(texts: SettingTexts) {
+  const { headers, query } = sentAs(settingHeaders(texts));
+  return { headers, query: new URLSearchParams([...query]) };
 }
 
 /** Buttons that run one failed run again. */
@@ -77,16 +69,20 @@ interface DialogProps {
 }
 
 interface RerunProps extends DialogProps, Omit<Kind, 'kind'> {
-  readonly request: Request;
+  readonly request: Omit<Request, 'query'>;
   /** The sentence about the run that is run again. */
   readonly effect: string;
 }
 
 function Rerun({ request, effect, verb, done, means, onClose }: RerunProps) {
-  const [text, setText] = useState('');
+  const [texts, setTexts] = useState<SettingTexts>({});
   const work = async (): Promise<string> => {
-    const headers = [...(request.headers ?? []), ...fromLines(text)];
-    const run = await ask(rerunAnswer, { ...request, headers });
+    const { headers, query } = sent(texts);
+    const run = await ask(rerunAnswer, {
+      ...request,
+      headers: [...(request.headers ?? []), ...headers],
+      query,
+    });
     go(hrefOf(run.workflowRunId, run.workflowCreatedAt));
     return `The run is ${done}. This is the new one.`;
   };
@@ -95,7 +91,7 @@ function Rerun({ request, effect, verb, done, means, onClose }: RerunProps) {
       <p>
         A new run {means}. {effect}
       </p>
-      <Settings text={text} onInput={setText} />
+      <ChangedSettings form="resume" texts={texts} onChange={setTexts} />
     </Confirm>
   );
 }
@@ -168,7 +164,7 @@ function DeleteAll({ query, words, onClose, ...props }: BulkProps) {
 
 function RerunAll({ kind, verb, done, means, query, words, onClose, ...props }: Kind & BulkProps) {
   const [ids] = useState(props.ids);
-  const [text, setText] = useState('');
+  const [texts, setTexts] = useState<SettingTexts>({});
   return (
     <Bulk
       {...deadRuns}
@@ -178,9 +174,11 @@ function RerunAll({ kind, verb, done, means, query, words, onClose, ...props }: 
       known={ids?.length}
       onClose={onClose}
       work={async function* (selected) {
-        for (const query of queriesOf(selected, ids)) {
-          const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}`, query } as const;
-          for await (const part of pagesOf(rerunAnswers, { ...request, headers: fromLines(text) })) {
+        const settings = sent(texts);
+        for (const part of queriesOf(selected, ids)) {
+          const query = new URLSearchParams([...part, ...settings.query]);
+          const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}` } as const;
+          for await (const part of pagesOf(rerunAnswers, { ...request, headers: settings.headers, query })) {
             yield part.workflowRuns.length;
           }
         }
@@ -188,7 +186,7 @@ function RerunAll({ kind, verb, done, means, query, words, onClose, ...props }: 
     >
       <Filter words={words} />
       <p>Of each a new run {means}.</p>
-      <Settings text={text} onInput={setText} />
+      <ChangedSettings form="resume" texts={texts} onChange={setTexts} />
     </Bulk>
   );
 }

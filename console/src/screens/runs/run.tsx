@@ -29,7 +29,9 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
     <Page
       title={id}
       back={{ href: href(['runs']), name: 'Workflow runs' }}
-      actions={useMayWrite() && run && <Actions run={run} then={asked.again} />}
+      actions={
+        useMayWrite() && (run && hasActions(run) ? <Actions run={run} then={asked.again} /> : run && false)
+      }
     >
       <Loaded of={asked}>
         {() =>
@@ -48,6 +50,9 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
 const isSettled = ({ workflowState, failureFunction }: Run): boolean =>
   workflowState !== 'RUN_STARTED' && failureFunction?.state !== 'CALLBACK_INPROGRESS';
 
+const hasActions = ({ workflowState }: Run): boolean =>
+  workflowState === 'RUN_STARTED' || workflowState === 'RUN_FAILED';
+
 interface ActionsProps {
   readonly run: Run;
   readonly then: () => void;
@@ -64,9 +69,9 @@ const Actions = ({ run, then }: ActionsProps) =>
         {(onClose) => <Cancel run={run} onClose={onClose} />}
       </Opens>
     </>
-  ) : run.workflowState === 'RUN_FAILED' ? (
+  ) : (
     <FailedActions run={run} then={then} />
-  ) : null;
+  );
 
 /** The actions on a failed run, as long as it is in the dead letter queue, which it enters a moment after its end. */
 function FailedActions({ run, then }: ActionsProps) {

@@ -31,7 +31,22 @@ export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'e
   return { answer: last.current, error };
 }
 
-export const viewersZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Zones of which browsers and the service tell an old name. */
+const todaysNames: ReadonlyMap<string, string> = new Map([
+  ['Africa/Asmera', 'Africa/Asmara'],
+  ['America/Buenos_Aires', 'America/Argentina/Buenos_Aires'],
+  ['America/Godthab', 'America/Nuuk'],
+  ['Asia/Calcutta', 'Asia/Kolkata'],
+  ['Asia/Katmandu', 'Asia/Kathmandu'],
+  ['Asia/Rangoon', 'Asia/Yangon'],
+  ['Asia/Saigon', 'Asia/Ho_Chi_Minh'],
+  ['Atlantic/Faeroe', 'Atlantic/Faroe'],
+  ['Europe/Kiev', 'Europe/Kyiv'],
+]);
+
+export const nameOfZone = (zone: string): string => todaysNames.get(zone) ?? zone;
+
+export const viewersZone = (): string => nameOfZone(new Intl.DateTimeFormat().resolvedOptions().timeZone);
 
 const dayAndTime = (at: number, timeZone: string): string =>
   new Date(at).toLocaleString(undefined, {
@@ -44,7 +59,8 @@ const dayAndTime = (at: number, timeZone: string): string =>
     timeZone,
   });
 
-export function NextFires({ of: { timezone, description, nextFires } }: { readonly of: Explained }) {
+export function NextFires({ of: { description, nextFires, ...of } }: { readonly of: Explained }) {
+  const timezone = nameOfZone(of.timezone);
   const zone = viewersZone();
   return (
     <>

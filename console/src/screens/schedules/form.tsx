@@ -8,7 +8,7 @@ import { go, href } from '../../place.ts';
 import { Loaded } from '../../ui/act.tsx';
 import { textOf } from '../../ui/base64.ts';
 import { Button, ButtonLink, Card, Loading, Page } from '../../ui/basics.tsx';
-import { Checkbox, TextField } from '../../ui/fields.tsx';
+import { Checkbox, Refused, TextField, useRefusal } from '../../ui/fields.tsx';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
 import { SettingFields } from '../../ui/settings.tsx';
 import {
@@ -72,6 +72,7 @@ export function NewSchedule() {
       <Form draft={draft} onChange={setDraft} yes="Create" cancel={list} save={save}>
         <TextField
           label="Id"
+          about={/^There is a schedule|Schedule-Id\b/i}
           value={id}
           onInput={setId}
           placeholder="nightly-report"
@@ -206,109 +207,115 @@ interface FormProps {
 
 function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const action = useAction();
+  const { form, refused, atEnd } = useRefusal(action.error);
   const { destination, headers, body, cron: cronText, texts } = draft;
   const cron = useExplained(cronText);
   const isNew = yes === 'Create';
   // The form comes with the meaning of its expression, which would push the fields down.
   if (!useEver(isSettled(cron))) return <Loading />;
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void action.run(async () => {
-          go(hrefOf(await save()));
-          return 'The schedule is saved.';
-        });
-      }}
-    >
-      <Card title="When">
-        <TextField
-          label="Expression"
-          isCode
-          required
-          value={cronText}
-          onInput={(text) => {
-            onChange({ ...draft, cron: text });
-          }}
-          error={cron.error}
-          hint="Minute, hour, day of month, month, day of week; before them CRON_TZ=<zone>, unless it is UTC. Or a word such as @daily."
-        />
-        {cron.answer && <NextFires of={cron.answer} />}
-      </Card>
-      <Card title="What it publishes">
-        {children}
-        <TextField
-          label="Destination"
-          required
-          value={destination}
-          placeholder="https://example.com/report"
-          hint="A URL, or the name of a URL group."
-          onInput={(text) => {
-            onChange({ ...draft, destination: text });
-          }}
-        />
-        <TextField
-          label="Headers"
-          rows={3}
-          isCode
-          value={headers}
-          placeholder="X-Tenant: acme"
-          hint={
+    <Refused.Provider value={refused}>
+      <form
+        ref={form}
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void action.run(async () => {
+            go(hrefOf(await save()));
+            return 'The schedule is saved.';
+          });
+        }}
+      >
+        <Card title="When">
+          <TextField
+            label="Expression"
+            isCode
+            required
+            value={cronText}
+            onInput={(text) => {
+              onChange({ ...draft, cron: text });
+            }}
+            error={cron.error}
+            hint="Minute, hour, day of month, month, day of week; before them CRON_TZ=<zone>, unless it is UTC. Or a word such as @daily."
+          />
+          {cron.answer && <NextFires of={cron.answer} />}
+        </Card>
+        <Card title="What it publishes">
+          {children}
+          <TextField
+            label="Destination"
+            about={/^The destination|URL group/}
+            required
+            value={destination}
+            placeholder="https://example.com/report"
+            hint="A URL, or the name of a URL group."
+            onInput={(text) => {
+              onChange({ ...draft, destination: text });
+            }}
+          />
+          <TextField
+            label="Headers"
+            about={/ is no header; |^The header /}
+            rows={3}
+            isCode
+            value={headers}
+            placeholder="X-Tenant: acme"
+            hint={
+              <>
+                One in a line. Those that begin with <code>Svc-</code> are settings.
+              </>
+            }
+            onInput={(text) => {
+              onChange({ ...draft, headers: text });
+            }}
+          />
+          {body === undefined ? (
             <>
-              One in a line. Those that begin with <code>Svc-</code> are settings.
+              <p class="hint">The body is redacted, or no text, so it is not shown. It stays as it is.</p>
+              <Checkbox
+                label="Replace the body"
+                checked={false}
+                onInput={() => {
+                  onChange({ ...draft, body: '' });
+                }}
+              />
             </>
-          }
-          onInput={(text) => {
-            onChange({ ...draft, headers: text });
-          }}
-        />
-        {body === undefined ? (
-          <>
-            <p class="hint">The body is redacted, or no text, so it is not shown. It stays as it is.</p>
-            <Checkbox
-              label="Replace the body"
-              checked={false}
-              onInput={() => {
-                onChange({ ...draft, body: '' });
+          ) : (
+            <TextField
+              label="Body"
+              rows={6}
+              isCode
+              value={body}
+              onInput={(text) => {
+                onChange({ ...draft, body: text });
               }}
             />
-          </>
-        ) : (
-          <TextField
-            label="Body"
-            rows={6}
-            isCode
-            value={body}
-            onInput={(text) => {
-              onChange({ ...draft, body: text });
-            }}
-          />
+          )}
+        </Card>
+        <Card title="Settings">
+          <div class="fields">
+            <SettingFields
+              form="schedule"
+              texts={texts}
+              onChange={(changed) => {
+                onChange({ ...draft, texts: { ...texts, ...changed } });
+              }}
+              without={isNew ? [] : ['redact-fields']}
+            />
+          </div>
+        </Card>
+        {atEnd !== undefined && (
+          <p class="wrong" role="alert">
+            {atEnd}
+          </p>
         )}
-      </Card>
-      <Card title="Settings">
-        <div class="fields">
-          <SettingFields
-            form="schedule"
-            texts={texts}
-            onChange={(changed) => {
-              onChange({ ...draft, texts: { ...texts, ...changed } });
-            }}
-            without={isNew ? [] : ['redact-fields']}
-          />
+        <div class="actions">
+          <Button type="submit" kind="main" isBusy={action.isRunning} disabled={cron.error !== undefined}>
+            {yes}
+          </Button>
+          <ButtonLink href={cancel}>Cancel</ButtonLink>
         </div>
-      </Card>
-      {action.error !== undefined && (
-        <p class="wrong" role="alert">
-          {action.error}
-        </p>
-      )}
-      <div class="actions">
-        <Button type="submit" kind="main" isBusy={action.isRunning} disabled={cron.error !== undefined}>
-          {yes}
-        </Button>
-        <ButtonLink href={cancel}>Cancel</ButtonLink>
-      </div>
-    </form>
+      </form>
+    </Refused.Provider>
   );
 }

@@ -1,13 +1,14 @@
 /** The last fires of a schedule, and what became of their messages. */
-import { type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { messagePage, type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Loaded } from '../../ui/act.tsx';
-import { ButtonLink, Card, countOf, State } from '../../ui/basics.tsx';
+import { ButtonLink, Card, countOf, Cut, State } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
+import { statusOf } from '../messages/messageTable.tsx';
 
 type Fire = Answer<typeof scheduleFires>['fires'][number];
 type State = NonNullable<Fire['states']>[string];
@@ -19,6 +20,38 @@ const states: readonly State[] = ['FAIL', 'IN_PROGRESS', 'SUCCESS'];
 export function worstOf(of: Fire['states'] = {}): State | undefined {
   const all = Object.values(of);
   return states.find((one) => all.includes(one));
+}
+
+/** The number of failed fires up to the last one. */
+function failuresInRow(fires: readonly Fire[]): number {
+  const firstGood = fires.findIndex(({ states: of, error }) => error === undefined && worstOf(of) !== 'FAIL');
+  return firstGood === -1 ? fires.length : firstGood;
+}
+
+/** Why the last fire failed, and how many have in a row. */
+export function WhyFailed({ of }: { readonly of: Answer<typeof schedule> }) {
+  const fires = useLastFires(of).answer?.fires ?? [];
+  const [last] = fires;
+  const [failedId] = Object.entries(last?.states ?? {}).find(([, state]) => state === 'FAIL') ?? [];
+  const { answer } = useAsked(
+    messagePage,
+    failedId === undefined
+      ? undefined
+      : { path: 'v2/messages', query: { messageIds: failedId, state: 'ALL' } },
+  );
+  const [message] = answer?.messages ?? [];
+  const inRow = failuresInRow(fires);
+  return (
+    <div class="hint why">
+      {last?.error !== undefined && <Cut text={last.error} />}
+      {message !== undefined && (
+        <a href={href(['messages', message.messageId])}>
+          {message.state === 'CANCELED' ? 'The message was cancelled' : `Answer: ${statusOf(message)}`}
+        </a>
+      )}
+      {inRow > 1 && ` ${inRow === fires.length ? 'At least ' : ''}${inRow} in a row`}
+    </div>
+  );
 }
 
 /** Asks for the last fires of a schedule that has fired, and again after each fire. */

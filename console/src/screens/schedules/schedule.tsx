@@ -12,7 +12,7 @@ import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
-import { LastFires, useLastFires } from './lastFires.tsx';
+import { LastFires, useLastFires, WhyFailed, worstOf } from './lastFires.tsx';
 import { NextFires, useExplained } from './fires.tsx';
 
 export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
@@ -38,7 +38,32 @@ interface ActionsProps {
   readonly again: () => void;
 }
 
-function Actions({ of: { scheduleId, isPaused }, again }: ActionsProps) {
+/** Pauses a schedule, or resumes it. */
+export function Pause({
+  of: { scheduleId, isPaused },
+  then,
+  isQuiet = false,
+}: {
+  readonly of: Answer<typeof schedule>;
+  readonly then: () => void;
+  readonly isQuiet?: boolean;
+}) {
+  const verb = isPaused ? 'Resume' : 'Pause';
+  return (
+    <Act
+      request={{ path: path`v2/schedules/${scheduleId}/${verb.toLowerCase()}` }}
+      said={isPaused ? 'The schedule goes on.' : 'The schedule is paused.'}
+      then={then}
+      kind={isQuiet ? 'quiet' : 'plain'}
+      label={isQuiet ? `${verb} ${scheduleId}` : undefined}
+    >
+      {verb}
+    </Act>
+  );
+}
+
+function Actions({ of, again }: ActionsProps) {
+  const { scheduleId } = of;
   const action = useAction('toast');
   const run = async (): Promise<undefined> => {
     const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
@@ -52,13 +77,7 @@ function Actions({ of: { scheduleId, isPaused }, again }: ActionsProps) {
       <Button kind="main" isBusy={action.isRunning} onClick={() => void action.run(run)}>
         Run now
       </Button>
-      <Act
-        request={{ path: path`v2/schedules/${scheduleId}/${isPaused ? 'resume' : 'pause'}` }}
-        said={isPaused ? 'The schedule goes on.' : 'The schedule is paused.'}
-        then={again}
-      >
-        {isPaused ? 'Resume' : 'Pause'}
-      </Act>
+      <Pause of={of} then={again} />
       <ButtonLink href={href(['schedules', scheduleId, 'edit'])}>Edit</ButtonLink>
       <Opens
         name="Delete…"
@@ -100,7 +119,16 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
           of={[
             ['Expression', <code>{of.cron}</code>],
             ['State', <State state={of.isPaused ? 'paused' : 'active'} />],
-            ['Last fire', hasFired ? undefined : 'never'],
+            [
+              'Last fire',
+              hasFired ? (
+                worstOf(of.lastScheduleStates) === 'FAIL' ? (
+                  <WhyFailed of={of} />
+                ) : undefined
+              ) : (
+                'never'
+              ),
+            ],
           ]}
         />
         {of.isPaused && <p>It fires at none of these times while it is paused.</p>}

@@ -3,14 +3,17 @@ import { schedules, type Answer, type schedule } from '../../../../lambdas/wire/
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { ButtonLink, Cut, Empty, Page, State } from '../../ui/basics.tsx';
+import { ButtonLink, count, Cut, Empty, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
-import { Listed, Table } from '../../ui/table.tsx';
+import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { worstOf } from './lastFires.tsx';
+import { WhyFailed, worstOf } from './lastFires.tsx';
+import { nameOfZone } from './fires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
 import { hrefOf } from './links.ts';
-import { Schedule } from './schedule.tsx';
+import { Pause, Schedule } from './schedule.tsx';
+
+type One = Answer<typeof schedule>;
 
 export function Schedules({ place }: { readonly place: Place }) {
   const [, scheduleId, part] = place.path;
@@ -21,32 +24,84 @@ export function Schedules({ place }: { readonly place: Place }) {
   return <Schedule scheduleId={scheduleId} />;
 }
 
+const search: FilterField = {
+  name: 'search',
+  label: 'Schedule',
+  placeholder: 'A part of its id or destination',
+  isMain: true,
+};
+/** The API has no filter and no order for these: they are made of what is loaded. */
 const fields: readonly FilterField[] = [
-  { name: 'search', label: 'Schedule', placeholder: 'A part of its id or destination', isMain: true },
+  search,
+  {
+    name: 'show',
+    label: 'Show',
+    isMain: true,
+    options: [
+      ['', 'All'],
+      ['failing', 'Failing'],
+      ['paused', 'Paused'],
+    ],
+  },
+  {
+    name: 'sort',
+    label: 'Sort by',
+    isMain: true,
+    options: [
+      ['', 'Id'],
+      ['next', 'Next fire'],
+    ],
+  },
 ];
+
+const isFailing = ({ lastScheduleStates }: One): boolean => worstOf(lastScheduleStates) === 'FAIL';
+
+/** The schedules of a place among those that are loaded. */
+function chosen(all: readonly One[], { query }: Place): readonly One[] {
+  const show = query.get('show');
+  const shown = all.filter(
+    (one) => (show !== 'failing' || isFailing(one)) && (show !== 'paused' || one.isPaused),
+  );
+  const next = ({ nextScheduleTime = Infinity }: One): number => nextScheduleTime;
+  return query.get('sort') === 'next' ? shown.toSorted((one, other) => next(one) - next(other)) : shown;
+}
 
 /** The number of schedules from which on a search is of use. */
 const many = 8;
 
 function List({ place }: { readonly place: Place }) {
-  const list = usePages(schedules, { path: 'v2/schedules', query: filtersOf(place, fields) }, (page) => page);
+  const list = usePages(
+    schedules,
+    { path: 'v2/schedules', query: filtersOf(place, [search]) },
+    (page) => page,
+  );
   const isSearched = isFiltered(place, fields);
+  const items = list.items && chosen(list.items, place);
+  const isPart = list.more !== undefined && (place.query.has('show') || place.query.has('sort'));
   const mayWrite = useMayWrite();
   const create = mayWrite && (
     <ButtonLink kind="main" href={href(['schedules', 'new'])}>
       New schedule
     </ButtonLink>
   );
+  const actions: Column<One> = {
+    head: 'Actions',
+    isNumber: true,
+    cell: (one) => <Pause of={one} then={list.again} isQuiet />,
+  };
   return (
     <Page title="Schedules" actions={create}>
       {(isSearched || (list.items ?? []).length >= many || list.more !== undefined) && (
         <FilterBar place={place} fields={fields} />
       )}
+      {isPart && (
+        <p class="hint">These are of the {count(list.items?.length ?? 0)} schedules that are loaded.</p>
+      )}
       <Listed
-        list={list}
+        list={{ ...list, items }}
         empty={
           isSearched ? (
-            <Empty title="No schedule has this in its id or destination." />
+            <Empty title="No schedule matches these filters." />
           ) : (
             <Empty title="No schedules yet.">
               A schedule publishes a message again and again, as a cron expression says.
@@ -81,7 +136,7 @@ function List({ place }: { readonly place: Place }) {
                   <div>
                     <Cut text={cronInWords} />
                     <span class="hint">
-                      <Cut text={`${timezone} · ${cron.replace(/^CRON_TZ=\S+\s+/, '')}`} />
+                      <Cut text={`${nameOfZone(timezone)} · ${cron.replace(/^CRON_TZ=\S+\s+/, '')}`} />
                     </span>
                   </div>
                 ),
@@ -92,6 +147,7 @@ function List({ place }: { readonly place: Place }) {
                 cell: ({ nextScheduleTime: next }) =>
                   next === undefined ? <State state="paused" /> : <Time at={next} />,
               },
+              ...(mayWrite ? [actions] : []),
             ]}
           />
         )}
@@ -100,16 +156,14 @@ function List({ place }: { readonly place: Place }) {
   );
 }
 
-function LastFire({
-  of: { lastScheduleTime: at, lastScheduleStates = {} },
-}: {
-  readonly of: Answer<typeof schedule>;
-}) {
+function LastFire({ of }: { readonly of: One }) {
+  const { lastScheduleTime: at, lastScheduleStates = {} } = of;
   if (at === undefined) return <>never</>;
   const state = worstOf(lastScheduleStates);
   return (
-    <span>
+    <div>
       {state && <State state={state} />} <Time at={at} />
-    </span>
+      {state === 'FAIL' && <WhyFailed of={of} />}
+    </div>
   );
 }

@@ -144,6 +144,7 @@ function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly end
     <Confirm title={endpoint ? 'Edit endpoint' : 'Add endpoint'} yes="Save" work={work} onClose={onClose}>
       <TextField
         label="URL"
+        about="url"
         type="url"
         placeholder="https://example.com/hook"
         value={url}
@@ -153,6 +154,7 @@ function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly end
       />
       <TextField
         label="Name"
+        about={/^There is an endpoint|\.name\b/}
         value={given}
         onInput={setGiven}
         hint="May be left out. It tells the endpoint apart in logs."
@@ -189,6 +191,7 @@ function EditHeaders({ group: { name, headers }, onClose }: DialogProps) {
     <Confirm title="Default headers" yes="Save" work={work} onClose={onClose}>
       <TextField
         label="Headers"
+        about={/./}
         rows={6}
         isCode
         placeholder={'Svc-Retries: 3\nSvc-Forward-X-Tenant: acme'}

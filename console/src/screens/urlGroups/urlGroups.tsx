@@ -85,6 +85,7 @@ function MakeGroup({
     <Confirm title="New URL group" yes="Create" work={work} onClose={onClose}>
       <TextField
         label="Name"
+        about={/^(There is a URL group|The name)/}
         value={name}
         onInput={setName}
         required
@@ -93,6 +94,7 @@ function MakeGroup({
       />
       <TextField
         label="URL of its first endpoint"
+        about="url"
         type="url"
         placeholder="https://example.com/hook"
         value={url}

@@ -50,6 +50,7 @@ export const stats: Operations<'stats'> = {
           deadLetters: 6,
           failedRuns: 0,
           isWhole: true,
+          cut: [],
         },
       },
     },

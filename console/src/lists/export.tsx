@@ -1,0 +1,78 @@
+/** A list as a file: what its filter matches, asked for page by page. */
+import type * as z from 'zod/mini';
+import type { Readable } from '../../../lambdas/options/option.ts';
+import { pagesOf, type Request } from '../api/client.ts';
+import { useAction } from '../api/useAsked.ts';
+import { Button, count, countOf } from '../ui/basics.tsx';
+import { showToast } from '../ui/toast.tsx';
+import { csvOf, type Row } from './csv.ts';
+
+/** The most rows of a file: more take too long, and too much memory. */
+const mostRows = 10_000;
+
+const kinds = {
+  CSV: { type: 'text/csv', write: csvOf },
+  JSON: {
+    type: 'application/json',
+    write: (rows: readonly Row[]): string => JSON.stringify(rows, undefined, 2),
+  },
+} as const;
+type Kind = keyof typeof kinds;
+
+interface ExportProps<Shape extends z.ZodMiniType> {
+  /** The beginning of the file's name. */
+  readonly name: string;
+  readonly shape: Shape;
+  readonly request: Request;
+  readonly rowsOf: (page: Readable<z.infer<Shape>>) => readonly Row[];
+}
+
+/** Buttons that save a list as a file. */
+export const Export = <Shape extends z.ZodMiniType>(props: ExportProps<Shape>) => (
+  <div class="presets" role="group" aria-label="Save the list as a file">
+    <Save {...props} kind="CSV" />
+    <Save {...props} kind="JSON" />
+  </div>
+);
+
+function Save<Shape extends z.ZodMiniType>({
+  name,
+  shape,
+  request,
+  rowsOf,
+  kind,
+}: ExportProps<Shape> & { readonly kind: Kind }) {
+  const action = useAction('toast');
+  const save = async (): Promise<undefined> => {
+    const rows: Row[] = [];
+    let isCut = false;
+    for await (const page of pagesOf(shape, request)) {
+      isCut = rows.length >= mostRows;
+      if (isCut) break;
+      rows.push(...rowsOf(page));
+    }
+    isCut ||= rows.length > mostRows;
+    const { type, write } = kinds[kind];
+    const address = URL.createObjectURL(new Blob([write(rows.slice(0, mostRows))], { type }));
+    const link = document.createElement('a');
+    link.href = address;
+    link.download = `${name}-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.${kind.toLowerCase()}`;
+    link.click();
+    URL.revokeObjectURL(address);
+    showToast(
+      isCut
+        ? `The file has the first ${count(mostRows)} rows. There are more: narrow the filter for the others.`
+        : `The file has ${countOf(rows.length, 'row')}.`,
+    );
+  };
+  return (
+    <Button
+      kind="quiet"
+      aria-label={`Save as ${kind}`}
+      isBusy={action.isRunning}
+      onClick={() => void action.run(save)}
+    >
+      {kind}
+    </Button>
+  );
+}

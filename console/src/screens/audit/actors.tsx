@@ -1,0 +1,21 @@
+/** Who has changed something, in words. */
+
+/** The actors that are no named token. */
+const actors: ReadonlyMap<string, string> = new Map([
+  ['token', 'The account’s token'],
+  ['readOnlyToken', 'The read-only token'],
+  ['operator', 'The operator'],
+]);
+
+/** @param isInSentence whether the name stands within a sentence */
+export function Actor({
+  of,
+  isInSentence = false,
+}: {
+  readonly of: string;
+  readonly isInSentence?: boolean;
+}) {
+  const name = actors.get(of);
+  if (name === undefined) return <code>{of}</code>;
+  return <>{isInSentence ? name.replace(/^./, (first) => first.toLowerCase()) : name}</>;
+}

@@ -1,0 +1,202 @@
+/** The line of a queue: what is next, what blocks it, how fast it goes, and who paused it. */
+import type { ComponentChildren } from 'preact';
+import { auditPage } from '../../../../lambdas/wire/accountAnswers.ts';
+import {
+  messageInAnyState,
+  messagePage,
+  type Answer,
+  type listedMessage,
+  type queue,
+} from '../../../../lambdas/wire/answers.ts';
+import { path } from '../../api/client.ts';
+import { oftenMs, useAsked } from '../../api/useAsked.ts';
+import { href } from '../../place.ts';
+import { Card, count, countOf } from '../../ui/basics.tsx';
+import { Loaded } from '../../ui/act.tsx';
+import { Bars } from '../../ui/charts.tsx';
+import { duration, Time, timeToMinute, useNow } from '../../ui/time.tsx';
+import { Actor } from '../audit/actors.tsx';
+import { MessageTable } from '../messages/messageTable.tsx';
+
+type Queue = Answer<typeof queue>;
+type Message = Answer<typeof listedMessage>;
+
+/** Tells who paused a queue, as far as the audit trail knows. */
+export function PausedBy({ name }: { readonly name: string }) {
+  const { answer } = useAsked(auditPage, {
+    path: 'v2/audit',
+    query: { subject: name, action: 'queue.pause,queue.save', count: 1 },
+  });
+  const [last] = answer?.entries ?? [];
+  if (last === undefined) return null;
+  return (
+    <span>
+      by <Actor of={last.actor} isInSentence />, <Time at={last.time} />
+    </span>
+  );
+}
+
+const unended = 'CREATED,RETRY,ACTIVE';
+/** Messages of a line that are read at once: the list has the newest first, so a longer line is not read to its head. */
+const mostRead = 100;
+const mostShown = 10;
+
+/** The messages at the head of a line, the oldest first; of a long line the first one. */
+function useHead({ name, lag, oldestAt }: Queue) {
+  const isLong = lag > mostRead;
+  const query = {
+    queueName: name,
+    state: unended,
+    count: mostRead,
+    ...(isLong ? { toDate: oldestAt } : { fromDate: oldestAt }),
+  };
+  const asked = useAsked(
+    messagePage,
+    oldestAt === undefined ? undefined : { path: 'v2/messages', query },
+    oftenMs,
+  );
+  // A delayed message joins the line when it is due.
+  const isDue = ({ state, nextDeliveryTime = 0 }: Message): boolean =>
+    state !== 'CREATED' || nextDeliveryTime <= Date.now();
+  const head = asked.answer?.messages.filter(isDue).toReversed() ?? [];
+  return { asked, head: head.slice(0, isLong ? 1 : mostShown), isLong };
+}
+
+/** What the head of a line waits for, in a sentence. */
+function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; readonly by: Queue }) {
+  const { answer } = useAsked(
+    messageInAnyState,
+    { path: path`v2/messages/${of.messageId}`, query: { state: 'ALL' } },
+    oftenMs,
+  );
+  const flowControlKey = answer?.flowControlKey;
+  const heldBy = answer?.heldBy;
+  const reasons: ComponentChildren[] = [];
+  if (paused) reasons.push('The queue is paused: none of its messages is delivered.');
+  if (heldBy !== undefined) {
+    reasons.push(
+      <>
+        <a href={href(['flow-control'])}>{heldBy.host}</a> is down
+        {heldBy.openedAt !== undefined && (
+          <>
+            {' '}
+            since <Time at={heldBy.openedAt} />
+          </>
+        )}
+        , and the first message waits for it.
+      </>,
+    );
+  } else if (of.state === 'RETRY' && of.nextDeliveryTime !== undefined) {
+    reasons.push(
+      <>
+        The first message has failed {countOf(of.retried, 'time')}; its next attempt is due{' '}
+        <Time at={of.nextDeliveryTime} />.{parallelism === 1 && ' All others wait for it.'}
+      </>,
+    );
+  } else if (of.state === 'ACTIVE') {
+    reasons.push('The first message waits to be completed by its destination.');
+  } else if (!paused) {
+    reasons.push('The first message is being delivered, or is about to be.');
+  }
+  if (flowControlKey !== undefined) {
+    reasons.push(
+      <>
+        It also needs its turn with <a href={href(['flow-control', flowControlKey])}>{flowControlKey}</a>.
+      </>,
+    );
+  }
+  return (
+    <>
+      {reasons.map((reason, index) => (
+        <p key={index}>{reason}</p>
+      ))}
+    </>
+  );
+}
+
+/** The head of a queue: its first messages, and what they wait for. */
+export function Head({ of }: { readonly of: Queue }) {
+  const { asked, head, isLong } = useHead(of);
+  const [first] = head;
+  return (
+    <Card title="What is next">
+      <Loaded of={asked}>
+        {() =>
+          first === undefined ? (
+            <p class="hint">No message waits here.</p>
+          ) : (
+            <>
+              <Blocked of={first} by={of} />
+              <MessageTable caption="The messages that are next, the first at the top" of={head} />
+              {(isLong || of.lag > head.length) && (
+                <p class="hint">{`${count(Math.max(0, of.lag - head.length))} more are behind ${head.length === 1 ? 'it' : 'them'}.`}</p>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** The last ends that are looked at, and the bars that they are shown in. */
+const mostEnded = 100;
+const bars = 24;
+const paceEveryMs = 10_000;
+const leastMs = 60_000;
+
+/** How fast a queue goes: from its messages that ended last. */
+export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
+  const asked = useAsked(
+    messagePage,
+    {
+      path: 'v2/messages',
+      query: { queueName: name, state: 'DELIVERED,FAILED,CANCELED', count: mostEnded },
+    },
+    paceEveryMs,
+  );
+  const now = useNow();
+  return (
+    <Card title="Throughput">
+      <Loaded of={asked}>
+        {({ messages }) => {
+          const ended = messages.flatMap(({ endedAt, state }) =>
+            endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
+          );
+          if (ended.length === 0) return <p class="hint">No message of it has ended lately.</p>;
+          const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
+          const stepMs = (now - from) / bars;
+          const perMinute = (ended.length * leastMs) / (now - from);
+          const within = (wanted: boolean) =>
+            Array.from(
+              { length: bars },
+              (_, bar) =>
+                ended.filter(
+                  ({ endedAt, isDelivered }) =>
+                    isDelivered === wanted &&
+                    Math.min(bars - 1, Math.floor((endedAt - from) / stepMs)) === bar,
+                ).length,
+            );
+          return (
+            <>
+              <Bars
+                title={`${perMinute.toFixed(perMinute < 10 ? 1 : 0)} a minute`}
+                names={Array.from({ length: bars }, (_, bar) => timeToMinute(from + bar * stepMs))}
+                per={`in ${duration(stepMs)}`}
+                series={[
+                  { name: 'delivered', tone: 'good', values: within(true) },
+                  { name: 'failed or cancelled', tone: 'bad', values: within(false) },
+                ]}
+              />
+              <p class="hint">
+                Of the last {countOf(ended.length, 'message')} of it that ended, since <Time at={from} />.
+                {lag > 0 &&
+                  ` At this pace, the ${count(lag)} that wait take ${duration((lag / perMinute) * leastMs)}.`}
+              </p>
+            </>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}
