@@ -44,7 +44,7 @@ export async function redriveParked({ isWanted, until }: RedriveOptions): Promis
   return sendBack(settings.parkedQueueUrl, until, async (text) => {
     const parked = parseParked(text);
     // A worker parks what it still cannot do within milliseconds. To send it back again would go on until the time is over.
-    if (parked.parkedAt >= begunAt) return 'since';
+    if (parked.parkedAt > begunAt) return 'since';
     if (!isWanted(parked)) return 'left';
     await sendToSource(parked.queue, { text: parked.text, group: parked.group });
     return 'sent';
