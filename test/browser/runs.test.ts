@@ -415,7 +415,7 @@ describe('Runs', () => {
       await page.goto(`${service.url}/console#/runs${list}`);
       await page.getByRole('row').nth(1).waitFor();
       const others = buttons.filter({
-        hasNotText: /^(More filters|1 h|24 h|7 d|Load more|reason|label|URL)$/,
+        hasNotText: /^(More filters|Night|Range…|CSV|JSON|1 h|24 h|7 d|Load more|reason|label|URL)$/,
       });
       expect(await others.allInnerTexts()).toEqual([]);
     }
