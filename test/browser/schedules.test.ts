@@ -120,7 +120,7 @@ describe('A schedule', () => {
     const id = await schedule('https://example.com/');
     const page = await openConsole({ at: '#/schedules' });
     await page.getByRole('link', { name: id }).click();
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByText('The schedule is paused.').waitFor();
     await page.getByText('It fires at none of these times while it is paused.').waitFor();
     expect(await get(id)).toMatchObject({ isPaused: true });
