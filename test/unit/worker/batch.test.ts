@@ -1,6 +1,7 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { holdAfterMs } from '../../../lambdas/aws/resources.ts';
 import { queueArn } from '../../../local/aws/arns.ts';
 import { startEventSource } from '../../../local/lambda/eventSource.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -69,8 +70,8 @@ it('A message that is done is deleted before the slowest of its batch is, which 
   await feed('long', handler, async () => {
     await holds(() => bodiesIn('long') === 1);
     expect(queuesOf().unsettled('long')).toMatchObject([{ inFlight: true }]);
-    // Of the function's 900 s, and 10 s more.
-    expect(hidden.mock.calls.map(([, ms]) => ms)).toEqual([910_000]);
+    // Of the function's 900 s, and 10 s more. On a busy machine the quick ones may be hidden before they are done.
+    expect(new Set(hidden.mock.calls.map(([, ms]) => ms))).toEqual(new Set([910_000]));
     finish();
     await holds(() => bodiesIn('long') === 0);
   });
@@ -80,8 +81,19 @@ it('A message that is done is deleted before the slowest of its batch is, which 
 it('A quick invocation makes no call to hold its messages', async () => {
   const handler = lambdas.batchWorker({ parse: (text) => text, perform: () => Promise.resolve() });
   const hidden = vi.spyOn(queuesOf(), 'changeVisibility');
-  await fixture.standIns.sqs.send('short', '{}');
-  await feed('short', handler, () => holds(() => bodiesIn('short') === 0));
+  let tookMs = Infinity;
+  const timed = async (event: SQSEvent): Promise<unknown> => {
+    const startedAt = performance.now();
+    const answer = await handler(event);
+    tookMs = performance.now() - startedAt;
+    return answer;
+  };
+  // On a busy machine an invocation may not be quick.
+  while (tookMs >= holdAfterMs / 2) {
+    hidden.mockClear();
+    await fixture.standIns.sqs.send('short', '{}');
+    await feed('short', timed, () => holds(() => bodiesIn('short') === 0));
+  }
   expect(hidden).not.toHaveBeenCalled();
   hidden.mockRestore();
 });
