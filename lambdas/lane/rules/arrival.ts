@@ -109,7 +109,11 @@ export function keepWaiting(lane: Lane, holder: string, until: number, countedAt
   return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 
-/** Has an attempt keep its slot until a moment, Unix milliseconds, or until it leaves. */
+/**
+ * Extends the lease of an attempt. One that was given back stays away, and one that ends with its message, or later, stays as it is.
+ *
+ * @param until Unix milliseconds
+ */
 export function keepUntil(lane: Lane, holder: string, until: number): Lane {
   const lease = lane.leases.get(holder);
   if (lease?.until === undefined || lease.until >= until) return lane;

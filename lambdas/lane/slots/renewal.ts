@@ -4,8 +4,8 @@
  */
 import { minuteMs } from '../../shared/clock.ts';
 import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
+import { keepUntil } from '../rules/arrival.ts';
 import { endOfAttempt, formatEntry, outlastsLease, queueEntry } from '../rules/entry.ts';
-import { renewed } from '../rules/renewal.ts';
 import type { DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -44,7 +44,7 @@ export function renewWhileMade(attempt: DueAttempt, { lanes, now, report }: Rene
     const until = endOfAttempt(endsAt - now(), now());
     for (const [key, holder] of leases) {
       lanes
-        .update(key, (lane) => renewed(lane, holder, until))
+        .update(key, (lane) => keepUntil(lane, holder, until))
         .catch((error: unknown) => {
           report(key, error);
         });
