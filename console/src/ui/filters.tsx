@@ -307,3 +307,31 @@ export function localTime(ms: number): string {
   const minuteMs = 60_000;
   return new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16);
 }
+
+/**
+ * Buttons that choose the period a chart covers: `over` of the screen's address.
+ *
+ * @param over the value of the period that is shown
+ */
+export const PeriodButtons = ({
+  periods,
+  over,
+}: {
+  readonly periods: readonly (readonly [value: string, name: string, ...rest: unknown[]])[];
+  readonly over: string;
+}) => (
+  <>
+    {periods.map(([value, name]) => (
+      <Button
+        key={value}
+        kind="quiet"
+        aria-pressed={over === value}
+        onClick={() => {
+          setFilter('over', value);
+        }}
+      >
+        {name}
+      </Button>
+    ))}
+  </>
+);

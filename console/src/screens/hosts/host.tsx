@@ -6,9 +6,9 @@ import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, Loaded } from '../../ui/act.tsx';
-import { Button, ButtonLink, Card, count, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
+import { ButtonLink, Card, count, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
-import { setFilter } from '../../ui/filters.tsx';
+import { PeriodButtons } from '../../ui/filters.tsx';
 import { clockTime, exactTime, Time, timeToMinute } from '../../ui/time.tsx';
 import { DeadLetterActs } from '../deadLetters/bulk.tsx';
 import { inMs, part } from './links.ts';
@@ -42,21 +42,7 @@ export function Host({ place }: { readonly place: Place }) {
         </ButtonLink>
       }
     >
-      <Card
-        title="Attempts"
-        actions={periods.map(([value, name]) => (
-          <Button
-            key={value}
-            kind="quiet"
-            aria-pressed={over === value}
-            onClick={() => {
-              setFilter('over', value);
-            }}
-          >
-            {name}
-          </Button>
-        ))}
-      >
+      <Card title="Attempts" actions={<PeriodButtons periods={periods} over={over} />}>
         <Loaded of={asked}>
           {({ attempts, hosts: [times], steps = [], lookedFrom }) => (
             <>

@@ -9,11 +9,11 @@ import { baseUrl } from '../../api/client.ts';
 import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
 import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Button, ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
+import { ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
-import { setFilter } from '../../ui/filters.tsx';
+import { PeriodButtons } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
@@ -162,21 +162,7 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
   const [over, , per] = spans.find(([value]) => value === chosen) ?? spans[1];
   const { names, ended, waiting } = shownOver(over, of);
   return (
-    <Card
-      title="Traffic"
-      actions={spans.map(([value, name]) => (
-        <Button
-          key={value}
-          kind="quiet"
-          aria-pressed={over === value}
-          onClick={() => {
-            setFilter('over', value);
-          }}
-        >
-          {name}
-        </Button>
-      ))}
-    >
+    <Card title="Traffic" actions={<PeriodButtons periods={spans} over={over} />}>
       <Bars
         title="Delivered and failed"
         names={names}
