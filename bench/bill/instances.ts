@@ -49,8 +49,8 @@ export const waitingAtOnce = ({ perSecond, answerMs, kb }: Waiting): number =>
   1_000;
 
 /**
- * The messages of an invocation on functions, at least: a queue has so many executions at once by default, and what comes while all
- * of them wait is taken together.
+ * The smallest number of messages that one invocation of a function must take. By default a queue has a fixed number of executions
+ * at once; messages that arrive while all of them are waiting are delivered together.
  */
 export const batchThatFits = (waiting: Waiting): number => waitingAtOnce(waiting) / deliveryConcurrency;
 
@@ -68,7 +68,7 @@ export function instancesFor(waiting: Waiting): number {
   return Math.max(leastOfLong, Math.min(mostOfLong, forBoth)) + leastOfDead;
 }
 
-/** What is there in a month with so many instances, and the gateway by which they reach AWS and the destinations. */
+/** The bill of a month with this many instances, and with the NAT gateway through which they reach AWS and the destinations. */
 export const instanceLines = (
   instances: number,
   region: PricedRegion,

@@ -14,7 +14,7 @@ const line = (
   return { by, what, unit, amounts: { 1: amount, 10: amount }, gbMonths };
 };
 
-/** What there is once for each batch. */
+/** A line of the bill that is paid once for each batch. */
 const ofBatch = (by: string, what: string, unit: BillLine['unit']): BillLine => ({
   by,
   what,

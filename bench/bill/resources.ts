@@ -1,4 +1,4 @@
-/** What the resources of a template cost in a month in which nobody uses them. */
+/** The monthly cost of a template's resources while nobody uses them. */
 import * as z from 'zod';
 import { hoursOfMonth, secondsOfMonth, type Unit } from '../prices.ts';
 import { services, type Service } from './services.ts';
@@ -36,7 +36,7 @@ const version = z.object({
 const pollSeconds = 20;
 
 export const secrets = 'secrets';
-/** What the first region makes of secrets, and AWS bills in the others. */
+/** Copies of the secrets, which the first region creates and AWS bills in the other regions. */
 export const replicas = 'replicas of secrets';
 
 /** The uses of a resource, by its type. A type that is absent costs nothing while it is not used. */

@@ -27,7 +27,7 @@ const none: Asked<never> = {
   again: () => undefined,
 };
 
-/** What the account has used, asked for once for the whole page: the overview shows it, and the frame has the rights from it. */
+/** The account's usage. It is fetched once for the whole page: the overview shows it, and the frame reads the user's rights from it. */
 export type Stats = Answer<typeof ownStats>;
 export const StatsOf = createContext<Asked<Stats>>(none);
 

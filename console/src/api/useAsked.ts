@@ -134,7 +134,7 @@ const mostShown = 1_000;
 /** The pause, ms, for each row of a list: what has 1,000 rows, such as flow-control keys, is loaded every half minute. */
 const restForRowMs = 30;
 
-/** What lists had loaded when they were left, by their requests: a user who comes back finds the same rows. */
+/** The rows that each list had loaded when the user left it, by its request. A user who comes back finds the same rows. */
 const left = new Map<string, Left>();
 const mostLeft = 10;
 

@@ -1,4 +1,4 @@
-/** Who has changed something, in words. */
+/** Describes who made a change. */
 
 /** The actors that are no named token. */
 const actors: ReadonlyMap<string, string> = new Map([

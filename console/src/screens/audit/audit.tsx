@@ -35,7 +35,7 @@ const screens: Readonly<Record<string, string>> = {
 /** A subject of many things has the filters that selected them. */
 const isOne = (subject: string): boolean => !/[= ]/.test(subject);
 
-/** What a change was about, with a link to its page. */
+/** The thing that was changed, with a link to its page. */
 function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
   const screen = screens[action.replace(/\..*/, '')];
   // What was deleted has no page any more.
