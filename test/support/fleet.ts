@@ -1,6 +1,6 @@
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { queues } from '../../lambdas/aws/resources.ts';
@@ -98,6 +98,22 @@ export async function startFleet(standIns: StandIns) {
    * needed comes with the modules of the process that was started last, and so with its clients.
    */
   const running = new AsyncLocalStorage<Process>();
+
+  /**
+   * Sets a timer that runs in the context that set it, as simulated timers do not by themselves, and does nothing once the process that
+   * set it is dead: it would import modules of a later file of tests.
+   */
+  const endingWithProcess =
+    (set: (act: () => void, ms?: number) => unknown) =>
+    (act: (...args: readonly unknown[]) => void, ms?: number, ...args: readonly unknown[]): unknown => {
+      const owner = running.getStore();
+      const actUnlessDead = (): void => {
+        if (owner === undefined || !hasDied(owner)) act(...args);
+      };
+      return set(AsyncResource.bind(actUnlessDead), ms);
+    };
+  vi.stubGlobal('setTimeout', endingWithProcess(setTimeout));
+  vi.stubGlobal('setInterval', endingWithProcess(setInterval));
 
   let starting: Promise<unknown> = Promise.resolve();
   /** Starts a process: only one at a time, so that each has its own modules. */
@@ -271,6 +287,8 @@ export async function startFleet(standIns: StandIns) {
     },
     close: async (): Promise<void> => {
       await Promise.all(sources.map((source) => source.stop(AbortSignal.abort())));
+      for (const process of processes) process.isDead = true;
+      vi.unstubAllGlobals();
       await control.close();
       vi.doUnmock('../../lambdas/shared/pause.ts');
       clock.release();

@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import {
@@ -52,14 +51,6 @@ async function close(): Promise<void> {
 /** Opens a fleet for an account whose messages may wait for as long as the deployment does. */
 async function startFor(longest: number): Promise<void> {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
-  // As real ones do, simulated timers run in the context that set them: it tells to which process of the fleet they belong.
-  const { setTimeout, setInterval } = globalThis;
-  vi.stubGlobal('setTimeout', (run: () => void, ms?: number, ...args: []) =>
-    setTimeout(AsyncResource.bind(run), ms, ...args),
-  );
-  vi.stubGlobal('setInterval', (run: () => void, ms?: number, ...args: []) =>
-    setInterval(AsyncResource.bind(run), ms, ...args),
-  );
   fixture.reset();
   opened += 1;
   const limits = { timeout: longest };
@@ -72,7 +63,6 @@ async function startFor(longest: number): Promise<void> {
 
 async function end(): Promise<void> {
   await fleet.close();
-  vi.unstubAllGlobals();
   vi.useRealTimers();
   vi.restoreAllMocks();
 }

@@ -158,10 +158,11 @@ describe('a message that kills its worker', () => {
     fleet.killAt(undefined);
     const { redriveParked } = await import('../../../lambdas/recovery/redrive.ts');
     const until = Date.now() + hourMs;
-    expect(await redriveParked({ isWanted: () => false, until })).toEqual({ sent: 0, left: 1 });
+    expect(await redriveParked({ isWanted: () => false, until })).toEqual({ sent: 0, left: 1, since: 0 });
     expect(await redriveParked({ isWanted: ({ why }) => why === 'deaths', until })).toEqual({
       sent: 1,
       left: 0,
+      since: 0,
     });
     await fleet.advance(hourMs);
     expect(fixture.standIns.sqs.queues.unsettled('parked')).toEqual([]);
