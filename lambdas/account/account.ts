@@ -54,6 +54,8 @@ export interface Account {
   readonly circuit?: CircuitSettings | undefined;
   /** Patterns of the ARNs of Lambda functions that its messages may go to; undefined where there are none. */
   readonly lambdaDestinations?: readonly string[] | undefined;
+  /** Statuses that fail its messages at once, as `value/statusList.ts` writes them. */
+  readonly failOn?: string | undefined;
   /** The URL that is told of what fails for good without a failure callback of its own. */
   readonly failureCallback?: string | undefined;
   /**

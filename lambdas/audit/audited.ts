@@ -22,6 +22,9 @@ export type { AuditPlace } from './store/entries.ts';
 /** The actor where no token is: the operator, by the management API or with a deployment. */
 export const operator = 'operator';
 
+/** The actor where the service itself makes a change that its account asked for before. */
+export const theService = 'service';
+
 interface Change extends AuditEntry {
   readonly action: AuditAction;
 }

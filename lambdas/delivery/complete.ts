@@ -95,7 +95,7 @@ async function recordFor(
   const response = { ...answer, error };
   const decided =
     error === undefined
-      ? await outcomeOf(message, number, response, recordedAt)
+      ? await outcomeOf(message, account, number, response, recordedAt)
       : { state: 'FAILED' as const };
   const outcome = await unlessCancelled(message, decided);
   const accountCallback = outcome.state === 'FAILED' ? accountCallbackOf(message, account) : undefined;

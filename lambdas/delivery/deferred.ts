@@ -86,7 +86,7 @@ export async function timeOut(job: CompletionTimeoutJob): Promise<void> {
   };
   const { number, startedAt } = open;
   const recordedAt = now();
-  const outcome = await outcomeOf(message, number, response, recordedAt);
+  const outcome = await outcomeOf(message, account, number, response, recordedAt);
   const loaded = { history, account, body: await loadBody(message.messageId, history.body) };
   await finishAttempt(
     loaded,

@@ -2,6 +2,7 @@ import { retryDelayMs } from './rules/retryDelay.ts';
 import { valuesOf, headerName } from '../shared/headers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { kindOf, type OpenedDelivery } from '../message/kinds.ts';
+import { isListed } from '../value/statusList.ts';
 import type { AttemptState, DeliverySettings, Message } from '../message/message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 
@@ -17,21 +18,36 @@ const isNonRetryable = (response: DestinationResponse, prefix: string): boolean 
   valuesOf(response.headers, headerName(prefix, 'nonretryable-error').toLowerCase())[0]?.toLowerCase() ===
     'true';
 
+type Judged = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'failOn'> &
+  Pick<Message, 'prefix' | 'gone' | 'topicName' | 'workflow'>;
+
+/** Whether an answer says that an endpoint of a URL group is to be removed from its group. */
+export const isGone = ({ gone, topicName }: Pick<Message, 'gone' | 'topicName'>, status: number): boolean =>
+  status === 410 && gone === 'remove' && topicName !== undefined;
+
+/** Whether an answer fails a message at once. A run's client decides by a header which of its answers do. */
+function failsAtOnce(message: Judged, { failOn }: Pick<Account, 'failOn'>, response: DestinationResponse) {
+  if (isNonRetryable(response, message.prefix) || isGone(message, response.status)) return true;
+  const list = message.workflow === undefined ? (message.failOn ?? failOn) : undefined;
+  return list !== undefined && isListed(list, response.status);
+}
+
 /**
- * Decides the outcome of an attempt. Only 2XX is success. A 489 with the header `…-NonRetryable-Error` fails the message at once.
- * Other answers are retried until the retries are used up.
+ * Decides the outcome of an attempt. Only 2XX is success. A 489 with the header `…-NonRetryable-Error` fails the message at once, and
+ * so does a status that the message's or the account's `fail-on` lists. Other answers are retried until the retries are used up.
  *
  * @param attempt 0 for the first delivery
  * @param now Unix milliseconds
  */
 export async function outcomeOf(
-  message: Pick<DeliverySettings, 'maxRetries' | 'retryDelay'> & { readonly prefix: string },
+  message: Judged,
+  account: Pick<Account, 'failOn'>,
   attempt: number,
   response: DestinationResponse,
   now: number,
 ): Promise<Outcome> {
   if (response.status >= 200 && response.status < 300) return { state: 'DELIVERED' };
-  if (attempt >= message.maxRetries || isNonRetryable(response, message.prefix)) return { state: 'FAILED' };
+  if (attempt >= message.maxRetries || failsAtOnce(message, account, response)) return { state: 'FAILED' };
   const delayMs = await retryDelayMs(attempt, message.retryDelay, response, now);
   return { state: 'RETRY', nextDeliveryAt: now + delayMs };
 }
@@ -58,7 +74,7 @@ export async function decide(
 ): Promise<Decided> {
   const error = errorOf(answer, limitsOf(account).max_message_size);
   if (error !== undefined) return { response: { ...answer, error }, outcome: { state: 'FAILED' } };
-  return { response: answer, outcome: await outcomeOf(message, attempt, answer, now) };
+  return { response: answer, outcome: await outcomeOf(message, account, attempt, answer, now) };
 }
 
 /**

@@ -4,6 +4,7 @@ import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
 import { scopes, type TokenScope } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
+import { allowedStatusList, parseStatusList } from '../value/statusList.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
 const longestText = 320;
@@ -50,6 +51,9 @@ export const accountFields = {
   lambda_destinations: z
     .nullable(z.array(z.string().check(z.regex(arnPattern))).check(z.maxLength(mostArnPatterns)))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  fail_on: z
+    .nullable(z.string().check(z.refine((value) => parseStatusList(value) !== undefined)))
+    .check(z.describe('Statuses that fail a message at once, where it has no `Svc-Fail-On` of its own.')),
   failure_callback: z
     .nullable(z.string().check(z.maxLength(longestCallback)))
     .check(z.describe('A URL that is told of what fails for good without a failure callback of its own.')),
@@ -79,6 +83,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   enterprise: '{"enabled": true or false}, or null',
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
   lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
+  fail_on: `${allowedStatusList}, or null`,
   failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
   ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),
 };

@@ -6,7 +6,7 @@
 import type { Account } from '../account/account.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { MadeAttempt, RecordedAttempt } from './history.ts';
-import type { Message, WorkflowPart } from './message.ts';
+import type { Attempt, Message, WorkflowPart } from './message.ts';
 
 /** A message that is ready to be sent. */
 export interface OpenedDelivery {
@@ -97,4 +97,20 @@ export async function kindOf({ workflow: part }: Pick<Message, 'workflow'>): Pro
   if (part === undefined) return undefined;
   if (loadRuns === undefined) throw new Error('Nothing is plugged in for messages of runs.');
   return { kind: await loadRuns(), part };
+}
+
+/** Removes the endpoint that an attempt went to from its URL group, unless it was added after the attempt. Safe to call again. */
+export type RemoveEndpoint = (message: Message, attempt: Attempt) => Promise<void>;
+
+let loadRemoval: (() => Promise<RemoveEndpoint>) | undefined;
+
+/** Plugs in the removal of endpoints. @param load is called for each: few messages need it */
+export function plugInGroups(load: () => Promise<RemoveEndpoint>): void {
+  loadRemoval = load;
+}
+
+/** @throws Error in a process into which no worker plugged it */
+export function endpointRemoval(): Promise<RemoveEndpoint> {
+  if (loadRemoval === undefined) throw new Error('Nothing is plugged in for URL groups.');
+  return loadRemoval();
 }

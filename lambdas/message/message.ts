@@ -1,5 +1,5 @@
 import type { StoredBody } from './bodies.ts';
-import type { DeliveryOptions } from '../options/options.ts';
+import type { DeliveryOptions, Gone } from '../options/options.ts';
 import type { Header } from '../shared/headers.ts';
 import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
@@ -78,6 +78,7 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   /** Unix milliseconds before which it is not delivered. */
   readonly notBefore: number;
   readonly callerIp: string;
+  readonly gone?: Gone;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
   /** The slot of the message that a callback tells of, where that message came through a queue. */

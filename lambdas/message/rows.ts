@@ -25,7 +25,7 @@ import {
 } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
 import type { Shape } from '../options/option.ts';
-import { stored } from '../options/options.ts';
+import { stored, storedGone } from '../options/options.ts';
 import type { AttemptOutline } from './status.ts';
 import type { Row } from '../aws/dynamodb.ts';
 import { bytes, headerPairs } from '../table/attributes.ts';
@@ -67,6 +67,7 @@ const messageFields = {
   createdAt: z.number(),
   notBefore: z.number(),
   callerIp: z.string(),
+  gone: storedGone,
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),

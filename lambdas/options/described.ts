@@ -7,6 +7,7 @@ import * as callbacks from './callbacks.ts';
 import * as circuit from './circuit.ts';
 import * as deduplication from './deduplication.ts';
 import * as delay from './delay.ts';
+import * as failOn from './failOn.ts';
 import * as flowControl from './flowControl.ts';
 import * as forwarding from './forwarding.ts';
 import * as hideHeaders from './hideHeaders.ts';
@@ -62,6 +63,7 @@ export const settings = /* @__PURE__ */ made(() => ({
   ...redaction.settings,
   ...circuit.settings,
   ...hideHeaders.settings,
+  ...failOn.settings,
   ...deduplication.settings,
   ...others,
 }));
@@ -80,6 +82,7 @@ export const answered = /* @__PURE__ */ made(() => ({
   ...flowControl.answer,
   ...circuit.answer,
   ...hideHeaders.answer,
+  ...failOn.answer,
   ...callbacks.answer,
 }));
 
@@ -92,6 +95,7 @@ export const fields: FormFields = /* @__PURE__ */ made(() => ({
   ...retryDelay.fields,
   ...circuit.fields,
   ...hideHeaders.fields,
+  ...failOn.fields,
   'queue-name': { label: 'Queue', placeholder: 'orders', place: 'lane', only: 'schedule' },
   ...flowControl.fields,
   ...callbacks.fields,

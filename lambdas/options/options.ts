@@ -3,6 +3,7 @@ import type * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import * as callbacks from './callbacks.ts';
 import * as circuit from './circuit.ts';
+import * as failOn from './failOn.ts';
 import * as flowControl from './flowControl.ts';
 import * as hideHeaders from './hideHeaders.ts';
 import * as labels from './labels.ts';
@@ -12,6 +13,8 @@ import * as redaction from './redaction.ts';
 import * as retries from './retries.ts';
 import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
+
+export { parseGone, storedGone, type Gone } from './failOn.ts';
 
 /** The shapes in which rows keep the options of a delivery, of a message or of one of its callbacks. */
 export const stored = {
@@ -25,6 +28,7 @@ export const stored = {
   circuit: circuit.stored,
   hideHeaders: hideHeaders.stored,
   deferredMs: timeout.storedDeferred,
+  failOn: failOn.stored,
 };
 
 /** The options of a delivery. */
@@ -51,6 +55,7 @@ export const parseGiven = (
   circuit: circuit.parse(given),
   hideHeaders: hideHeaders.parse(given),
   deferredMs: timeout.parseDeferred(given),
+  failOn: failOn.parse(given),
 });
 
 /** The options that each message of a run has by itself. */
@@ -60,6 +65,7 @@ interface OwnOptions {
   readonly circuit: unknown;
   readonly hideHeaders: unknown;
   readonly deferredMs: unknown;
+  readonly failOn: unknown;
 }
 
 /** The options that all messages of a run have from its start: all others. */
@@ -110,6 +116,7 @@ export const showOptions = <Headers>(
   ...flowControl.show(of.flowControl),
   ...circuit.show(of.circuit),
   ...hideHeaders.show(of.hideHeaders),
+  ...failOn.show(of),
   ...callbacks.show(of.callback, of.failureCallback),
 });
 
@@ -136,6 +143,7 @@ export const writeOptions = (
     WrittenBy<typeof redaction.write> &
     WrittenBy<typeof circuit.write> &
     WrittenBy<typeof hideHeaders.write> &
+    WrittenBy<typeof failOn.write> &
     WrittenBy<typeof callbacks.write>,
 ) => ({
   ...method.write(of),
@@ -144,5 +152,6 @@ export const writeOptions = (
   ...redaction.write(of),
   ...circuit.write(of),
   ...hideHeaders.write(of),
+  ...failOn.write(of),
   ...callbacks.write(of),
 });

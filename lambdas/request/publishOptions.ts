@@ -1,7 +1,7 @@
 import { parse as parseDeduplication, type Deduplication } from '../options/deduplication.ts';
 import { parseDelay, parseNotBefore } from '../options/delay.ts';
 import { parseBoolean, type Every } from '../options/option.ts';
-import { defined, parseGiven, type DeliveryOptions } from '../options/options.ts';
+import { defined, parseGiven, parseGone, type DeliveryOptions, type Gone } from '../options/options.ts';
 import { type Config, callbackScopes, type CallbackScope } from '../shared/config.ts';
 import type { Header } from '../shared/headers.ts';
 import { type Account, defaultRetries, limitsOf } from '../account/account.ts';
@@ -21,6 +21,7 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
   readonly deduplication?: Deduplication | undefined;
+  readonly gone?: Gone;
 }
 
 /** Reads the options of a message, or of one of its callbacks, that a request gives. */
@@ -87,14 +88,16 @@ function parse(request: Request, account: Account, rules: DestinationRules, now:
     callback: parseCallback(reader, 'callback', account, rules, settings),
     failureCallback: parseCallback(reader, 'failure-callback', account, rules, settings),
   };
+  const gone = parseGone(reader);
   const options: PublishOptions = {
     ...settings,
+    gone,
     headers: withTrace(addMissingHeaders(forwarded, incoming), request.otherHeaders),
     notBefore: notBefore ?? now,
     ...callbacks,
     deduplication: parseDeduplication(reader),
   };
-  return { options, given: { ...given, notBefore, ...callbacks } };
+  return { options, given: { ...given, gone, notBefore, ...callbacks } };
 }
 
 /**

@@ -57,14 +57,15 @@ export async function addEndpoints(account: Account, request: GroupRequest): Pro
   const { max_endpoints_per_topic: most } = limitsOf(account);
   await changeGroup(account, name, async (group) => {
     if (group === undefined) await checkCapacity(account, name);
-    const all = withEndpoints(group?.endpoints ?? [], endpoints);
+    const time = now();
+    const added = endpoints.map((endpoint) => ({ ...endpoint, addedAt: time }));
+    const all = withEndpoints(group?.endpoints ?? [], added);
     if (all.length > most) {
       throw overLimit(
         'endpoint_limit_reached',
         `The URL group ${quote(name)} would have ${all.length} endpoints, but the account's limit max_endpoints_per_topic is ${most}.`,
       );
     }
-    const time = now();
     const empty = { accountId: account.id, name, defaults: new Map(), createdAt: time, version: 0 };
     return { ...(group ?? empty), endpoints: all, updatedAt: time };
   });

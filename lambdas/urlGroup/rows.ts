@@ -10,7 +10,9 @@ import { configPairs } from '../table/attributes.ts';
 const groupRow = z.object({
   accountId: z.string(),
   name: z.string(),
-  endpoints: z.array(z.object({ url: z.string(), name: z.optional(z.string()) })),
+  endpoints: z.array(
+    z.object({ url: z.string(), name: z.optional(z.string()), addedAt: z.optional(z.number()) }),
+  ),
   defaults: configPairs,
   createdAt: z.number(),
   updatedAt: z.number(),

@@ -5,6 +5,8 @@ export interface Endpoint {
   readonly url: string;
   /** Unique within the group. */
   readonly name?: string | undefined;
+  /** When it was added or last replaced, Unix milliseconds. Endpoints of older releases have none. */
+  readonly addedAt?: number | undefined;
 }
 
 /** A name for several endpoints: what is published to it is published to each. */

@@ -70,7 +70,9 @@ export const signingKeys = z.object({
 /** An entry of the audit trail. */
 export const auditEntry = z.object({
   time: time('Right before the change was made.'),
-  actor: text('`token`, `readOnlyToken`, the id of a named token, or `operator`.'),
+  actor: text(
+    '`token`, `readOnlyToken`, the id of a named token, `operator`, or `service` for an endpoint that answered 410.',
+  ),
   action: text('What was done, as `queue.pause`.'),
   subject: z.optional(
     text(
@@ -114,6 +116,7 @@ export const account = z.object({
   lambda_destinations: z
     .optional(z.array(z.string()))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  fail_on: z.optional(text('Statuses that fail a message at once, unless it has `Svc-Fail-On`.')),
   failure_callback: z.optional(
     text('Told of what fails for good without a failure callback of its own. Without `user:password`.'),
   ),

@@ -2,7 +2,7 @@ import type { GiveUpReason } from '../job/redelivery.ts';
 import { isDeleted, type Account } from '../account/account.ts';
 import type { Job, RunEndJob } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
-import { plugInRuns } from '../message/kinds.ts';
+import { plugInGroups, plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
 import { pump } from '../lane/pump.ts';
@@ -10,6 +10,7 @@ import { pump } from '../lane/pump.ts';
 /** The code of runs is loaded when the first job of one comes. */
 const runs = () => import('../workflow/forWorkers.ts');
 plugInRuns(async () => (await runs()).messageKind);
+plugInGroups(async () => (await import('../urlGroup/gone.ts')).removeEndpoint);
 
 /**
  * Does a job of any kind.

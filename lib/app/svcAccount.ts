@@ -6,6 +6,7 @@ import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { limitTable, type LimitName } from '../../lambdas/value/limits.ts';
+import { allowedStatusList, parseStatusList } from '../../lambdas/value/statusList.ts';
 import { allowedFunctionPattern, functionPattern } from '../settings.ts';
 
 /** The limits of an account: docs/limits.md has the unit and the range of each. */
@@ -28,6 +29,12 @@ export interface SvcAccountProps {
    */
   readonly failureCallback?: string;
   /**
+   * Statuses that fail a message at once, where it has no `Svc-Fail-On` of its own, such as `400-499,!408,!429`.
+   *
+   * @default none
+   */
+  readonly failOn?: string;
+  /**
    * Patterns of the ARNs of Lambda functions that messages of the account may go to, as in the prop `lambdaDestinations` of the
    * queue, which has to allow them, too. They must not come from a stack that `grantPublish` is called for.
    *
@@ -46,22 +53,29 @@ export interface SvcAccountProps {
 /** The fields of an account as the management API takes them. */
 export const fieldsOf = (
   id: string,
-  { plan = 'paid', limits, failureCallback, lambdaDestinations }: SvcAccountProps,
+  { plan = 'paid', limits, failOn, failureCallback, lambdaDestinations }: SvcAccountProps,
 ): Readonly<Record<string, unknown>> => ({
   type: plan,
   customer_id: id,
   ...limits,
+  ...(failOn !== undefined && { fail_on: failOn }),
   ...(failureCallback !== undefined && { failure_callback: failureCallback }),
   ...(lambdaDestinations !== undefined && { lambda_destinations: lambdaDestinations }),
 });
 
 /** Names each prop that is wrong. What is known only at deployment, is refused there. */
-export function faultsIn({ limits = {}, lambdaDestinations = [] }: SvcAccountProps): readonly string[] {
+export function faultsIn({
+  limits = {},
+  failOn,
+  lambdaDestinations = [],
+}: SvcAccountProps): readonly string[] {
   const faults = lambdaDestinations.flatMap((pattern, index) =>
     Token.isUnresolved(pattern) || functionPattern.test(pattern)
       ? []
       : [`lambdaDestinations[${index.toString()}]: must be ${allowedFunctionPattern}; given is ${pattern}`],
   );
+  if (failOn !== undefined && !Token.isUnresolved(failOn) && parseStatusList(failOn) === undefined)
+    faults.push(`failOn: must be ${allowedStatusList}; given is ${failOn}`);
   return [...faultsInLimits(limits), ...faults];
 }
 

@@ -88,6 +88,8 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
   rights.on('dlq', 'GetItem', 'PutItem', 'UpdateItem'),
   rights.queryIndex('dlq', 'present'),
+  // An endpoint that answers 410 may be removed from its URL group.
+  rights.on('groups', 'GetItem', 'PutItem', 'DeleteItem'),
   rights.endRuns(),
   // The schedule of a wait whose event came before its timeout.
   rights.endSchedules(),

@@ -199,6 +199,7 @@ describe('an account', () => {
       code: Code.fromInline('//'),
     });
     queue.account('default', {
+      failOn: '400-499',
       failureCallback: 'https://example.com/failed',
       lambdaDestinations: ['arn:aws:lambda:*:123456789012:function:orders-*', functionArn],
     });
@@ -207,6 +208,7 @@ describe('an account', () => {
       'Custom::SvcAccount',
       z.object({ Input: z.unknown() }),
     ).map(({ Input }) => JSON.stringify(Input));
+    expect(input).toContain(String.raw`\"fail_on\":\"400-499\"`);
     expect(input).toContain(String.raw`\"failure_callback\":\"https://example.com/failed\"`);
     expect(input).toContain(
       String.raw`\"lambda_destinations\":[\"arn:aws:lambda:*:123456789012:function:orders-*\",\"`,
@@ -215,6 +217,9 @@ describe('an account', () => {
   });
 
   it('refuses an ARN that is none', () => {
+    expect(() => newApp().queue.account('default', { failOn: '200' })).toThrow(
+      /- failOn: must be up to 20 statuses from 300 to 599 .*; given is 200/,
+    );
     const make = () => newApp().queue.account('default', { lambdaDestinations: ['arn:aws:s3:::orders'] });
     expect(make).toThrow(
       /- lambdaDestinations\[0\]: must be the ARN of a Lambda function, .*; given is arn:aws:s3:::orders/,

@@ -9,11 +9,19 @@ import type { Account } from '../../account/account.ts';
 import { ownerOf } from '../../account/owner.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
+import { removeGone } from './removeGone.ts';
 import { retry } from './retry.ts';
 import { ownKind } from './ownKind.ts';
 
 /** All consequences that an attempt may have. */
-const continuations: readonly Continuation[] = [callbacks, retry, deadLetter, leaveQueue, ownKind];
+const continuations: readonly Continuation[] = [
+  callbacks,
+  retry,
+  deadLetter,
+  leaveQueue,
+  ownKind,
+  removeGone,
+];
 
 /** The messages to store before the record, each by itself. */
 export const messagesToStore = (made: MadeAttempt): readonly StoreMessage[] =>

@@ -17,6 +17,7 @@ import { tokenOf, type MasterSecret } from '../../account/credentials.ts';
 import { badField, badRequest, quote, quoteJson } from '../../error/httpError.ts';
 import { longestTimeoutSeconds } from '../../aws/resources.ts';
 import { eachLimit, limitTable } from '../../value/limits.ts';
+import { parseStatusList } from '../../value/statusList.ts';
 import { parseJson } from '../../shared/json.ts';
 
 const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
@@ -66,6 +67,7 @@ export function parseAccountInput(body: unknown, deployment: Deployment): Accoun
     throw badField(`${field} is ${quoteJson(value)}; allowed is ${allowedIn(field, deployment)}.`);
   }
   const input = changedAccountInput.parse(body);
+  if (typeof input.fail_on === 'string') input.fail_on = parseStatusList(input.fail_on);
   if (typeof input.failure_callback === 'string') {
     input.failure_callback = parseUrl('failure_callback', input.failure_callback.trim());
   }
@@ -143,6 +145,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
     enterprise: changed(account.enterprise, input.enterprise),
     circuit: changed(account.circuit, input.circuit),
     lambdaDestinations: changed(account.lambdaDestinations, input.lambda_destinations),
+    failOn: changed(account.failOn, input.fail_on),
     failureCallback: failureCallbackOf(account.failureCallback, input.failure_callback),
   };
   const { max_requests_per_day: soft, max_requests_per_day_hard: hard } = limitsOf(after);
@@ -196,6 +199,7 @@ export function accountRecord(account: Account, secret: MasterSecret, now: numbe
     enterprise: account.enterprise,
     circuit: account.circuit,
     lambda_destinations: account.lambdaDestinations && [...account.lambdaDestinations],
+    fail_on: account.failOn,
     failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   };
 }

@@ -30,30 +30,65 @@ const response = (status: number, headers: readonly Header[] = []): DestinationR
 
 describe('what follows an attempt', () => {
   it.each([200, 201, 204, 299])('is delivery after %i', async (status) => {
-    expect(await outcomeOf(message, 0, response(status), now)).toEqual({ state: 'DELIVERED' });
+    expect(await outcomeOf(message, {}, 0, response(status), now)).toEqual({ state: 'DELIVERED' });
   });
 
   it.each([0, 301, 304, 400, 404, 489, 500])('is a retry after %i', async (status) => {
-    expect(await outcomeOf(message, 0, response(status), now)).toEqual({
+    expect(await outcomeOf(message, {}, 0, response(status), now)).toEqual({
       state: 'RETRY',
       nextDeliveryAt: now + 1000,
     });
   });
 
   it('is the end once the retries are used up', async () => {
-    expect((await outcomeOf(message, 1, response(500), now)).state).toBe('RETRY');
-    expect(await outcomeOf(message, 2, response(500), now)).toEqual({ state: 'FAILED' });
-    expect(await outcomeOf({ ...message, maxRetries: 0 }, 0, response(500), now)).toEqual({
+    expect((await outcomeOf(message, {}, 1, response(500), now)).state).toBe('RETRY');
+    expect(await outcomeOf(message, {}, 2, response(500), now)).toEqual({ state: 'FAILED' });
+    expect(await outcomeOf({ ...message, maxRetries: 0 }, {}, 0, response(500), now)).toEqual({
       state: 'FAILED',
     });
   });
 
   it('is the end at once after a 489 that says so in the message’s dialect', async () => {
     const header = (name: string, value = 'true') => response(489, [[name, value]]);
-    expect((await outcomeOf(message, 0, header('svc-nonretryable-error'), now)).state).toBe('FAILED');
-    expect((await outcomeOf(message, 0, header('svc-nonretryable-error', 'false'), now)).state).toBe('RETRY');
+    expect((await outcomeOf(message, {}, 0, header('svc-nonretryable-error'), now)).state).toBe('FAILED');
+    expect((await outcomeOf(message, {}, 0, header('svc-nonretryable-error', 'false'), now)).state).toBe(
+      'RETRY',
+    );
     const upstash = { ...message, prefix: 'Upstash' };
-    expect((await outcomeOf(upstash, 0, header('upstash-nonretryable-error'), now)).state).toBe('FAILED');
+    expect((await outcomeOf(upstash, {}, 0, header('upstash-nonretryable-error'), now)).state).toBe('FAILED');
+  });
+});
+
+describe('an answer on a list', () => {
+  const listed = { ...message, failOn: '400-499,!408' };
+
+  it.each([
+    [404, 'FAILED'],
+    [408, 'RETRY'],
+    [500, 'RETRY'],
+    [0, 'RETRY'],
+    [200, 'DELIVERED'],
+  ] as const)('%i leads to %s', async (status, state) => {
+    expect((await outcomeOf(listed, {}, 0, response(status), now)).state).toBe(state);
+    expect((await outcomeOf(message, { failOn: listed.failOn }, 0, response(status), now)).state).toBe(state);
+  });
+
+  it('is that of the message rather than of its account', async () => {
+    expect((await outcomeOf(listed, { failOn: '500' }, 0, response(500), now)).state).toBe('RETRY');
+  });
+
+  it('does not end a message of a run, whose client says itself what is final', async () => {
+    const workflow = { role: 'list', runId: 'wfr_1', createdAt: now, startSeq: 0 } as const;
+    const ofRun = { ...message, workflow };
+    expect((await outcomeOf(ofRun, { failOn: '400-499' }, 0, response(404), now)).state).toBe('RETRY');
+  });
+
+  it.each([
+    ['removes an endpoint of a group', { gone: 'remove', topicName: 'group' }, 'FAILED'],
+    ['does not where the group keeps it', { gone: 'keep', topicName: 'group' }, 'RETRY'],
+    ['does not where there is no group', { gone: 'remove' }, 'RETRY'],
+  ] as const)('with 410 %s', async (_, of, state) => {
+    expect((await outcomeOf({ ...message, ...of }, {}, 0, response(410), now)).state).toBe(state);
   });
 });
 

@@ -128,12 +128,14 @@ describe('a destination that asks for a later retry', () => {
     async (status) => {
       const message = { maxRetries: 3, retryDelay: String(own), prefix: 'Svc' };
       const response = { status, headers: [['retry-after', '42']] as const, body: new Uint8Array() };
-      expect(await outcomeOf(message, 0, response, now)).toEqual({
+      expect(await outcomeOf(message, {}, 0, response, now)).toEqual({
         state: 'RETRY',
         nextDeliveryAt: now + 42_000,
       });
-      expect(await outcomeOf(message, 3, response, now)).toEqual({ state: 'FAILED' });
-      expect(await outcomeOf(message, 0, { ...response, status: 200 }, now)).toEqual({ state: 'DELIVERED' });
+      expect(await outcomeOf(message, {}, 3, response, now)).toEqual({ state: 'FAILED' });
+      expect(await outcomeOf(message, {}, 0, { ...response, status: 200 }, now)).toEqual({
+        state: 'DELIVERED',
+      });
     },
   );
 });

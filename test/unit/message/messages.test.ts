@@ -23,6 +23,7 @@ const callback: Full<CallbackSettings> = {
   circuit: false,
   hideHeaders: true,
   deferredMs: 60_000,
+  failOn: '400-499',
   delayMs: 4_000,
 };
 
@@ -48,6 +49,8 @@ const full: Full<Message> = {
   circuit: true,
   hideHeaders: true,
   deferredMs: 60_000,
+  failOn: '400-499,!429',
+  gone: 'keep',
   topicName: 'group',
   endpointName: 'endpoint',
   queueName: 'queue',
@@ -77,6 +80,8 @@ const bare: Message = {
   redaction: undefined,
   circuit: undefined,
   hideHeaders: undefined,
+  failOn: undefined,
+  gone: undefined,
   topicName: undefined,
   endpointName: undefined,
   queueName: undefined,

@@ -147,6 +147,7 @@ function Details({ of }: { readonly of: Account }) {
                 </>
               ),
             ],
+            ['Fails at once on', of.fail_on],
             ['Lambda destinations', of.lambda_destinations?.map((arn) => <div key={arn}>{arn}</div>)],
           ]}
         />
@@ -207,7 +208,7 @@ const isOwn = (of: Account, name: LimitName): boolean => of[name] !== limitTable
 function valueOf(name: string, text: string): unknown {
   if (name === 'customer_id' || name === 'type') return text;
   if (text === '') return null;
-  if (name === 'failure_callback') return text;
+  if (name === 'failure_callback' || name === 'fail_on') return text;
   return name === 'lambda_destinations' ? text.split(/\s+/) : Number(text);
 }
 
@@ -217,6 +218,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
     type: of.type,
     budget: String(of.budget),
     failure_callback: of.failure_callback ?? '',
+    fail_on: of.fail_on ?? '',
     lambda_destinations: of.lambda_destinations?.join('\n') ?? '',
     ...Object.fromEntries(limitNames.map((name) => [name, isOwn(of, name) ? String(of[name]) : ''])),
   };
@@ -253,6 +255,12 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           {...bind('failure_callback')}
           placeholder="https://example.com/failed"
           hint="Told of what fails for good without a failure callback of its own."
+        />
+        <TextField
+          label="Fail at once on"
+          {...bind('fail_on')}
+          placeholder="400-499,!408,!429"
+          hint="Statuses that are not retried, unless a message says otherwise."
         />
         <TextField
           label="Lambda destinations"

@@ -5,6 +5,7 @@ const actors: ReadonlyMap<string, string> = new Map([
   ['token', 'The account’s token'],
   ['readOnlyToken', 'The read-only token'],
   ['operator', 'The operator'],
+  ['service', 'The service'],
 ]);
 
 /** @param isInSentence whether the name stands within a sentence */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
 import {
   createDeliveryClient,
@@ -15,26 +15,23 @@ import { eventually } from '../../../support/eventually.ts';
 const minuteMs = 60_000;
 const timeoutMs = 88 * minuteMs;
 
-/** A server that answers when the test does. */
-const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, (_request, response) => {
-  held.push(response);
-});
-let held: ServerResponse[] = [];
-let port = 0;
-beforeAll(async () => {
+/** A server that answers when the test does. Each test has its own: connections of another are not counted. */
+let server: Server;
+let held: ServerResponse[];
+let port: number;
+beforeEach(async () => {
+  held = [];
+  server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, (_request, response) => {
+    held.push(response);
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   ({ port } = server.address() as AddressInfo);
 });
-afterAll(() => {
-  server.close();
-  server.closeAllConnections();
-});
-beforeEach(() => {
-  held = [];
-});
 afterEach(() => {
   vi.useRealTimers();
+  server.close();
+  server.closeAllConnections();
 });
 
 const send = createDeliveryClient({ allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set() });

@@ -135,6 +135,7 @@ describe('the answers of an endpoint', () => {
     expect(
       await outcomeOf(
         { maxRetries: 3, prefix: 'Upstash' },
+        {},
         0,
         { status: answer?.status ?? 0, headers: answer?.answerHeaders ?? [], body: new Uint8Array() },
         0,

@@ -1,0 +1,12 @@
+import { endpointRemoval } from '../../message/kinds.ts';
+import { isGone } from '../outcome.ts';
+import type { Continuation } from './continuation.ts';
+
+/** Removes an endpoint that answered 410 from its URL group, where the message asks for that. */
+export const removeGone: Continuation = {
+  release: async ({ history: { message }, attempt }) => {
+    if (attempt.state !== 'FAILED' || !isGone(message, attempt.response.status)) return;
+    const removeEndpoint = await endpointRemoval();
+    await removeEndpoint(message, attempt);
+  },
+};

@@ -1,0 +1,34 @@
+import { ownerOf } from '../account/owner.ts';
+import { beginChange, theService } from '../audit/audited.ts';
+import { log, urlForLog } from '../aws/log.ts';
+import type { RemoveEndpoint } from '../message/kinds.ts';
+import { now } from '../shared/clock.ts';
+import { loadUrlGroup } from './rows.ts';
+import { isSameUrl, type Endpoint, type UrlGroup } from './urlGroup.ts';
+import { changeGroup } from './urlGroups.ts';
+
+/**
+ * Removes an endpoint that answered 410 from its group, with an entry in the audit trail before. A group whose last endpoint is removed is
+ * deleted. Where many messages get a 410, the first removes the endpoint, and each of the others reads the group.
+ */
+export const removeEndpoint: RemoveEndpoint = async (message, attempt) => {
+  const { topicName = '' } = message;
+  const account = await ownerOf(message);
+  if (account === undefined) return;
+  const isGone = ({ url, name, addedAt = 0 }: Endpoint): boolean =>
+    name === message.endpointName && isSameUrl(url, message.url) && addedAt <= attempt.startedAt;
+  const read = await loadUrlGroup(account.id, topicName);
+  if (read?.endpoints.some(isGone) !== true) return;
+  await beginChange(account, { actor: theService, action: 'urlGroup.removeEndpoints', subject: topicName });
+  await changeGroup(account, topicName, (group) => (group === undefined ? null : without(group, isGone)));
+  log.warn('An endpoint that answered 410 is removed from its URL group', {
+    messageId: message.messageId,
+    topicName,
+    url: urlForLog(message.url),
+  });
+};
+
+function without(group: UrlGroup, isGone: (endpoint: Endpoint) => boolean): UrlGroup | null {
+  const endpoints = group.endpoints.filter((endpoint) => !isGone(endpoint));
+  return endpoints.length === 0 ? null : { ...group, endpoints, updatedAt: now() };
+}

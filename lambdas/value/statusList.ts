@@ -1,0 +1,24 @@
+/** Lists of statuses, such as `400-499,!408,!429`: statuses and ranges, with a `!` before those that are left out. */
+
+const range = '[345]\\d{2}(-[345]\\d{2})?';
+/** A list of up to 20 parts, at least one of which is not left out. */
+export const statusListForm = `^(!${range},){0,9}${range}(,!?${range}){0,10}$`;
+const form = new RegExp(statusListForm);
+
+export const allowedStatusList =
+  'up to 20 statuses from 300 to 599 or ranges of them, with commas between and a ! before those that are left out, such as 400-499,!408,!429';
+
+/** @returns the list without spaces; undefined if it is malformed or lists no status */
+export function parseStatusList(text: string): string | undefined {
+  const list = text.replaceAll(' ', '');
+  return form.test(list) ? list : undefined;
+}
+
+/** Whether a status is on a list, and not left out. @param list as {@link parseStatusList} returns it */
+export function isListed(list: string, status: number): boolean {
+  const matching = list.split(',').filter((part) => {
+    const ends = part.replace('!', '').split('-').map(Number);
+    return status >= Math.min(...ends) && status <= Math.max(...ends);
+  });
+  return matching.length > 0 && !matching.some((part) => part.startsWith('!'));
+}

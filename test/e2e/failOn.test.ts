@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { changeAccount, makeAccount } from '../support/accounts.ts';
+import { api, deadLettered, ok, query } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { addEndpoints, makeGroup, setDefaults } from '../support/groups.ts';
+import { getInAnyState } from '../support/listedMessages.ts';
+import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+const receiver = useReceiver();
+const deadLetterOf = async (messageId: string) => (await deadLettered({ messageId }, 1))[0];
+/** Waits until another account has a message in its dead letter queue. */
+const isDead = (messageId: string, token: string) =>
+  eventually(
+    () => ok(api('GET', `/v2/dlq${query({ messageId })}`, { token })),
+    (page) => JSON.stringify(page).includes(messageId),
+  );
+
+const answering = (status: number) =>
+  receiver.inbox((_delivery, response) => response.writeHead(status).end());
+
+describe('an answer that is not tried again', () => {
+  it('is one on the list of the message, which its record shows', async () => {
+    const inbox = answering(404);
+    const headers = { 'Svc-Fail-On': '400-499, !408', 'Svc-Retry-Delay': '1000', 'Svc-Retries': '3' };
+    const messageId = messageIdOf(await publish(inbox.url, { headers }));
+    expect(await deadLetterOf(messageId)).toMatchObject({ responseStatus: 404, failOn: '400-499,!408' });
+    expect(inbox.deliveries).toHaveLength(1);
+    expect(await getInAnyState(messageId)).toMatchObject({ failOn: '400-499,!408' });
+  });
+
+  it('is not one that the list leaves out', async () => {
+    const inbox = answering(408);
+    const headers = { 'Svc-Fail-On': '400-499,!408', 'Svc-Retry-Delay': '1', 'Svc-Retries': '1' };
+    const messageId = messageIdOf(await publish(inbox.url, { headers }));
+    await deadLetterOf(messageId);
+    expect(inbox.deliveries).toHaveLength(2);
+  });
+
+  it('is one on the list of the account, where the message has none', async () => {
+    const account = await makeAccount({ fail_on: '400 - 404' });
+    const inbox = answering(403);
+    const headers = { 'Svc-Retry-Delay': '1', 'Svc-Retries': '1' };
+    const { token } = account;
+    const failed = messageIdOf(await publish(inbox.url, { token, headers }));
+    await isDead(failed, token);
+    expect(inbox.deliveries).toHaveLength(1);
+    const own = { ...headers, 'Svc-Fail-On': '500' };
+    const retried = messageIdOf(await publish(inbox.url, { token, headers: own }));
+    await isDead(retried, token);
+    expect(inbox.deliveries).toHaveLength(3);
+    expect(await changeAccount(account.id, { fail_on: null })).not.toHaveProperty('fail_on');
+  });
+
+  it.each(['4xx', '!404', '200', '404,,405', ''])('on the list %j is refused by name', async (list) => {
+    const answer = await publish('https://example.com', { headers: { 'Svc-Fail-On': list } });
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toMatch(/^Svc-Fail-On is .*; allowed are up to 20 statuses from 300 to 599/);
+  });
+});
+
+describe('a group whose default is to remove what is gone', () => {
+  it('loses the endpoint that answers 410, with a dead letter and an entry in the audit trail', async () => {
+    const [gone, well] = [answering(410), answering(200)];
+    const name = await makeGroup([{ url: gone.url, name: 'gone' }, { url: well.url }]);
+    await setDefaults(name, { 'Svc-Gone': 'remove', 'Svc-Retry-Delay': '1' });
+    const published = await publish(name);
+    const ids = published.json as readonly { readonly messageId: string; readonly url: string }[];
+    const failed = ids.find(({ url }) => url === gone.url);
+    expect(await deadLetterOf(failed?.messageId ?? '')).toMatchObject({ responseStatus: 410 });
+    await eventually(
+      () => ok(api('GET', `/v2/topics/${name}`)),
+      (group) => JSON.stringify(group).includes(well.url) && !JSON.stringify(group).includes(gone.url),
+    );
+    expect(gone.deliveries).toHaveLength(1);
+    const trail = await ok(api('GET', `/v2/audit?subject=${name}&actor=service`));
+    expect(trail).toMatchObject({ entries: [{ action: 'urlGroup.removeEndpoints', subject: name }] });
+    // Added again, it is one of the group's until it answers 410 again.
+    await addEndpoints(name, [{ url: gone.url, name: 'gone' }]);
+    expect(await ok(publish(name))).toHaveLength(2);
+  });
+
+  it('refuses other values', async () => {
+    const answer = await publish('https://example.com', { headers: { 'Svc-Gone': 'delete' } });
+    expect([answer.status, errorOf(answer)]).toEqual([
+      400,
+      'Svc-Gone is "delete"; allowed are remove and keep.',
+    ]);
+  });
+});
