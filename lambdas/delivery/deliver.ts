@@ -12,12 +12,13 @@ import { sendJob } from '../job/send.ts';
 import { acquireLanes, type Acquired } from '../lane/acquireLanes.ts';
 import { leaveAsMessage, leaveEndedLanes } from '../lane/leaveLanes.ts';
 import { loadBody } from '../message/bodies.ts';
-import { dueTimeOf, recordOf, type MessageHistory } from '../message/history.ts';
+import { recordOf, type MessageHistory } from '../message/history.ts';
+import { dueTimeOf } from '../message/status.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { continueRecorded } from './continuations/continueRecorded.ts';
 import type { LoadedMessage } from './finishAttempt.ts';
 import { makeAttempt } from './makeAttempt.ts';
-import { loadMessageOf, waitForRow } from './missingRow.ts';
+import { loadMessageOf, waitForChange, waitForRow } from './missingRow.ts';
 import { dropMessage, readyToSend, type ReadyMessage } from './readyMessage.ts';
 import { servedOwner } from './servedOwner.ts';
 
@@ -47,6 +48,12 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
   if (history.open?.number === job.attempt) {
     const { stayOpen } = await import('./deferred.ts');
     await stayOpen(history.message, history.open);
+    return;
+  }
+
+  // What a lane let go was in its line, where nothing changes it.
+  if (job.admittedTo === undefined && job.change !== history.message.change?.id) {
+    await waitForChange(job);
     return;
   }
 

@@ -36,15 +36,25 @@ export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | u
   return undefined;
 }
 
+/** Sends a job again that came before a write, unless that will not come any more. @returns whether it was sent */
+async function isSentAgain(job: AttemptJob): Promise<boolean> {
+  const looks = (job.looks ?? 0) + 1;
+  if (!isYoung(job) && looks >= leastReads) return false;
+  await sendJob({ ...job, looks }, now() + secondMs);
+  return true;
+}
+
 /** Sends a job again whose message may come yet, and drops any other. */
 export async function waitForRow(job: AttemptJob): Promise<void> {
-  const looks = (job.looks ?? 0) + 1;
-  if (isYoung(job) || looks < leastReads) {
-    await sendJob({ ...job, looks }, now() + secondMs);
-    return;
-  }
+  if (await isSentAgain(job)) return;
   await leaveWithoutMessage(job);
   log.warn('An attempt of no message was dropped', { messageId: job.messageId });
+}
+
+/** Drops a job from before a change of its message, and the job of a change that was not made after all. */
+export async function waitForChange(job: AttemptJob): Promise<void> {
+  if (job.change !== undefined && (await isSentAgain(job))) return;
+  log.info('The job of another change of the message was dropped', { messageId: job.messageId });
 }
 
 /** Leaves the lanes that a job names, which is all that is known of a message without a row. */

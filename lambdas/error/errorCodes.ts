@@ -244,6 +244,12 @@ const requestErrors = {
     meaning: 'This deployment did not make the completion URL.',
     advice: 'Use the value of the header `Svc-Complete-Url` exactly as the delivery had it.',
   },
+  attempt_due: {
+    statuses: [409],
+    meaning:
+      'The message cannot be changed now: an attempt is under way, is about to begin, or waits for its turn.',
+    advice: 'Cancel the message and publish it again, or let it be delivered as it is.',
+  },
   completion_not_awaited: {
     statuses: [409],
     meaning: 'The message is not waiting for a completion.',

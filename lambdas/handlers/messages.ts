@@ -1,5 +1,8 @@
 import { parseFilter } from '../wire/filters.ts';
 import { parseCompletion } from '../wire/requests.ts';
+import { settings } from '../aws/settings.ts';
+import { parseMessageChange } from '../request/messageChange.ts';
+import { now } from '../shared/clock.ts';
 import { idsInBody } from '../wire/idBodies.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
@@ -9,6 +12,7 @@ import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
 import type * as Completions from '../delivery/complete.ts';
 import type { Completing } from '../delivery/complete.ts';
+import { changeMessage } from '../publish/change.ts';
 import { publishAgain, type AgainRequest } from '../publish/again.ts';
 import { listMessages } from '../publish/listMessages.ts';
 import { getMessage, getMessageInAnyState } from '../publish/messages.ts';
@@ -52,6 +56,12 @@ export const handler = api<'messages'>(messagesRoutes, {
   'GET /v2/messages/count': async ({ canonical, caller }) =>
     ok(await countMessages(caller.account, parseFilter('messages', canonical.otherQuery, 'uncounted'))),
   'GET /v2/messages/{messageId}': async (call) => ok(await get(call)),
+  'PATCH /v2/messages/{messageId}': async (call) => {
+    const { account } = call.caller;
+    const { canonical, request } = call;
+    const changes = parseMessageChange(canonical, request.body, account, settings.headerPrefixes, now());
+    return ok(await changeMessage(account, variable(call, 'messageId'), changes));
+  },
   'POST /v2/messages/{messageId}/publish': (call) =>
     publishAgain(call.caller.account, variable(call, 'messageId'), againRequest(call)),
   'DELETE /v2/messages/{messageId}': async (call) => {

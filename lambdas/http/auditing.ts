@@ -18,6 +18,7 @@ type WriteRoute = Extract<(typeof routes)[number], { readonly access: 'write' }>
 export const auditedRoutes = {
   'DELETE /v2/messages': 'messages.cancel',
   'DELETE /v2/messages/{messageId}': 'messages.cancel',
+  'PATCH /v2/messages/{messageId}': 'message.change',
   'POST /v2/messages/{messageId}/complete': 'message.complete',
   'PATCH /v2/topics/{name}': 'urlGroup.change',
   'DELETE /v2/topics/{name}': 'urlGroup.delete',

@@ -36,6 +36,7 @@ export const messagesRoutes = [
   { method: 'GET', path: '/v2/messages/count', function: 'messages', access: 'read' },
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
+  { method: 'PATCH', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
   { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
   { method: 'POST', path: '/v2/messages/{messageId}/complete', function: 'messages', access: 'write' },

@@ -44,6 +44,8 @@ export interface AttemptJob {
    * handed out before, for the other worker may have died after it recorded the attempt.
    */
   readonly isFollowUp?: boolean | undefined;
+  /** The change of the message that it was sent for: see `publish/change.ts`. */
+  readonly change?: string | undefined;
   /** The slot that is kept for a callback. The job has it, too, because the callback's row may not have been stored. */
   readonly slotOf?: QueueSlot | undefined;
 }
@@ -148,7 +150,13 @@ export const formatJob = (job: Job): string => JSON.stringify(job);
 
 /** @param attempt 0 for the first delivery */
 export const attemptJob = (
-  { accountId, messageId, url, timeoutMs }: Pick<Message, 'accountId' | 'messageId' | 'url' | 'timeoutMs'>,
+  {
+    accountId,
+    messageId,
+    url,
+    timeoutMs,
+    change,
+  }: Pick<Message, 'accountId' | 'messageId' | 'url' | 'timeoutMs' | 'change'>,
   attempt: number,
 ): AttemptJob => ({
   kind: 'attempt',
@@ -157,4 +165,5 @@ export const attemptJob = (
   attempt,
   queue: timeoutMs <= shortTimeoutMs ? 'short' : 'long',
   host: hostOf(url),
+  change: change?.id,
 });

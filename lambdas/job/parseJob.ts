@@ -63,6 +63,7 @@ const jobShape = z.discriminatedUnion('kind', [
     madeAt: z.optional(z.number()),
     looks: z.optional(z.int().check(z.nonnegative())),
     isFollowUp: z.optional(z.boolean()),
+    change: z.optional(z.string()),
     slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
   }),
 ]);

@@ -36,7 +36,8 @@ interface Route {
   readonly scheduleName: string;
 }
 
-const attemptName = (messageId: string, attempt: number): string => `${messageId}-${attempt}`;
+const attemptName = (messageId: string, attempt: number, change?: string): string =>
+  [messageId, attempt, ...(change === undefined ? [] : [change])].join('-');
 
 const completionName = ({ messageId, attempt }: Omit<CompletionTimeoutJob, 'kind' | 'accountId'>): string =>
   `${attemptName(messageId, attempt)}-open`;
@@ -62,7 +63,7 @@ function routeOf(job: Job): Route {
     case 'attempt':
       return {
         queue: job.queue,
-        scheduleName: attemptName(job.messageId, job.attempt),
+        scheduleName: attemptName(job.messageId, job.attempt, job.change),
       };
     case 'completionTimeout':
       return { queue: 'short', scheduleName: completionName(job) };
@@ -138,8 +139,8 @@ export async function sendJob(job: Job, dueAt: number): Promise<void> {
 }
 
 /** Takes back an attempt that Scheduler keeps, if it has not been sent yet. */
-export const withdrawFar = (messageId: string, attempt: number): Promise<void> =>
-  unschedule(attemptName(messageId, attempt));
+export const withdrawFar = (messageId: string, attempt: number, change: string | undefined): Promise<void> =>
+  unschedule(attemptName(messageId, attempt, change));
 
 /** Takes back the end of an open attempt that Scheduler keeps, if it has not been sent yet. */
 export const withdrawFarCompletion = (messageId: string, attempt: number): Promise<void> =>

@@ -6,6 +6,7 @@ import { leave } from './rules/leaving.ts';
 import { withdraw, withdrawWaiting } from './rules/cancelling.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
+import { dueTimeOf, nextAttemptOf } from '../message/status.ts';
 import type { LastAttempt } from '../message/rows.ts';
 import { lanes } from './slots/processLanes.ts';
 import { leaveAsCallback } from './queueSlot.ts';
@@ -22,8 +23,9 @@ export async function withdrawFromLanes(
   open: OpenAttempt | undefined,
 ): Promise<void> {
   const { accountId, queueName, flowControl, timeoutMs } = message;
-  const dueAt = last?.nextDeliveryAt ?? message.notBefore;
-  const attempt = attemptJob(message, last === undefined ? 0 : last.number + 1);
+  const attempts = last === undefined ? [] : [last];
+  const attempt = attemptJob(message, nextAttemptOf({ attempts }));
+  const dueAt = dueTimeOf({ message, attempts }, attempt.attempt);
   const isDue = now() >= dueAt - clockMarginMs;
   const changes = [leaveAsCallback(message)];
   // A delayed message comes to its queue when it is due.

@@ -4,7 +4,8 @@
  */
 import { derivedId } from '../shared/ids.ts';
 import { isFinal, type Attempt } from './message.ts';
-import { type MessageHistory, dueTimeOf } from './history.ts';
+import { type MessageHistory } from './history.ts';
+import { dueTimeOf } from './status.ts';
 
 /** The id of the dead letter that an attempt would leave. */
 export const dlqIdOf = (history: MessageHistory, attempt: number): string =>

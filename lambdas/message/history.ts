@@ -128,16 +128,6 @@ export async function loadStoredBody(key: MessageKey): Promise<StoredBody | unde
 export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
   attempts.find((attempt) => attempt.number === number);
 
-/** The part of a history that tells when an attempt is due. */
-interface Timing {
-  readonly message: Pick<Message, 'notBefore'>;
-  readonly attempts: readonly Pick<Attempt, 'number' | 'nextDeliveryAt'>[];
-}
-
-/** Finds when an attempt is due, Unix milliseconds. Ids that are derived from this time are the same for each repetition. */
-export const dueTimeOf = ({ message, attempts }: Timing, number: number): number =>
-  attempts.find((attempt) => attempt.number === number - 1)?.nextDeliveryAt ?? message.notBefore;
-
 /** An attempt in the table, with all that its consequences are made of: a redelivery reads it again. */
 export interface RecordedAttempt {
   /** The message's history, read before the attempt, or after a redelivery. */

@@ -67,6 +67,14 @@ export interface WorkflowPart {
   readonly dlqId?: string | undefined;
 }
 
+/** The last change of a message that waited. */
+export interface MessageChange {
+  /** Tells its job from those of other changes. */
+  readonly id: string;
+  /** When retries are due, Unix milliseconds, by their numbers: those whose time was changed. */
+  readonly dueAt: Readonly<Record<string, number>>;
+}
+
 /** An accepted message, without its body. */
 export interface Message extends DeliverySettings, Origin, Lineage {
   readonly messageId: string;
@@ -79,6 +87,7 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly notBefore: number;
   readonly callerIp: string;
   readonly gone?: Gone;
+  readonly change?: MessageChange | undefined;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
   /** The slot of the message that a callback tells of, where that message came through a queue. */

@@ -37,6 +37,35 @@ export const putMessages = (
   );
 
 /**
+ * Writes a changed message over its row.
+ *
+ * @param before the message as it was read
+ * @returns false if it was changed since, or is not there any more
+ */
+export async function replaceMessage(before: Message, after: Message, body: StoredBody): Promise<boolean> {
+  const { change, retriedAs } = before;
+  const values = {
+    ...(change !== undefined && { ':change': change.id }),
+    ...(retriedAs !== undefined && { ':retriedAs': retriedAs }),
+  };
+  return unlessRefused(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.messagesTable,
+        Item: toItem(toRow(after, body)),
+        ConditionExpression: [
+          'attribute_exists(id)',
+          change === undefined ? 'attribute_not_exists(#change)' : '#change.id = :change',
+          retriedAs === undefined ? 'attribute_not_exists(retriedAs)' : 'retriedAs = :retriedAs',
+        ].join(' AND '),
+        ExpressionAttributeNames: { '#change': 'change' },
+        ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: toItem(values) }),
+      }),
+    ),
+  );
+}
+
+/**
  * Extends the lifetime of a message's row.
  *
  * @param body the place of its body from now on

@@ -17,6 +17,7 @@ import {
   type KeptResponse,
   type Lineage,
   type Message,
+  type MessageChange,
   type OpenAttempt,
   type Origin,
   type QueueSlot,
@@ -68,6 +69,9 @@ const messageFields = {
   notBefore: z.number(),
   callerIp: z.string(),
   gone: storedGone,
+  change: z.optional(
+    z.object({ id: z.string(), dueAt: z.record(z.string(), z.number()) } satisfies Shape<MessageChange>),
+  ),
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),

@@ -2,6 +2,24 @@
 import { isFinal, type Attempt, type KeptResponse, type Message, type OpenAttempt } from './message.ts';
 import type { MessageState } from '../wire/states.ts';
 
+/** The part of a history that tells when an attempt is due. */
+interface Timing {
+  readonly message: Pick<Message, 'notBefore' | 'change'>;
+  readonly attempts: readonly Pick<Attempt, 'number' | 'nextDeliveryAt'>[];
+}
+
+/** Finds when an attempt is due, Unix milliseconds. Ids that are derived from this time are the same for each repetition. */
+export const dueTimeOf = ({ message, attempts }: Timing, number: number): number =>
+  message.change?.dueAt[number] ??
+  attempts.find((attempt) => attempt.number === number - 1)?.nextDeliveryAt ??
+  message.notBefore;
+
+/** The number of a message's next attempt. */
+export const nextAttemptOf = ({ attempts }: Pick<Timing, 'attempts'>): number => {
+  const last = attempts.at(-1);
+  return last === undefined ? 0 : last.number + 1;
+};
+
 /** The part of an attempt that tells its message's status. */
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {
   readonly response: Pick<KeptResponse, 'status'>;
@@ -9,7 +27,7 @@ export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | '
 
 /** The part of a message's history that tells its status. */
 export interface StatusHistory {
-  readonly message: Pick<Message, 'notBefore'>;
+  readonly message: Pick<Message, 'notBefore' | 'change'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
   /** The attempt that is open, if any. */
@@ -38,7 +56,7 @@ export function statusOf({ message, attempts, open, endedAt: cancelledAt }: Stat
   if (open !== undefined) return { state: 'ACTIVE', nextDeliveryAt: undefined, endedAt: undefined };
   return {
     state: last === undefined ? 'CREATED' : 'RETRY',
-    nextDeliveryAt: last?.nextDeliveryAt ?? message.notBefore,
+    nextDeliveryAt: dueTimeOf({ message, attempts }, nextAttemptOf({ attempts })),
     endedAt: undefined,
   };
 }

@@ -59,5 +59,5 @@ export const write = ({ failOn, gone }: Options) => ({ 'fail-on': failOn, gone }
 
 export const fields = {
   'fail-on': { label: 'Fail at once on', placeholder: '400-499,!408,!429', place: 'delivery' },
-  gone: { label: 'Endpoint that answers 410', place: 'delivery', choices: goneChoices },
+  gone: { label: 'Endpoint that answers 410', place: 'delivery', choices: goneChoices, isOfMessage: true },
 } satisfies FormFields;

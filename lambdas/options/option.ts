@@ -68,6 +68,8 @@ export interface FormField {
   readonly only?: 'publish' | 'schedule';
   /** Whether the text is code. */
   readonly isCode?: true;
+  /** Whether callbacks do not have it. */
+  readonly isOfMessage?: true;
   /** Whether it can be changed when a run is resumed or restarted. */
   readonly isOfRun?: true;
   /** The fields of a setting that is written as `<part>=<value>`, with commas between. */

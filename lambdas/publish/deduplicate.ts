@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
-import { deduplicationKey, deduplicationWindowMs } from './deduplicationKey.ts';
+import { deduplicationKey, deduplicationWindowMs } from './rules/deduplicationKey.ts';
 import type { Deduplication } from '../options/deduplication.ts';
 import { claimAfter, claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
 import { log } from '../aws/log.ts';

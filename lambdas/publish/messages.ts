@@ -9,6 +9,7 @@ import { isOver } from '../message/message.ts';
 import { bodyRecord, messageRecord, statusRecord } from '../message/records.ts';
 import { loadBody } from '../message/bodies.ts';
 import { isHeldBack, loadMessage, type MessageHistory } from '../message/history.ts';
+import { dueTimeOf, nextAttemptOf } from '../message/status.ts';
 import { callbackIdsOf, dlqIdOf } from '../message/consequenceIds.ts';
 
 export const noSuchMessage = (messageId: string): Error =>
@@ -33,7 +34,7 @@ export async function getMessage(
     ...messageRecord(message),
     ...bodyRecord(body, message.redaction, bodies),
     retried: attempts.length,
-    nextDeliveryTime: attempts.at(-1)?.nextDeliveryAt ?? message.notBefore,
+    nextDeliveryTime: dueTimeOf(history, nextAttemptOf(history)),
   }));
 }
 

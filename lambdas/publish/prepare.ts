@@ -200,6 +200,7 @@ export function renewed(
     createdAt,
     notBefore: createdAt,
     slotOf: undefined,
+    change: undefined,
     ...overrides,
     messageId,
     retriedFrom: message.messageId,

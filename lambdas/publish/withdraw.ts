@@ -1,6 +1,7 @@
 import { now } from '../shared/clock.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
 import { count } from '../aws/metrics.ts';
+import { dueTimeOf, nextAttemptOf } from '../message/status.ts';
 import { endMessage } from '../message/messages.ts';
 import type { LastAttempt } from '../message/rows.ts';
 import { isFarFrom, withdrawFar, withdrawFarCompletion } from '../job/send.ts';
@@ -23,14 +24,13 @@ interface Withdrawn {
 export async function withdraw({ message, attempts, open }: Withdrawn): Promise<boolean> {
   const isFirst = await endMessage(message, 'CANCELED', now());
   const last = attempts.at(-1);
+  const attempt = nextAttemptOf({ attempts });
   const sentAt = last?.recordedAt ?? message.createdAt;
-  const dueAt = last?.nextDeliveryAt ?? message.notBefore;
+  const dueAt = dueTimeOf({ message, attempts }, attempt);
   if (!isFirst) return false;
   count('Cancelled');
   await withdrawFromLanes(message, last, open);
   if (open !== undefined) await withdrawFarCompletion(message.messageId, open.number);
-  else if (isFarFrom(sentAt, dueAt)) {
-    await withdrawFar(message.messageId, last === undefined ? 0 : last.number + 1);
-  }
+  else if (isFarFrom(sentAt, dueAt)) await withdrawFar(message.messageId, attempt, message.change?.id);
   return true;
 }

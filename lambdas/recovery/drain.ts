@@ -9,7 +9,7 @@ import { unfinishedMessages } from '../message/unfinished.ts';
 import { allSchedules } from '../schedule/rows.ts';
 import { countActiveRuns } from '../workflow/recover.ts';
 import { queueDepths } from '../aws/queueDepths.ts';
-import { dueTimeOf } from '../message/history.ts';
+import { dueTimeOf } from '../message/status.ts';
 
 /** The messages, runs and schedules that are left in a region which is being emptied. */
 export interface Left {

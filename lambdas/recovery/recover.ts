@@ -7,7 +7,7 @@ import { hourMs, now } from '../shared/clock.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendAll, type DueJob } from '../job/send.ts';
 import { laneJobsOf, nameOf, pumpsOf, readLanes, type LaneJobs } from '../lane/recover.ts';
-import { dueTimeOf } from '../message/history.ts';
+import { dueTimeOf } from '../message/status.ts';
 import { isOver } from '../message/message.ts';
 import { unfinishedMessages, type Unfinished } from '../message/unfinished.ts';
 import { parseCron } from '../schedule/cron.ts';

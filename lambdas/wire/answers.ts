@@ -143,6 +143,12 @@ export const completed = z.object({
     .check(z.describe('What follows from the answer.')),
 });
 
+/** A message that was changed. */
+export const changedMessage = z.object({
+  messageId,
+  nextDeliveryTime: time('When its next attempt is due.'),
+});
+
 export const listedDeadLetter = z.object({
   ...messageWithoutBody.shape,
   dlqId,

@@ -28,6 +28,7 @@ export const auditActions = [
   'flowControl.resetRate',
   'circuit.close',
   'messages.cancel',
+  'message.change',
   'message.complete',
   'dlq.delete',
   'dlq.retry',

@@ -20,6 +20,36 @@ export const scheduleChange = z.strictObject({
   ),
 });
 
+const textOrNumber = z.union([z.string(), z.number()]);
+
+/** The changes of a message that waits; all else stays as it is. */
+export const messageChange = z.strictObject({
+  delay: optionalField(
+    z.string().check(z.describe('How long its next attempt waits from now on: `Svc-Delay`.')),
+  ),
+  notBefore: optionalField(
+    textOrNumber.check(
+      z.describe('Unix seconds before which its next attempt is not made. Wins over the delay.'),
+    ),
+  ),
+  retries: optionalField(
+    textOrNumber.check(
+      z.describe('How often a failed delivery is tried again, those that were made included.'),
+    ),
+  ),
+  timeout: optionalField(z.string().check(z.describe('How long the destination may take to answer: `30s`.'))),
+  label: optionalField(
+    z
+      .union([z.string(), z.array(z.string())])
+      .check(z.describe('Its labels, in place of those that it had; an empty text removes them.')),
+  ),
+  headers: optionalField(
+    headersIn(
+      '`Content-Type` and `Svc-Forward-*`, in place of headers with the same names. An empty value removes the header.',
+    ),
+  ),
+});
+
 export const queueSettings = z.strictObject({
   queueName: z
     .string()

@@ -318,6 +318,25 @@ describe('A message that is looked at', () => {
     expect(await getInAnyState(messageId)).toMatchObject({ state: 'CANCELED' });
   });
 
+  it('is changed before its next attempt, and a refusal stays under its field', async () => {
+    const messageId = await publishDelayed(receiver.inbox().url, { 'Svc-Retries': '2' });
+    const page = await openConsole({ at: `#/messages/${messageId}`, refusals: [400] });
+    await page.getByRole('button', { name: 'Change…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change the message' });
+    await dialog.getByLabel('Retries').fill('many');
+    await dialog.getByRole('button', { name: 'Change the message' }).click();
+    await dialog.getByText(/^Retries is "many"; allowed is a whole number/).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await dialog.getByLabel('Retries').fill('1');
+    await dialog.getByLabel('Delay from now').fill('2h');
+    await dialog.getByRole('button', { name: 'Change the message' }).click();
+    await page
+      .getByRole('status')
+      .getByText(/^The message is changed. Its next attempt is due at /)
+      .waitFor();
+    expect(await getInAnyState(messageId)).toMatchObject({ maxRetries: 1 });
+  });
+
   it('is copied as a command that publishes it', async () => {
     const messageId = await publishDelayed('https://example.com/it', { 'Svc-Forward-X-Quote': `it's` });
     const page = await openConsole({

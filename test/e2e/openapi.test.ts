@@ -172,6 +172,7 @@ describe('the API’s description', () => {
     await ask('GET', '/v2/messages/count');
     await ask('GET', `/v2/messages/${one}`);
     await ask('GET', `/v2/messages/${one}?state=ALL`);
+    await ask('PATCH', `/v2/messages/${one}`, { body: { delay: '20m', retries: 1 } });
     await ask('DELETE', `/v2/messages/${one}`);
     await ask('DELETE', '/v2/messages', { body: { messageIds: [other] } });
     await ask('GET', `/v2/messages/${other}?state=ALL`);

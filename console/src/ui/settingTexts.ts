@@ -26,7 +26,9 @@ const prefixes = ['', ...callbacks.map((name) => `${name}-`)];
 
 /** Whether a callback has the setting, too: it asks for no callback itself, and is no duplicate. */
 export const isOfCallback = (name: string): boolean =>
-  fields[name]?.only === undefined && !callbacks.some((callback) => callback === name);
+  fields[name]?.only === undefined &&
+  fields[name]?.isOfMessage === undefined &&
+  !callbacks.some((callback) => callback === name);
 
 /** The settings of texts, without the empty ones. */
 export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>

@@ -7,7 +7,9 @@ import { recordOf } from '../../message/history.ts';
 export const retry: Continuation = {
   release: async ({ history, attempt }) => {
     const next = attempt.number + 1;
-    if (attempt.state !== 'RETRY' || recordOf(history, next) !== undefined) return;
+    // A change of the message sent the job of the next attempt itself.
+    const isChanged = history.message.change?.dueAt[next] !== undefined;
+    if (attempt.state !== 'RETRY' || isChanged || recordOf(history, next) !== undefined) return;
     await sendJob(attemptJob(history.message, next), attempt.nextDeliveryAt ?? attempt.recordedAt);
   },
 };

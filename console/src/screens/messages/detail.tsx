@@ -25,6 +25,7 @@ import { showToast } from '../../ui/toast.tsx';
 import { RetryOne } from '../deadLetters/bulk.tsx';
 import { curlOf, directCurlOf } from '../publish/curl.ts';
 import { draftOf } from '../publish/draft.ts';
+import { Change } from './change.tsx';
 import { Compare } from './compare.tsx';
 import { Complete } from './complete.tsx';
 import { Happened } from './happened.tsx';
@@ -130,6 +131,9 @@ function Actions({ of, isDead, again }: ActionsProps) {
         />
       )}
       {mayWrite && of.state === 'ACTIVE' && <Complete messageId={messageId} then={again} />}
+      {mayAct && of.nextDeliveryTime !== undefined && of.nextDeliveryTime > Date.now() && (
+        <Change of={of} then={again} />
+      )}
       {mayAct && of.endedAt === undefined && (
         <Opens name="Cancel" then={again}>
           {(onClose) => (

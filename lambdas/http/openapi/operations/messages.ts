@@ -162,6 +162,43 @@ export const messages: Operations<'messages'> = {
       ],
     },
   },
+  'PATCH /v2/messages/{messageId}': {
+    id: 'changeMessage',
+    tag: 'Messages',
+    summary: 'Change a message that waits',
+    description:
+      'Changes the time of its next attempt, its retries, timeout, labels and headers, and keeps the rest. It must wait for its first attempt or for a retry, and not be due within 5 seconds. The fields may also be headers of the request, such as `Svc-Delay`.',
+    variables: { messageId: variables.messageId },
+    body: { required: false, schema: 'MessageChange', example: { delay: '5m', retries: 3 } },
+    answers: {
+      200: {
+        description: 'It is changed.',
+        schema: 'MessageChanged',
+        example: { messageId, nextDeliveryTime: 1_767_225_600_000 },
+      },
+    },
+    errors: {
+      400: [
+        ['field_invalid', 'retries is "many"; allowed is a whole number from 0 to 5.'],
+        [
+          'field_unknown',
+          '"Svc-Method" cannot be changed; allowed are delay, notBefore, retries, timeout, label, Content-Type and Svc-Forward-*.',
+        ],
+        [
+          'message_of_run',
+          `The message "${messageId}" belongs to the run "${runId}", which decides its settings.`,
+        ],
+      ],
+      404: [notWaiting],
+      409: [
+        [
+          'attempt_due',
+          `The message "${messageId}" is due at 2026-01-01T00:00:00.000Z; it can be changed until 5 seconds before that.`,
+        ],
+      ],
+      412: [['retries_over_limit', "retries is 6, but the account's limit max_retries is 5."]],
+    },
+  },
   'POST /v2/messages/{messageId}/publish': {
     id: 'publishMessageAgain',
     tag: 'Messages',

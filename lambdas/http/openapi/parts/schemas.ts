@@ -14,6 +14,7 @@ import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
   addedEndpoints,
   completion,
+  messageChange,
   groupDefaults,
   queueSettings,
   removedEndpoints,
@@ -41,6 +42,8 @@ const shapes = {
   MessageInAnyState: answers.messageInAnyState,
   MessageAnswer: answers.messageAnswer,
   MessageIds: idBodies.messages,
+  MessageChange: messageChange,
+  MessageChanged: answers.changedMessage,
   Completion: completion,
   Completed: answers.completed,
   Cancelled: answers.cancelled,

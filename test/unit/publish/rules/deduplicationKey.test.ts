@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deduplicationKey } from '../../../lambdas/publish/deduplicationKey.ts';
+import { deduplicationKey } from '../../../../lambdas/publish/rules/deduplicationKey.ts';
 
 type Settings = Parameters<typeof deduplicationKey>[1];
 

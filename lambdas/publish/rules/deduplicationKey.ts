@@ -1,8 +1,8 @@
-import type { Header } from '../shared/headers.ts';
+import type { Header } from '../../shared/headers.ts';
 import { createHash } from 'node:crypto';
-import { minuteMs } from '../shared/clock.ts';
-import { isTraceHeader } from '../request/forwarding.ts';
-import type { Deduplication } from '../options/deduplication.ts';
+import { minuteMs } from '../../shared/clock.ts';
+import { isTraceHeader } from '../../request/forwarding.ts';
+import type { Deduplication } from '../../options/deduplication.ts';
 
 /** A message is a duplicate for this long after the first one like it. */
 export const deduplicationWindowMs = 10 * minuteMs;

@@ -1,0 +1,38 @@
+import { attemptJob } from '../../job/job.ts';
+import { expiryOf, type Message } from '../../message/message.ts';
+import type { MessageChanges } from '../../request/messageChange.ts';
+import type { Limits } from '../../value/limits.ts';
+
+/** Makes the changed message. @param before when its next attempt was due, Unix milliseconds */
+export function changed(
+  message: Message,
+  { attempt, before }: { readonly attempt: number; readonly before: number },
+  { id, dueAt, headers, ...given }: MessageChanges & { readonly id: string },
+  limits: Limits,
+): Message {
+  const names = new Set(headers.map(([name]) => name));
+  const dueTimes = { ...message.change?.dueAt, ...(attempt > 0 && { [attempt]: dueAt ?? before }) };
+  const after = {
+    ...message,
+    notBefore: attempt === 0 ? (dueAt ?? message.notBefore) : message.notBefore,
+    maxRetries: given.maxRetries ?? message.maxRetries,
+    timeoutMs: given.timeoutMs ?? message.timeoutMs,
+    labels: given.labels ?? message.labels,
+    headers: [
+      ...message.headers.filter(([name]) => !names.has(name)),
+      ...headers.filter(([, value]) => value !== ''),
+    ],
+    change: { id, dueAt: dueTimes },
+  };
+  const needed = expiryOf({ ...after, notBefore: dueAt ?? before }, limits);
+  return { ...after, expiresAt: Math.max(message.expiresAt, needed) };
+}
+
+/** A message of a queue keeps its slot between its attempts, under a name that tells its delivery queue. */
+export const isDeliverableBy = (
+  { message: before, attempts }: { readonly message: Message; readonly attempts: readonly unknown[] },
+  after: Message,
+): boolean =>
+  before.queueName === undefined ||
+  attempts.length === 0 ||
+  attemptJob(before, 0).queue === attemptJob(after, 0).queue;

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { api, deadLettered, ok, publishDelayed } from '../support/api.ts';
+import { checkAnswer } from '../support/contract.ts';
+import { getInAnyState, listedMessages } from '../support/listedMessages.ts';
+import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+const receiver = useReceiver();
+
+const change = async (messageId: string, body: unknown) => {
+  const answer = await api('PATCH', `/v2/messages/${messageId}`, { body });
+  checkAnswer('PATCH /v2/messages/{messageId}', answer);
+  return answer;
+};
+
+describe('a message that waits', () => {
+  it('is delivered earlier, with the settings that it was given since', async () => {
+    const inbox = receiver.inbox();
+    const messageId = await publishDelayed(inbox.url, {
+      'Svc-Delay': '2h',
+      'Svc-Forward-X-Tenant': 'old',
+      'Svc-Forward-X-Plan': 'old',
+      'Svc-Label': 'old',
+    });
+    const changedAt = Date.now();
+    const answer = await change(messageId, {
+      delay: '2s',
+      retries: 1,
+      timeout: '20s',
+      label: ['new', 'other'],
+      headers: { 'Svc-Forward-X-Tenant': 'new', 'Svc-Forward-X-Plan': '' },
+    });
+    expect(answer).toMatchObject({ status: 200, json: { messageId } });
+    expect(await getInAnyState(messageId)).toMatchObject({
+      maxRetries: 1,
+      timeout: 20,
+      labels: ['new', 'other'],
+    });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.at).toBeGreaterThanOrEqual(changedAt + 2_000);
+    expect(delivery?.headers).toMatchObject({ 'x-tenant': 'new', 'svc-message-id': messageId });
+    expect(delivery?.headers).not.toHaveProperty('x-plan');
+    expect(delivery?.body.toString()).toBe('later');
+  });
+
+  it('is delivered later, and once', async () => {
+    const inbox = receiver.inbox();
+    const messageId = await publishDelayed(inbox.url, { 'Svc-Delay': '8s' });
+    const changedAt = Date.now();
+    // A header does the same as the field.
+    await ok(api('PATCH', `/v2/messages/${messageId}`, { headers: { 'Svc-Delay': '11s' } }));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.at).toBeGreaterThanOrEqual(changedAt + 11_000);
+    await listedMessages({ messageIds: messageId, state: 'DELIVERED' }, 1);
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  it('is retried earlier', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) =>
+      response.writeHead(before === 0 ? 500 : 200).end(),
+    );
+    const headers = { 'Svc-Retry-Delay': '3600000', 'Svc-Retries': '1' };
+    const messageId = messageIdOf(await publish(inbox.url, { headers }));
+    await listedMessages({ state: 'RETRY', url: inbox.url }, 1);
+    const { json } = await change(messageId, { delay: '1s' });
+    expect(await ok(api('GET', `/v2/messages/${messageId}`))).toMatchObject(json as object);
+    const [, second] = await inbox.received(2);
+    expect(second?.headers['svc-retried']).toBe('1');
+  });
+
+  it('is retried no more, where it is given fewer retries', async () => {
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const headers = { 'Svc-Retry-Delay': '3600000', 'Svc-Retries': '5' };
+    const messageId = messageIdOf(await publish(inbox.url, { headers }));
+    await listedMessages({ state: 'RETRY', url: inbox.url }, 1);
+    await change(messageId, { delay: '0s', retries: 1 });
+    await deadLettered({ messageId }, 1);
+    expect(inbox.deliveries).toHaveLength(2);
+  });
+
+  it.each([
+    [{ delay: '5 minutes' }, 'delay is "5 minutes"'],
+    [{ retries: 'many' }, 'retries is "many"; allowed is a whole number from 0 to'],
+    [{ timeout: '0s' }, 'timeout is "0s"; allowed is 1s or more.'],
+    [{ notBefore: -1 }, 'notBefore is "-1"; allowed is a Unix time in whole seconds.'],
+    [{ label: 'a,,b' }, 'label is "a,,b"; allowed are up to 10 labels'],
+    [{ method: 'PUT' }, 'method: Invalid input; allowed is {"delay"?'],
+    [{ headers: { 'Svc-Method': 'PUT' } }, '"Svc-Method" cannot be changed; allowed are delay'],
+    [{ headers: { 'X-Tenant': 'acme' } }, '"headers.x-tenant" cannot be changed; allowed are delay'],
+    [{}, 'The request changes nothing; allowed is {"delay"?'],
+  ])('refuses the change %j and stays as it is', async (body, error) => {
+    const messageId = await publishDelayed('https://example.com/later');
+    const before = await getInAnyState(messageId);
+    const answer = await change(messageId, body);
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toContain(error);
+    expect(await getInAnyState(messageId)).toEqual(before);
+  });
+
+  it('refuses a change above a limit of its account', async () => {
+    const messageId = await publishDelayed('https://example.com/later');
+    const answer = await change(messageId, { retries: 1_000 });
+    expect([answer.status, errorOf(answer)]).toEqual([
+      412,
+      expect.stringMatching(/^retries is 1000, but the account's limit max_retries is /),
+    ]);
+  });
+});
+
+describe('a message that cannot be changed any more', () => {
+  it('is one whose attempt is under way', async () => {
+    const inbox = receiver.inbox(() => undefined);
+    const messageId = messageIdOf(
+      await publish(inbox.url, { headers: { 'Svc-Timeout': '2s', 'Svc-Retries': '0' } }),
+    );
+    await inbox.received(1);
+    const answer = await change(messageId, { retries: 1 });
+    expect(answer.status).toBe(409);
+    expect(errorOf(answer)).toMatch(/is due at .*; it can be changed until 5 seconds before that\.$/);
+    await deadLettered({ messageId }, 1);
+    expect((await change(messageId, { retries: 1 })).status).toBe(404);
+  });
+
+  it('is one that is not there', async () => {
+    expect((await change('msg_unknown', { delay: '1m' })).status).toBe(404);
+  });
+});
