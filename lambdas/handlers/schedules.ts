@@ -8,7 +8,7 @@ import { schedulesRoutes } from '../http/routeTable.ts';
 import { runSchedule } from '../schedule/run.ts';
 import { createSchedule, deleteSchedule, pauseSchedule } from '../schedule/schedules.ts';
 import { changeSchedule } from '../schedule/changeSchedule.ts';
-import { explainCron } from '../schedule/explainCron.ts';
+import { explainCron, getNextFires } from '../schedule/explainCron.ts';
 import { getFires } from '../schedule/lastFires.ts';
 import { getSchedule, listSchedules } from '../schedule/shownSchedules.ts';
 
@@ -45,6 +45,10 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     ok(await getSchedule(call.caller.account, scheduleId(call))),
   'GET /v2/schedules/{schedule}/fires': async (call) =>
     ok(await getFires(call.caller.account, scheduleId(call))),
+  'GET /v2/schedules/{schedule}/next': async (call) => {
+    const { count } = readQuery(call, ['count']);
+    return ok(await getNextFires(call.caller.account, scheduleId(call), count));
+  },
   'PATCH /v2/schedules/{schedule}': async (call) => {
     const { body, host } = call.request;
     return ok(await changeSchedule(call.caller.account, scheduleId(call), { body, host }));

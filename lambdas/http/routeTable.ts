@@ -167,6 +167,7 @@ export const schedulesRoutes = [
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}/fires', function: 'schedules', access: 'read' },
+  { method: 'GET', path: '/v2/schedules/{schedule}/next', function: 'schedules', access: 'read' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
   { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },

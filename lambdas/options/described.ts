@@ -34,6 +34,13 @@ const others = {
     example: 'nightly-report',
     scopes: ['schedule'],
   },
+  'catch-up': {
+    description:
+      'What is made up for of the fires that were missed while the schedule was paused or its region or machine was away: `1` is the last one, `all` the last 100, of the last 14 days. By default they are skipped.',
+    schema: { type: 'string', enum: ['1', 'all'] },
+    example: '1',
+    scopes: ['schedule'],
+  },
   'queue-name': {
     description: 'The queue that the messages go through.',
     schema: { type: 'string', pattern: nameForm },
@@ -96,6 +103,12 @@ export const fields: FormFields = /* @__PURE__ */ made(() => ({
   ...circuit.fields,
   ...hideHeaders.fields,
   ...failOn.fields,
+  'catch-up': {
+    label: 'Catch up on missed fires',
+    place: 'delivery',
+    choices: ['1', 'all'],
+    only: 'schedule',
+  },
   'queue-name': { label: 'Queue', placeholder: 'orders', place: 'lane', only: 'schedule' },
   ...flowControl.fields,
   ...callbacks.fields,

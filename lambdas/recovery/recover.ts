@@ -11,7 +11,7 @@ import { dueTimeOf } from '../message/status.ts';
 import { isOver } from '../message/message.ts';
 import { unfinishedMessages, type Unfinished } from '../message/unfinished.ts';
 import { parseCron } from '../schedule/cron.ts';
-import { startFiring } from '../schedule/firing.ts';
+import { lookForMissed, startFiring } from '../schedule/firing.ts';
 import { allSchedules } from '../schedule/rows.ts';
 import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
@@ -104,7 +104,9 @@ async function startSchedules(isDryRun: boolean): Promise<number> {
   let count = 0;
   for await (const schedule of allSchedules()) {
     count += 1;
-    if (!isDryRun) await startFiring(schedule, parseCron('Svc-Cron', schedule.cron));
+    if (isDryRun) continue;
+    await startFiring(schedule, parseCron('Svc-Cron', schedule.cron));
+    await lookForMissed(schedule);
   }
   return count;
 }

@@ -1,6 +1,10 @@
-import type { Answer, explainedCron } from '../wire/answers.ts';
+import type { Account } from '../account/account.ts';
+import type { Answer, explainedCron, nextFires } from '../wire/answers.ts';
+import { wholeOf } from '../wire/filters.ts';
 import { now } from '../shared/clock.ts';
 import { fires, parseCron, type Cron } from './cron.ts';
+import { loadSchedule } from './rows.ts';
+import { noSuchSchedule } from './wholeSchedule.ts';
 
 /** The number of next fires that are shown. */
 const shownFires = 5;
@@ -26,6 +30,35 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
     timezone: cron.timezone,
     description: await inWords(cron),
     nextFires: [...take(fires(cron, now()), shownFires)],
+  };
+}
+
+const mostNext = 100;
+
+/**
+ * Lists the next fires of a schedule, each also as the clocks of its zone show it. A paused schedule has none of them made.
+ *
+ * @param countText from 1 to 100; 10 where it is absent
+ * @throws HttpError 400 or 404
+ */
+export async function getNextFires(
+  { id }: Account,
+  scheduleId: string,
+  countText: string | undefined,
+): Promise<Answer<typeof nextFires>> {
+  const count = countText === undefined ? 10 : wholeOf('count', countText, 1, mostNext);
+  const schedule = await loadSchedule(id, scheduleId);
+  if (schedule === undefined) throw noSuchSchedule(scheduleId);
+  const cron = parseCron('Svc-Cron', schedule.cron);
+  const local = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: cron.timezone,
+    dateStyle: 'short',
+    timeStyle: 'short',
+  });
+  return {
+    timezone: cron.timezone,
+    isPaused: schedule.isPaused,
+    fires: [...take(fires(cron, now()), count)].map((time) => ({ time, local: local.format(time) })),
   };
 }
 

@@ -7,7 +7,7 @@ import { claimFire, finishFire, loadSchedule, noteFire, type StoredSchedule } fr
 import { log } from '../aws/log.ts';
 import { count, measure } from '../aws/metrics.ts';
 import { sendUndelivered } from '../job/receipt.ts';
-import { endLeftOver } from './firing.ts';
+import { endLeftOver, sendMissed } from './firing.ts';
 import { publishFire } from './publishFire.ts';
 
 /** A worker that has not finished the fire it claimed by then has died: its function ends after 60 s. */
@@ -43,17 +43,23 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
     return;
   }
   if (schedule.isPaused) return;
+  if (notice.kind === 'look') {
+    await sendMissed(schedule, time);
+    return;
+  }
 
   const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
   if (claim === 'done') return;
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
+  // Before this fire is noted: from then on what came before it does not count as missed.
+  if (notice.kind === undefined) await sendMissed(schedule, time);
   const published = await publishFire(schedule, time);
   await noteFire(accountId, scheduleId, { time, ...published });
   await finishFire(accountId, scheduleId, { time, ...published });
   if (published.error !== undefined) count('ScheduleMisses');
   else {
     count('ScheduleFires');
-    measure('FireDelay', now() - time);
+    if (notice.kind === undefined) measure('FireDelay', now() - time);
   }
 }
 

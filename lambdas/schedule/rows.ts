@@ -35,6 +35,7 @@ const scheduleRow = z.object({
   view: z.string(),
   callerIp: z.string(),
   createdAt: z.number(),
+  firesFrom: z.optional(z.number()),
   isPaused: z.boolean(),
   lastFire: z.optional(
     z.object({
@@ -117,9 +118,13 @@ export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | unde
   );
 };
 
-/** @returns false when there is no such schedule */
-export const setPaused = (accountId: string, scheduleId: string, isPaused: boolean): Promise<boolean> =>
-  unlessRefused(
+/** @returns the schedule as it is now; undefined when there is none */
+export async function setPaused(
+  accountId: string,
+  scheduleId: string,
+  isPaused: boolean,
+): Promise<StoredSchedule | undefined> {
+  const { isMade, row } = await conditionalWrite(
     dynamodb.send(
       new UpdateItemCommand({
         TableName: settings.schedulesTable,
@@ -127,9 +132,12 @@ export const setPaused = (accountId: string, scheduleId: string, isPaused: boole
         UpdateExpression: 'SET isPaused = :isPaused',
         ConditionExpression: 'attribute_exists(id)',
         ExpressionAttributeValues: { ':isPaused': { BOOL: isPaused } },
+        ReturnValues: 'ALL_NEW',
       }),
     ),
   );
+  return isMade ? scheduleOf(row) : undefined;
+}
 
 /** @returns the schedule that was deleted; undefined when there was none */
 export async function deleteSchedule(

@@ -61,6 +61,7 @@ export function save(
       saveId,
       seed: before?.seed ?? randomUUID(),
       createdAt: before?.createdAt ?? now(),
+      firesFrom: before?.cron === kept.cron ? before.firesFrom : now(),
       isPaused: before?.isPaused ?? false,
       lastFire: before?.lastFire,
     };

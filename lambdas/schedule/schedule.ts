@@ -23,6 +23,8 @@ export interface Schedule {
   readonly callerIp: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
+  /** Unix milliseconds from which its cron expression counts. Schedules of older releases have none. */
+  readonly firesFrom?: number | undefined;
   readonly isPaused: boolean;
   readonly lastFire?: LastFire | undefined;
 }
@@ -42,6 +44,11 @@ const noticeShape = z.object({
   saveId: z.string(),
   /** ISO 8601. */
   time: z.string(),
+  /**
+   * Undefined for a fire by Scheduler. `missed` makes up for a fire that was missed. `look` is no fire: what was missed before its time
+   * is looked for.
+   */
+  kind: z.optional(z.enum(['missed', 'look'])),
 });
 
 /** The message that Scheduler sends to the queue of fires. */

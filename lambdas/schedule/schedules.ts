@@ -6,7 +6,7 @@ import { now } from '../shared/clock.ts';
 import { newId } from '../shared/ids.ts';
 import { parseName } from '../value/names.ts';
 import { deleteSchedule as deleteStored, setPaused } from './rows.ts';
-import { stopFiring } from './firing.ts';
+import { lookForMissed, stopFiring } from './firing.ts';
 import { noSuchSchedule } from './wholeSchedule.ts';
 import { save } from './saveSchedule.ts';
 import type { ScheduleRequest } from './scheduleRequest.ts';
@@ -33,10 +33,13 @@ export async function deleteSchedule(account: Account, scheduleId: string): Prom
 }
 
 /**
- * Pauses a schedule, or resumes it. Fires of a paused schedule publish nothing, and are not made up for later.
+ * Pauses a schedule, or resumes it. Fires of a paused schedule publish nothing. One that is resumed makes up for them if it has
+ * `Svc-Catch-Up`.
  *
  * @throws HttpError 404
  */
 export async function pauseSchedule(account: Account, scheduleId: string, isPaused: boolean): Promise<void> {
-  if (!(await setPaused(account.id, scheduleId, isPaused))) throw noSuchSchedule(scheduleId);
+  const changed = await setPaused(account.id, scheduleId, isPaused);
+  if (changed === undefined) throw noSuchSchedule(scheduleId);
+  if (!isPaused) await lookForMissed(changed);
 }

@@ -13,6 +13,7 @@ import { inWords } from './explainCron.ts';
 import { loadBody } from '../message/bodies.ts';
 import { schedulesBehind, type StoredSchedule } from './rows.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
+import { catchUpOf } from './firing.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';
 import { lastStates } from './lastFires.ts';
 
@@ -29,6 +30,7 @@ async function recordWithoutBody(
     createdAt: schedule.createdAt,
     destination: shownUrl(schedule.destination),
     ...parseScheduleSettings(schedule.view),
+    catchUp: catchUpOf(schedule),
     isPaused: schedule.isPaused,
     lastScheduleTime: lastFire?.time,
     nextScheduleTime: schedule.isPaused ? undefined : nextFire(cron, now()),

@@ -280,6 +280,11 @@ export const scheduleWithoutBody = z.object({
   destination: text('As it was given: a URL, without `user:password`, or the name of a URL group.'),
   createdAt: time('When it was created.'),
   ...scheduleSettings.shape,
+  catchUp: z.optional(
+    z
+      .enum(['1', 'all'])
+      .check(z.describe('The missed fires that it makes up for, as `Svc-Catch-Up` has it.')),
+  ),
   isPaused: z.boolean(),
   lastScheduleTime: z.optional(time('The minute of its last fire.')),
   nextScheduleTime: z.optional(time('The minute of its next fire; absent while it is paused.')),
@@ -306,6 +311,18 @@ export const scheduleFires = z.object({
     .check(z.describe('The newest first: at most 10, of the last 16 days.')),
 });
 export const scheduled = z.object({ scheduleId: z.string() });
+/** The next fires of a schedule. */
+export const nextFires = z.object({
+  timezone: text('The zone of its cron expression.'),
+  isPaused: z.boolean().check(z.describe('While it is paused, it publishes at none of these times.')),
+  fires: z.array(
+    z.object({
+      time: time('When it fires.'),
+      local: text('The same in its zone: `2026-11-27 09:00`.'),
+    }),
+  ),
+});
+
 export const explainedCron = z.object({
   cron: text('The expression, without spaces around it.'),
   timezone: cronZone,

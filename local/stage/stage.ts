@@ -31,6 +31,7 @@ import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
+import { lookForMissedFires } from './missedFires.ts';
 import { allFunctions, functionsRunSomewhere, localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import { StageError } from './stageError.ts';
@@ -190,6 +191,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const running = { ...options, report };
   const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
   const clocks = startTimers(timed, running);
+  await lookForMissedFires(standIns);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
     const inFlight = [...servers, ...sources, ...clocks];

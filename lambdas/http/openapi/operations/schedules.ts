@@ -120,6 +120,36 @@ export const schedules: Operations<'schedules'> = {
     },
     errors: { 404: [noSuchSchedule] },
   },
+  'GET /v2/schedules/{schedule}/next': {
+    id: 'listNextFires',
+    tag: 'Schedules',
+    summary: 'List the next fires of a schedule',
+    description:
+      'Each also as the clocks of the schedule’s zone show it. A paused schedule publishes at none of them.',
+    variables: id,
+    query: {
+      count: {
+        description: 'How many. Default: 10.',
+        schema: { type: 'integer', minimum: 1, maximum: 100 },
+        example: '10',
+      },
+    },
+    answers: {
+      200: {
+        description: 'Its next fires.',
+        schema: 'NextFires',
+        example: {
+          timezone: 'Europe/Berlin',
+          isPaused: false,
+          fires: [{ time: 1_767_232_800_000, local: '2026-01-01 03:00' }],
+        },
+      },
+    },
+    errors: {
+      400: [['field_invalid', 'count is "0"; allowed is a whole number from 1 to 100.']],
+      404: [noSuchSchedule],
+    },
+  },
   'PATCH /v2/schedules/{schedule}': {
     id: 'changeSchedule',
     tag: 'Schedules',

@@ -77,6 +77,7 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   ScheduleFires: answers.scheduleFires,
+  NextFires: answers.nextFires,
   Scheduled: answers.scheduled,
   ScheduleChange: scheduleChange,
   ExplainedCron: answers.explainedCron,

@@ -1,0 +1,181 @@
+import { PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { parseNotice, type FireNotice } from '../../../lambdas/schedule/schedule.ts';
+import { dayMs, minuteMs } from '../../../lambdas/shared/clock.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
+import { requestOf, type Fixture } from '../../support/fixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+
+/** Fires that were missed while a schedule was paused, or its region or machine was away. */
+
+let fixture: Fixture;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+async function importLambdas() {
+  const [fire, schedules, rows, changing, explaining] = await Promise.all([
+    import('../../../lambdas/schedule/fire.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/schedule/rows.ts'),
+    import('../../../lambdas/schedule/changeSchedule.ts'),
+    import('../../../lambdas/schedule/explainCron.ts'),
+  ]);
+  return {
+    ...fire,
+    ...schedules,
+    ...changing,
+    ...explaining,
+    lastFires: rows.lastFires,
+    load: rows.loadSchedule,
+  };
+}
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLambdas();
+});
+beforeEach(async () => {
+  await fixture.sqs.send(new PurgeQueueCommand({ QueueUrl: fixture.settings.fireQueueUrl }));
+});
+
+let made = 0;
+/** A schedule that fires each minute, with what it makes up for. */
+async function scheduled(catchUp: string | undefined, cron = '* * * * *') {
+  made += 1;
+  const scheduleId = `minutely-${made}`;
+  const config = {
+    cron,
+    'schedule-id': scheduleId,
+    delay: '7d',
+    ...(catchUp !== undefined && { 'catch-up': catchUp }),
+  };
+  await lambdas.createSchedule(fixture.account, requestOf(fixture.receiver.origin, config));
+  const { id: accountId } = fixture.account;
+  const { saveId = '' } = (await lambdas.load(accountId, scheduleId)) ?? {};
+  const notice = (time: number, kind?: FireNotice['kind']): FireNotice => ({
+    accountId,
+    scheduleId,
+    saveId,
+    time: new Date(time).toISOString(),
+    kind,
+  });
+  const firesOf = async (): Promise<readonly number[]> =>
+    (await lambdas.lastFires(accountId, scheduleId, 1_000)).map(({ time }) => time).sort((a, b) => a - b);
+  return { scheduleId, notice, firesOf };
+}
+
+const fire = (notice: FireNotice) => lambdas.fire(notice, { sentAt: Date.now() });
+
+/** Takes the notices out of the queue of fires. */
+async function sent(): Promise<readonly FireNotice[]> {
+  const found: FireNotice[] = [];
+  for (;;) {
+    const { Messages = [] } = await fixture.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: fixture.settings.fireQueueUrl, MaxNumberOfMessages: 10 }),
+    );
+    if (Messages.length === 0) return found;
+    found.push(...Messages.map(({ Body = '' }) => parseNotice(Body)));
+  }
+}
+const timesOf = (notices: readonly FireNotice[]): readonly number[] =>
+  notices.map(({ time }) => Date.parse(time)).sort((a, b) => a - b);
+
+const minuteOf = (time: number): number => Math.floor(time / minuteMs) * minuteMs;
+
+describe('a schedule that missed fires', () => {
+  it.each([
+    ['all', 10, 10],
+    ['1', 10, 1],
+    ['all', 250, 100],
+    [undefined, 10, 0],
+  ] as const)(
+    'with Svc-Catch-Up %s makes up, of %i, for %i, once each',
+    async (catchUp, missed, expected) => {
+      const { notice, firesOf } = await scheduled(catchUp);
+      const first = minuteOf(Date.now()) + minuteMs;
+      setClockAhead(missed * minuteMs);
+      const at = Date.now();
+      await fire(notice(at, 'look'));
+      const notices = await sent();
+      const all = Array.from(
+        { length: Math.ceil((at - first) / minuteMs) },
+        (_, index) => first + index * minuteMs,
+      );
+      expect(timesOf(notices)).toEqual(expected === 0 ? [] : all.slice(-expected));
+      // Each may be handed out twice.
+      for (const one of [...notices, ...notices]) await fire(one);
+      expect(await firesOf()).toEqual(timesOf(notices));
+      expect(await sent()).toEqual([]);
+    },
+  );
+
+  it('makes up for nothing before its expression was changed, nor for more than the last 14 days', async () => {
+    const { scheduleId, notice } = await scheduled('all', '0 0 1 1 *');
+    setClockAhead(10 * dayMs);
+    const change = { body: Buffer.from('{"headers": {"Svc-Cron": "0 0 * * *"}}'), host: 'api.example.com' };
+    await lambdas.changeSchedule(fixture.account, scheduleId, change);
+    const { saveId = '' } = (await lambdas.load(fixture.account.id, scheduleId)) ?? {};
+    await fire({ ...notice(Date.now(), 'look'), saveId });
+    expect(await sent()).toEqual([]);
+    // Another change keeps what the expression has missed.
+    setClockAhead(50 * dayMs);
+    const label = { body: Buffer.from('{"headers": {"Svc-Label": "daily"}}'), host: 'api.example.com' };
+    await lambdas.changeSchedule(fixture.account, scheduleId, label);
+    const latest = await lambdas.load(fixture.account.id, scheduleId);
+    await fire({ ...notice(Date.now(), 'look'), saveId: latest?.saveId ?? '' });
+    expect(await sent()).toHaveLength(14);
+  });
+
+  it('looks for them when it is resumed, and not while it is paused', async () => {
+    const { scheduleId, notice, firesOf } = await scheduled('all');
+    await lambdas.pauseSchedule(fixture.account, scheduleId, true);
+    setClockAhead(3 * minuteMs);
+    await fire(notice(Date.now(), 'look'));
+    expect(await sent()).toEqual([]);
+    await lambdas.pauseSchedule(fixture.account, scheduleId, false);
+    const looks = await sent();
+    expect(looks).toMatchObject([{ scheduleId, kind: 'look' }]);
+    for (const look of looks) await fire(look);
+    for (const one of await sent()) await fire(one);
+    expect((await firesOf()).length).toBeGreaterThanOrEqual(3);
+  });
+
+  itAtEachDeath('makes up for them at its next fire, whenever the worker of that dies', async (fate) => {
+    const { notice, firesOf } = await scheduled('all');
+    const first = minuteOf(Date.now()) + minuteMs;
+    setClockAhead(4 * minuteMs);
+    const at = first + 3 * minuteMs;
+    await fixture.underFate(fate, () => fire(notice(at)));
+    fixture.reset();
+    // Another worker has it after a minute, when the claim of the dead one is over.
+    setClockAhead(6 * minuteMs);
+    await fire(notice(at));
+    for (const one of await sent()) await fire(one);
+    expect(await firesOf()).toEqual([first, first + minuteMs, first + 2 * minuteMs, at]);
+  });
+
+  it('costs a fire that missed nothing no call', async () => {
+    const counts = [];
+    for (const catchUp of ['all', undefined]) {
+      const { notice } = await scheduled(catchUp);
+      const at = minuteOf(Date.now()) + minuteMs;
+      setClockAhead(minuteMs);
+      await fire(notice(at));
+      fixture.reset();
+      await fire(notice(at + minuteMs));
+      counts.push(fixture.operations());
+    }
+    expect(counts[0]).toEqual(counts[1]);
+  });
+});
+
+it('The next fires of a schedule are shown as its zone has them', async () => {
+  const { scheduleId } = await scheduled(undefined, 'CRON_TZ=Europe/Berlin 30 9 1 * *');
+  const { timezone, fires } = await lambdas.getNextFires(fixture.account, scheduleId, '3');
+  expect([timezone, fires.length]).toEqual(['Europe/Berlin', 3]);
+  for (const { local } of fires) expect(local).toMatch(/^\d{4}-\d{2}-01 09:30$/);
+  await expect(lambdas.getNextFires(fixture.account, scheduleId, '101')).rejects.toMatchObject({
+    status: 400,
+  });
+  await expect(lambdas.getNextFires(fixture.account, 'none', undefined)).rejects.toMatchObject({
+    status: 404,
+  });
+});
