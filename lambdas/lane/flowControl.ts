@@ -1,4 +1,5 @@
 /** Flow-control keys as their account sees and changes them. A key is there from the first message that names it: see `ensureKeys.ts`. */
+import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
@@ -89,16 +90,25 @@ export async function getGlobalParallelism(
   };
 }
 
+/** The settings of a key, for the audit trail. */
+const settingsOf = (lane: Lane): Values => ({
+  ...{ parallelism: lane.parallelism, rate: lane.rate },
+  period: lane.rate === undefined ? undefined : toSeconds(periodOf(lane)),
+  ...{ isPaused: lane.isPaused, isPinnedParallelism: lane.isPinnedParallelism },
+  isPinnedRate: lane.isPinnedRate,
+});
+
 /**
  * Changes the lane of a key that is there, and lets those go on for whom there is capacity then.
  *
  * @throws HttpError 404 or 503; nothing is changed then
  */
-async function changeKey(account: Account, key: string, change: (lane: Lane) => Lane): Promise<void> {
-  await changeOrRefuse(laneOf(account, key), (lane, updatedAt) => {
+async function changeKey(account: Account, key: string, change: (lane: Lane) => Lane): Promise<Changes> {
+  const { before, after } = await changeOrRefuse(laneOf(account, key), (lane, updatedAt) => {
     if (!isThere(lane)) throw noSuchKey(key);
     return { ...change(lane), updatedAt };
   });
+  return changesBetween(settingsOf(before), settingsOf(after));
 }
 
 /**
@@ -106,15 +116,15 @@ async function changeKey(account: Account, key: string, change: (lane: Lane) => 
  *
  * @throws HttpError 404 or 503
  */
-export const pauseFlowControl = (account: Account, key: string): Promise<void> =>
+export const pauseFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: true }));
 
 /** @throws HttpError 404 or 503 */
-export const resumeFlowControl = (account: Account, key: string): Promise<void> =>
+export const resumeFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: false }));
 
 /** Lets as many of a key's messages start at once as if none had started before. @throws HttpError 404 or 503 */
-export const resetFlowControlRate = (account: Account, key: string): Promise<void> =>
+export const resetFlowControlRate = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, forgetStarts);
 
 /** The values of query parameters, as they are written. */
@@ -129,7 +139,7 @@ interface PinRequest {
  *
  * @throws HttpError 400, 404, 412 or 503; nothing is changed then
  */
-export async function pinFlowControl(account: Account, key: string, request: PinRequest): Promise<void> {
+export async function pinFlowControl(account: Account, key: string, request: PinRequest): Promise<Changes> {
   const pins = parsePins(request);
   const { max_parallelism: most } = limitsOf(account);
   if (pins.parallelism !== undefined && pins.parallelism > most) {
@@ -138,7 +148,7 @@ export async function pinFlowControl(account: Account, key: string, request: Pin
       `parallelism is ${pins.parallelism}, but the account's limit max_parallelism is ${most}.`,
     );
   }
-  await changeKey(account, key, (lane) => pinned(lane, pins));
+  return changeKey(account, key, (lane) => pinned(lane, pins));
 }
 
 /** @throws HttpError 400 */
@@ -166,12 +176,12 @@ export async function unpinFlowControl(
   account: Account,
   key: string,
   { parallelism, rate }: Pick<PinRequest, 'parallelism' | 'rate'>,
-): Promise<void> {
+): Promise<Changes> {
   if (parallelism === undefined && rate === undefined) {
     throw badField('parallelism and rate are missing; allowed is true for what is to be unpinned.');
   }
   const pins = { parallelism: isTrue('parallelism', parallelism), rate: isTrue('rate', rate) };
-  await changeKey(account, key, (lane) => unpinned(lane, pins));
+  return changeKey(account, key, (lane) => unpinned(lane, pins));
 }
 
 /** @throws HttpError 400 */

@@ -43,6 +43,7 @@ const scheduleRow = z.object({
       error: z.optional(z.string()),
     }),
   ),
+  bodyMark: z.optional(z.string()),
   body: storedBody,
 });
 
@@ -117,9 +118,13 @@ export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | unde
   );
 };
 
-/** @returns false when there is no such schedule */
-export const setPaused = (accountId: string, scheduleId: string, isPaused: boolean): Promise<boolean> =>
-  unlessRefused(
+/** @returns whether it was paused before; undefined when there is no such schedule */
+export async function setPaused(
+  accountId: string,
+  scheduleId: string,
+  isPaused: boolean,
+): Promise<{ readonly isPaused: boolean } | undefined> {
+  const { isMade, row } = await conditionalWrite(
     dynamodb.send(
       new UpdateItemCommand({
         TableName: settings.schedulesTable,
@@ -127,9 +132,12 @@ export const setPaused = (accountId: string, scheduleId: string, isPaused: boole
         UpdateExpression: 'SET isPaused = :isPaused',
         ConditionExpression: 'attribute_exists(id)',
         ExpressionAttributeValues: { ':isPaused': { BOOL: isPaused } },
+        ReturnValues: 'UPDATED_OLD',
       }),
     ),
   );
+  return isMade ? z.object({ isPaused: z.boolean() }).parse(row) : undefined;
+}
 
 /** @returns the schedule that was deleted; undefined when there was none */
 export async function deleteSchedule(

@@ -25,6 +25,8 @@ export interface Schedule {
   readonly createdAt: number;
   readonly isPaused: boolean;
   readonly lastFire?: LastFire | undefined;
+  /** The body's size and digest; undefined in rows of older releases. */
+  readonly bodyMark?: string | undefined;
 }
 
 /** The outcome of a schedule's last fire. */

@@ -9,6 +9,7 @@ import { FilterBar, filtersOf, isFiltered, periodFields, type FilterField } from
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Actor } from './actors.tsx';
+import { Changes } from './changes.tsx';
 
 const fields: readonly FilterField[] = [
   {
@@ -97,9 +98,14 @@ export function Audit({ place }: { readonly place: Place }) {
               },
               {
                 head: 'What',
-                isWide: true,
-                cell: ({ action, subject }) => subject && <Subject action={action} subject={subject} />,
+                cell: ({ action, subject }) =>
+                  subject && (
+                    <div class="subject">
+                      <Subject action={action} subject={subject} />
+                    </div>
+                  ),
               },
+              { head: 'Changed', isWide: true, cell: (entry) => <Changes of={entry} /> },
               { head: 'From', cell: ({ address }) => address },
             ]}
           />

@@ -170,6 +170,7 @@ export const stats: Operations<'stats'> = {
               action: 'account.change',
               subject: 'budget',
               address: '192.0.2.7',
+              changes: [{ field: 'budget', before: '0', after: '50' }],
             },
             {
               time: start - 60_000,
