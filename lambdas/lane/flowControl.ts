@@ -9,6 +9,7 @@ import { badField, notFound, overLimit, quote, type HttpError } from '../error/h
 import { defaultPeriod, parseCount, parsePeriod } from '../value/flowControl.ts';
 import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
+import { depthsOf, type Depth } from './rules/depths.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
 import { oldestWaiting } from './oldest.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
@@ -77,6 +78,13 @@ export async function getFlowControl(account: Account, key: string): Promise<Key
   const lane = await loadLane(laneOf(account, key));
   if (lane === undefined) throw noSuchKey(key);
   return { ...flowControlRecord(lane, now()), oldestAt: await oldestWaiting(lane) };
+}
+
+/** @throws HttpError 404 */
+export async function depthsOfKey(account: Account, key: string): Promise<readonly Depth[]> {
+  const lane = await loadLane(laneOf(account, key));
+  if (lane === undefined) throw noSuchKey(key);
+  return depthsOf(lane, now());
 }
 
 /** Shows how many deliveries of an account are in flight, and how many may be. */

@@ -2,10 +2,11 @@ import { limitsOf, type Account } from '../account/account.ts';
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import { dayMs, minuteMs, secondMs } from '../shared/clock.ts';
+import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { deleted } from './rules/cancelling.ts';
+import { depthsOf, type Depth } from './rules/depths.ts';
 import { asQueue, inFlightIn, isThere, queueLane, waitingIn, type Lane } from './lane.ts';
 import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -78,6 +79,13 @@ const changesOf = ({ before, after }: ChangedLane): Changes =>
     isThere(before) ? settingsOf(before) : undefined,
     after.isDeleted ? undefined : settingsOf(after),
   );
+
+/** @throws HttpError 404 */
+export async function depthsOfQueue(account: Account, name: string): Promise<readonly Depth[]> {
+  const queue = await loadQueue(account.id, name);
+  if (queue === undefined) throw noSuchQueue(name);
+  return depthsOf(queue, now());
+}
 
 /**
  * Changes a queue that is there.
