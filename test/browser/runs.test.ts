@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { service } from '../support/publish.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
@@ -223,15 +223,29 @@ describe('A run', () => {
 
   it('that waits gets its event', async () => {
     const id = await waiting('order/42 paid', unique('waits'));
-    const page = await openRun(id);
+    const page = await openRun(id, { refusals: [412] });
     await page.getByRole('link', { name: 'approval' }).click();
     await page.locator('.step-details').getByText('order/42 paid').waitFor();
     await page.getByText('3d', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Notify' }).click();
     expect(await page.getByLabel('Event id').inputValue()).toBe('order/42 paid');
+    const dialog = page.getByRole('dialog');
+    const send = () => dialog.getByRole('button', { name: 'Notify' }).click();
+    // It is refused under the field that it is about, in its words, and nothing is sent.
+    await page.getByLabel('Data').fill('{"by":"me"');
+    await send();
+    await wrongUnder(page, 'Data').getByText('Data is no valid JSON; put a plain text in quotes').waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
     await page.getByLabel('Data').fill('{"by":"me"}');
+    await page.getByLabel('Event id').fill('e'.repeat(257));
+    await send();
+    await wrongUnder(page, 'Event id').getByText('Event id is "eee').waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
+    expect(await page.getByLabel('Data').inputValue()).toBe('{"by":"me"}');
+    await page.getByLabel('Event id').fill('order/42 paid');
+    expect(await wrongUnder(page, 'Event id').count()).toBe(0);
     expect(await barriersOf(page)).toEqual([]);
-    await page.getByRole('dialog').getByRole('button', { name: 'Notify' }).click();
+    await send();
     await page.getByText('The run goes on with the event.').waitFor();
     await stateOf(page, 'succeeded').waitFor();
     expect((await app.logged(id)).workflowRunResponse).toBe('{"eventData":{"by":"me"},"timeout":false}');

@@ -222,7 +222,7 @@ function Pin({ of, onClose }: { readonly of: Key; readonly onClose: (isDone: boo
   };
   return (
     <Confirm title="Pin limits" yes="Pin" work={work} onClose={onClose}>
-      <p class="hint">Pinned limits stay, whatever messages say. One that is left empty stays as it is.</p>
+      <p class="hint">Pinned limits stay, whatever messages say. Leave a field empty to keep its limit.</p>
       <TextField
         label="Parallelism"
         about="parallelism"
