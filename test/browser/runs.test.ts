@@ -449,6 +449,17 @@ describe('Runs', () => {
     await looksRight('#/runs?list=failed', id);
     await looksRight(`#/runs/${id}?step=next`, 'Retries, at most');
     await looksRight('#/runs?label=nothing', 'No run matches these filters.');
+    // A run that has ended well has no buttons, and no place for any below its title.
+    const ended = app.serve(async (context) => context.run('quick', () => 'done'));
+    const { workflowRunId } = await app.client.trigger({ url: ended });
+    await page.goto(`${service.url}/console#/runs/${workflowRunId}`);
+    await page.getByRole('term').getByText('Took').waitFor();
+    const gap = async (): Promise<number> => {
+      const title = await page.getByRole('heading', { level: 1 }).boundingBox();
+      const card = await page.getByRole('main').locator('.card').first().boundingBox();
+      return (card?.y ?? 0) - (title?.y ?? 0) - (title?.height ?? 0);
+    };
+    await expect.poll(gap).toBeLessThan(40);
     const empty = await openConsole({ at: '#/runs', ...narrow });
     await empty.getByText('No runs yet.').waitFor();
     expect(await barriersOf(empty)).toEqual([]);

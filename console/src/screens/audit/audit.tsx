@@ -98,14 +98,14 @@ export function Audit({ place }: { readonly place: Place }) {
               },
               {
                 head: 'What',
-                cell: ({ action, subject }) =>
-                  subject && (
-                    <div class="subject">
-                      <Subject action={action} subject={subject} />
-                    </div>
-                  ),
+                isWide: true,
+                cell: (entry) => (
+                  <>
+                    {entry.subject && <Subject action={entry.action} subject={entry.subject} />}
+                    <Changes of={entry} />
+                  </>
+                ),
               },
-              { head: 'Changed', isWide: true, cell: (entry) => <Changes of={entry} /> },
               { head: 'From', cell: ({ address }) => address },
             ]}
           />
