@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { changesBetween, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
+import { changesBetween, configValues, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shownPeriod } from '../value/flowControl.ts';
 import { answered } from '../options/described.ts';
@@ -72,10 +72,16 @@ export function parseScheduleSettings(text: string): ScheduleSettings {
 export const markOf = (body: Uint8Array): string =>
   `${body.length} bytes#${createHash('sha256').update(body).digest('base64url').slice(0, 16)}`;
 
-function valuesOf({ cron, destination, bodyMark, isPaused, view }: Schedule): Values {
+function valuesOf({ cron, destination, bodyMark, isPaused, view, prefix, config }: Schedule): Values {
   // The trail has the address of whoever made the change.
   const settings = { ...parseScheduleSettings(view), callerIP: undefined, callerIp: undefined };
-  return { cron, destination: shownUrl(destination), body: bodyMark, isPaused, ...settings };
+  // Of callbacks, the settings have the URLs only.
+  const ofCallbacks = new Map([...config].filter(([name]) => name.includes('callback-')));
+  return {
+    ...{ cron, destination: shownUrl(destination), body: bodyMark, isPaused },
+    ...settings,
+    ...configValues(prefix, ofCallbacks),
+  };
 }
 
 const shownValue = (field: string, text: string): string =>

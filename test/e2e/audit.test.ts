@@ -115,7 +115,12 @@ describe('the audit trail', () => {
           body: { of: text },
         }),
       );
-    await cron('0 0 1 1 *', { 'Svc-Forward-Authorization': 'Bearer hush' });
+    await cron('0 0 1 1 *', {
+      'Svc-Forward-Authorization': 'Bearer hush',
+      'Svc-Callback': 'https://user:hush@example.com/told',
+      'Svc-Callback-Retries': '2',
+      'Svc-Callback-Forward-X-Key': 'hush',
+    });
     await ok(
       api('PATCH', '/v2/schedules/nightly', {
         token,
@@ -170,6 +175,9 @@ describe('the audit trail', () => {
         destination: [undefined, later],
         body: [undefined, '18 bytes'],
         'header.Authorization': [undefined, '…'],
+        callback: [undefined, 'https://example.com/told'],
+        'Svc-Callback-Retries': [undefined, '2'],
+        'Svc-Callback-Forward-X-Key': [undefined, '…'],
       }),
     );
     const paid = String(5);
