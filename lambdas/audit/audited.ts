@@ -10,13 +10,14 @@ import type { AuditAction } from '../wire/auditActions.ts';
 import { nextDay, now, secondMs } from '../shared/clock.ts';
 import {
   countNewEntry,
+  finishEntry,
   withdrawEntry,
   writeEntry,
   type AuditEntry,
   type AuditPlace,
+  type Finished,
 } from './store/entries.ts';
 
-export { nameSubject } from './store/entries.ts';
 export type { AuditPlace } from './store/entries.ts';
 
 /** The actor where no token is: the operator, by the management API or with a deployment. */
@@ -53,6 +54,13 @@ export async function beginChange(
     );
   }
   return place;
+}
+
+/** Adds to the entry of a change that was made what was not known before, with one write where there is something to add. */
+export async function finishChange(place: AuditPlace, finished: Finished): Promise<void> {
+  const { subject, changes = [], number } = finished;
+  if (subject === undefined && changes.length === 0 && number === undefined) return;
+  await logAndContinue(finishEntry(place, finished));
 }
 
 /** The refusals with 503 that say that nothing was changed. */

@@ -34,6 +34,8 @@ const entryOf = ({
   subject,
   address,
   count,
+  changes = [],
+  number,
 }: AuditRow): Answer<typeof answers.auditEntry> => ({
   time,
   actor,
@@ -41,6 +43,8 @@ const entryOf = ({
   subject,
   address,
   ...(count > 1 && { count }),
+  number,
+  ...(changes.length > 0 && { changes: [...changes] }),
 });
 
 /** Makes a page of the trail, the newest entries first. @throws HttpError 400 or 429 */

@@ -1,4 +1,4 @@
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { changed, ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { listAnswer, readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
@@ -16,8 +16,7 @@ import {
 } from '../lane/flowControl.ts';
 
 const resetRate = async (call: AuthenticatedCall) => {
-  await resetFlowControlRate(call.caller.account, variable(call, 'key'));
-  return ok({});
+  return changed(await resetFlowControlRate(call.caller.account, variable(call, 'key')));
 };
 
 export const handler = api<'flowControl'>(flowControlRoutes, {
@@ -27,23 +26,17 @@ export const handler = api<'flowControl'>(flowControlRoutes, {
   },
   'GET /v2/flowControl/{key}': async (call) =>
     ok(await getFlowControl(call.caller.account, variable(call, 'key'))),
-  'POST /v2/flowControl/{key}/pause': async (call) => {
-    await pauseFlowControl(call.caller.account, variable(call, 'key'));
-    return ok({});
-  },
-  'POST /v2/flowControl/{key}/resume': async (call) => {
-    await resumeFlowControl(call.caller.account, variable(call, 'key'));
-    return ok({});
-  },
+  'POST /v2/flowControl/{key}/pause': async (call) =>
+    changed(await pauseFlowControl(call.caller.account, variable(call, 'key'))),
+  'POST /v2/flowControl/{key}/resume': async (call) =>
+    changed(await resumeFlowControl(call.caller.account, variable(call, 'key'))),
   'POST /v2/flowControl/{key}/pin': async (call) => {
     const pins = readQuery(call, ['parallelism', 'rate', 'period']);
-    await pinFlowControl(call.caller.account, variable(call, 'key'), pins);
-    return ok({});
+    return changed(await pinFlowControl(call.caller.account, variable(call, 'key'), pins));
   },
   'POST /v2/flowControl/{key}/unpin': async (call) => {
     const pins = readQuery(call, ['parallelism', 'rate']);
-    await unpinFlowControl(call.caller.account, variable(call, 'key'), pins);
-    return ok({});
+    return changed(await unpinFlowControl(call.caller.account, variable(call, 'key'), pins));
   },
   'POST /v2/flowControl/{key}/resetRate': resetRate,
   'POST /v2/flowControl/{key}/reset': resetRate,

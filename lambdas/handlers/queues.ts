@@ -1,4 +1,4 @@
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { changed, ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { cursorOf, listAnswer } from '../http/query.ts';
 import { nameIn } from '../http/request.ts';
@@ -9,24 +9,17 @@ import { deleteQueue, getQueue, listQueues, pauseQueue, putQueue, resumeQueue } 
 const queueName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the queue');
 
 export const handler = api<'queues'>(queuesRoutes, {
-  'POST /v2/queues': async ({ request, caller }) => {
-    await putQueue(caller.account, request.body);
-    return ok({});
-  },
+  'POST /v2/queues': async ({ request, caller }) => changed(await putQueue(caller.account, request.body)),
   'GET /v2/queues': async (call) => listAnswer(call, await listQueues(call.caller.account, cursorOf(call))),
   'GET /v2/queues/{name}': async (call) => ok(await getQueue(call.caller.account, queueName(call))),
   'DELETE /v2/queues/{name}': async (call) => {
     const name = queueName(call);
-    await deleteQueue(call.caller.account, name);
+    const changes = await deleteQueue(call.caller.account, name);
     await cancelDelayed(call.caller.account, name);
-    return ok({});
+    return changed(changes);
   },
-  'POST /v2/queues/{name}/pause': async (call) => {
-    await pauseQueue(call.caller.account, queueName(call));
-    return ok({});
-  },
-  'POST /v2/queues/{name}/resume': async (call) => {
-    await resumeQueue(call.caller.account, queueName(call));
-    return ok({});
-  },
+  'POST /v2/queues/{name}/pause': async (call) =>
+    changed(await pauseQueue(call.caller.account, queueName(call))),
+  'POST /v2/queues/{name}/resume': async (call) =>
+    changed(await resumeQueue(call.caller.account, queueName(call))),
 });

@@ -1,6 +1,6 @@
 import { plugInWorkflows } from '../publish/workflows.ts';
 import { badField } from '../error/httpError.ts';
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { changed, ok, type ApiResponse, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { cursorOf, listAnswer, readQuery } from '../http/query.ts';
 import { nameIn, refuseBody, variable } from '../http/request.ts';
@@ -8,16 +8,17 @@ import { schedulesRoutes } from '../http/routeTable.ts';
 import { runSchedule } from '../schedule/run.ts';
 import { createSchedule, deleteSchedule, pauseSchedule } from '../schedule/schedules.ts';
 import { changeSchedule } from '../schedule/changeSchedule.ts';
+import type { Saved } from '../schedule/saveSchedule.ts';
 import { explainCron, getNextFires } from '../schedule/explainCron.ts';
 import { getFires } from '../schedule/lastFires.ts';
 import { getSchedule, listSchedules } from '../schedule/shownSchedules.ts';
 
 const scheduleId = (call: AuthenticatedCall): string => nameIn(call, 'schedule', 'The id of the schedule');
 
-const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
-  await pauseSchedule(call.caller.account, scheduleId(call), isPaused);
-  return ok({});
-};
+const shown = ({ changes, ...scheduled }: Saved): ApiResponse => ({ ...ok(scheduled), changes });
+
+const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) =>
+  changed(await pauseSchedule(call.caller.account, scheduleId(call), isPaused));
 
 plugInWorkflows(async () => {
   const { publishRequests } = await import('../workflow/forPublish.ts');
@@ -27,14 +28,14 @@ plugInWorkflows(async () => {
 export const handler = api<'schedules'>(schedulesRoutes, {
   'POST /v2/schedules/{schedule+}': async (call) => {
     const { request, canonical, caller } = call;
-    const scheduled = await createSchedule(caller.account, {
+    const saved = await createSchedule(caller.account, {
       ...canonical,
       destination: variable(call, 'schedule'),
       body: request.body,
       callerIp: request.callerIp,
       host: request.host,
     });
-    return ok(scheduled);
+    return shown(saved);
   },
   'GET /v2/schedules': async (call) => {
     const cursor = cursorOf(call);
@@ -51,12 +52,10 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   },
   'PATCH /v2/schedules/{schedule}': async (call) => {
     const { body, host } = call.request;
-    return ok(await changeSchedule(call.caller.account, scheduleId(call), { body, host }));
+    return shown(await changeSchedule(call.caller.account, scheduleId(call), { body, host }));
   },
-  'DELETE /v2/schedules/{schedule}': async (call) => {
-    await deleteSchedule(call.caller.account, scheduleId(call));
-    return ok({});
-  },
+  'DELETE /v2/schedules/{schedule}': async (call) =>
+    changed(await deleteSchedule(call.caller.account, scheduleId(call))),
   'POST /v2/schedules/{schedule}/run': (call) => {
     refuseBody(call, 'the schedule has its own');
     return runSchedule(call.caller.account, scheduleId(call), call.request.host);

@@ -5,6 +5,7 @@ import { readQuery } from '../http/query.ts';
 import { statsRoutes } from '../http/routeTable.ts';
 import { getAttention } from '../statistics/attention.ts';
 import { getHostTime, getHostTimes } from '../statistics/hostTimes.ts';
+import { getLaneTimes } from '../statistics/laneTimes.ts';
 import { expositionType, readMetrics } from '../statistics/metrics.ts';
 import { getOwnStats } from '../statistics/ownStats.ts';
 
@@ -16,6 +17,8 @@ export const handler = api<'stats'>(statsRoutes, {
     const { host, since } = readQuery(call, ['host', 'since']);
     return ok(host === undefined ? await getHostTimes(account) : await getHostTime(account, host, since));
   },
+  'GET /v2/stats/lanes': async (call) =>
+    ok(await getLaneTimes(call.caller.account, readQuery(call, ['queueName', 'flowControlKey']))),
   'GET /v2/metrics': async ({ caller }) => ({
     status: 200,
     body: Buffer.from(await readMetrics(caller.account)),

@@ -1,4 +1,4 @@
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { changed, ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { cursorOf, listAnswer } from '../http/query.ts';
 import { nameIn } from '../http/request.ts';
@@ -21,17 +21,14 @@ export const handler = api<'urlGroups'>(urlGroupsRoutes, {
     listAnswer(call, await listGroups(call.caller.account, call.canonical.prefix, cursorOf(call))),
   'GET /v2/topics/{name}': async (call) =>
     ok(await getGroup(call.caller.account, groupName(call), call.canonical.prefix)),
-  'PATCH /v2/topics/{name}': async (call) => ok(await setDefaults(call.caller.account, groupRequest(call))),
-  'DELETE /v2/topics/{name}': async (call) => {
-    await deleteGroup(call.caller.account, groupName(call));
-    return ok({});
+  'PATCH /v2/topics/{name}': async (call) => {
+    const { group, changes } = await setDefaults(call.caller.account, groupRequest(call));
+    return { ...ok(group), changes };
   },
-  'POST /v2/topics/{name}/endpoints': async (call) => {
-    await addEndpoints(call.caller.account, groupRequest(call));
-    return ok({});
-  },
-  'DELETE /v2/topics/{name}/endpoints': async (call) => {
-    await removeEndpoints(call.caller.account, groupRequest(call));
-    return ok({});
-  },
+  'DELETE /v2/topics/{name}': async (call) =>
+    changed(await deleteGroup(call.caller.account, groupName(call), call.canonical.prefix)),
+  'POST /v2/topics/{name}/endpoints': async (call) =>
+    changed(await addEndpoints(call.caller.account, groupRequest(call))),
+  'DELETE /v2/topics/{name}/endpoints': async (call) =>
+    changed(await removeEndpoints(call.caller.account, groupRequest(call))),
 });

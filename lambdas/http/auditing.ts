@@ -2,8 +2,8 @@
 import * as z from 'zod/mini';
 import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
-import { beginChange, nameSubject, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
-import { logAndContinue } from '../aws/logAndContinue.ts';
+import { beginChange, finishChange, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
+import { changesBetween, configValues, hideForwarded, type Changes } from '../audit/changes.ts';
 import { parseJson } from '../shared/json.ts';
 import type { AuditAction } from '../wire/auditActions.ts';
 import { namePattern } from '../value/names.ts';
@@ -70,6 +70,7 @@ const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(audited
 /** An entry that was written, and what it takes to finish it. */
 export interface Audited {
   readonly place: AuditPlace;
+  readonly call: Call;
   /** Reads the subject from the answer, where the request does not name it. */
   readonly made: z.ZodMiniType<string> | undefined;
 }
@@ -150,7 +151,7 @@ export async function beginAudited(call: Call, caller: Caller): Promise<Audited 
   const place = await beginChange(caller.account, change, mostPerDay);
   const { path } = call.route;
   const made = subject === undefined && Object.hasOwn(madeBy, path) ? madeBy[path] : undefined;
-  return { place, made };
+  return { place, call, made };
 }
 
 /** What a request has made, in its answer. */
@@ -165,10 +166,54 @@ const madeBy: Readonly<Record<string, z.ZodMiniType<string>>> = {
   ),
 };
 
-/** Adds to an entry what the request has made, where that got its name only then. */
-export async function finishAudited({ place, made: shape }: Audited, { body }: Result): Promise<void> {
-  const made = shape?.safeParse(JSON.parse(body)).data;
-  if (made !== undefined) await logAndContinue(nameSubject(place, made));
+const numberIn = (field: 'cancelled' | 'deleted'): z.ZodMiniType<number> =>
+  z.pipe(
+    z.object({ [field]: z.number() }),
+    z.transform((answer) => answer[field] ?? 0),
+  );
+const lengthOf = (field: 'responses' | 'workflowRuns'): z.ZodMiniType<number> =>
+  z.pipe(
+    z.object({ [field]: z.array(z.unknown()) }),
+    z.transform((answer) => answer[field]?.length ?? 0),
+  );
+
+/** How many a bulk operation took, in its answer. */
+const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
+  '/v2/messages': numberIn('cancelled'),
+  '/v2/dlq': numberIn('deleted'),
+  '/v2/dlq/retry': lengthOf('responses'),
+  '/v2/workflows/runs': numberIn('cancelled'),
+  '/v2/workflows/dlq': numberIn('deleted'),
+  '/v2/workflows/dlq/resume': lengthOf('workflowRuns'),
+  '/v2/workflows/dlq/restart': lengthOf('workflowRuns'),
+};
+
+/** The routes whose requests set settings of what they send again. */
+const sendsAgain = /^\/v2\/(dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
+
+/** The settings of a request that sends again. What clients add about themselves, or for their endpoint, is no setting. */
+function settingsOf({ canonical: { prefix, config } }: Call): Changes {
+  const settings = [...config].filter(([name]) => !/^(workflow-|telemetry-|feature-set$)/.test(name));
+  return changesBetween(undefined, configValues(prefix, new Map(settings)), hideForwarded);
+}
+
+/** Adds to an entry what is known of the change by its answer. */
+export async function finishAudited(
+  { place, call, made }: Audited,
+  { body, isBase64Encoded }: Result,
+  changes?: Changes,
+): Promise<void> {
+  const { path } = call.route;
+  const numberOf = Object.hasOwn(numbers, path) ? numbers[path] : undefined;
+  const answer: unknown =
+    made === undefined && numberOf === undefined
+      ? undefined
+      : JSON.parse(isBase64Encoded === true ? Buffer.from(body, 'base64').toString() : body);
+  await finishChange(place, {
+    subject: made?.safeParse(answer).data,
+    number: numberOf?.safeParse(answer).data,
+    changes: changes ?? (sendsAgain.test(path) ? settingsOf(call) : undefined),
+  });
 }
 
 /** Takes the entry of a request back that was refused. */

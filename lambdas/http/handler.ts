@@ -10,22 +10,20 @@ import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
-import type { ApiRequest, RequestHandler, Result } from './request.ts';
+import type { ApiRequest, ApiResponse, RequestHandler, Result } from './request.ts';
 import type { ApiFunction, Route } from './route.ts';
 import type { RoutesOf } from './routes.ts';
 
-export interface ApiResponse {
-  readonly status: number;
-  /** Sent as JSON; bytes are sent as they are, with the content type that `headers` give. */
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+export type { ApiResponse } from './request.ts';
 
 /** Answers 200. A promise is no body: it would be sent as `{}`. */
 export const ok = <Body>(body: Body extends PromiseLike<unknown> ? never : Body): ApiResponse => ({
   status: 200,
   body,
 });
+
+/** Answers 200 with an empty object to a request that has changed something. */
+export const changed = (changes: ApiResponse['changes']): ApiResponse => ({ ...ok({}), changes });
 
 /** A request that has passed the middlewares. */
 export interface Call {
@@ -48,6 +46,8 @@ export type Endpoints<F extends ApiFunction> = {
 interface ApiContext extends Context {
   call?: Call;
   caller?: Caller;
+  /** What the endpoint has changed. */
+  changes?: ApiResponse['changes'];
 }
 
 export type Middleware = MiddlewareObj<ApiRequest, Result, Error, ApiContext>;
@@ -172,7 +172,8 @@ export function answerOf<F extends ApiFunction>(
       const { call, caller } = context;
       const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
-      const { status, body, headers } = await endpoint({ ...call, caller });
+      const { status, body, headers, changes } = await endpoint({ ...call, caller });
+      context.changes = changes;
       // The line of API Gateway's access log with this id has only the beginning of the path.
       log.debug('answered', { requestId: call.request.id, route: call.route.path, status });
       return resultOf(call.request.method, status, body, headers);

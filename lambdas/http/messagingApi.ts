@@ -76,7 +76,7 @@ const trail: Middleware = {
     const audited = begun.get(context);
     if (audited === undefined || response === null) return;
     const { finishAudited } = await import('./auditing.ts');
-    await finishAudited(audited, response);
+    await finishAudited(audited, response, context.changes);
   },
   onError: async ({ context, error }) => {
     const audited = begun.get(context);

@@ -1,3 +1,4 @@
+import type { Changes } from '../audit/changes.ts';
 import { decodedOrAsIs } from '../shared/text.ts';
 import type { Header } from '../shared/headers.ts';
 import { badRequest, quote } from '../error/httpError.ts';
@@ -82,6 +83,16 @@ export const segmentsOf = (routed: Routed, name: string): readonly string[] =>
 export function refuseBody({ request: { body } }: { readonly request: ApiRequest }, why: string): void {
   if (body.length > 0)
     throw badRequest('body_invalid', `The body has ${body.length} bytes; allowed is none, because ${why}.`);
+}
+
+/** The answer of an endpoint. */
+export interface ApiResponse {
+  readonly status: number;
+  /** Sent as JSON; bytes are sent as they are, with the content type that `headers` give. */
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the audit trail. */
+  readonly changes?: Changes | undefined;
 }
 
 /**

@@ -296,6 +296,7 @@ export const statsRoutes = [
   { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/stats/attention', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/stats/hosts', function: 'stats', access: 'read' },
+  { method: 'GET', path: '/v2/stats/lanes', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/metrics', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/audit', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];

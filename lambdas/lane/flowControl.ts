@@ -1,4 +1,5 @@
 /** Flow-control keys as their account sees and changes them. A key is there from the first message that names it: see `ensureKeys.ts`. */
+import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
@@ -8,6 +9,7 @@ import { badField, notFound, overLimit, quote, type HttpError } from '../error/h
 import { defaultPeriod, parseCount, parsePeriod } from '../value/flowControl.ts';
 import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
+import { depthsOf, type Depth } from './rules/depths.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
 import { oldestWaiting } from './oldest.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
@@ -78,6 +80,13 @@ export async function getFlowControl(account: Account, key: string): Promise<Key
   return { ...flowControlRecord(lane, now()), oldestAt: await oldestWaiting(lane) };
 }
 
+/** @throws HttpError 404 */
+export async function depthsOfKey(account: Account, key: string): Promise<readonly Depth[]> {
+  const lane = await loadLane(laneOf(account, key));
+  if (lane === undefined) throw noSuchKey(key);
+  return depthsOf(lane, now());
+}
+
 /** Shows how many deliveries of an account are in flight, and how many may be. */
 export async function getGlobalParallelism(
   account: Account,
@@ -89,16 +98,25 @@ export async function getGlobalParallelism(
   };
 }
 
+/** The settings of a key, for the audit trail. */
+const settingsOf = (lane: Lane): Values => ({
+  ...{ parallelism: lane.parallelism, rate: lane.rate },
+  period: lane.rate === undefined ? undefined : toSeconds(periodOf(lane)),
+  ...{ isPaused: lane.isPaused, isPinnedParallelism: lane.isPinnedParallelism },
+  isPinnedRate: lane.isPinnedRate,
+});
+
 /**
  * Changes the lane of a key that is there, and lets those go on for whom there is capacity then.
  *
  * @throws HttpError 404 or 503; nothing is changed then
  */
-async function changeKey(account: Account, key: string, change: (lane: Lane) => Lane): Promise<void> {
-  await changeOrRefuse(laneOf(account, key), (lane, updatedAt) => {
+async function changeKey(account: Account, key: string, change: (lane: Lane) => Lane): Promise<Changes> {
+  const { before, after } = await changeOrRefuse(laneOf(account, key), (lane, updatedAt) => {
     if (!isThere(lane)) throw noSuchKey(key);
     return { ...change(lane), updatedAt };
   });
+  return changesBetween(settingsOf(before), settingsOf(after));
 }
 
 /**
@@ -106,15 +124,15 @@ async function changeKey(account: Account, key: string, change: (lane: Lane) => 
  *
  * @throws HttpError 404 or 503
  */
-export const pauseFlowControl = (account: Account, key: string): Promise<void> =>
+export const pauseFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: true }));
 
 /** @throws HttpError 404 or 503 */
-export const resumeFlowControl = (account: Account, key: string): Promise<void> =>
+export const resumeFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: false }));
 
 /** Lets as many of a key's messages start at once as if none had started before. @throws HttpError 404 or 503 */
-export const resetFlowControlRate = (account: Account, key: string): Promise<void> =>
+export const resetFlowControlRate = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, forgetStarts);
 
 /** The values of query parameters, as they are written. */
@@ -129,7 +147,7 @@ interface PinRequest {
  *
  * @throws HttpError 400, 404, 412 or 503; nothing is changed then
  */
-export async function pinFlowControl(account: Account, key: string, request: PinRequest): Promise<void> {
+export async function pinFlowControl(account: Account, key: string, request: PinRequest): Promise<Changes> {
   const pins = parsePins(request);
   const { max_parallelism: most } = limitsOf(account);
   if (pins.parallelism !== undefined && pins.parallelism > most) {
@@ -138,7 +156,7 @@ export async function pinFlowControl(account: Account, key: string, request: Pin
       `parallelism is ${pins.parallelism}, but the account's limit max_parallelism is ${most}.`,
     );
   }
-  await changeKey(account, key, (lane) => pinned(lane, pins));
+  return changeKey(account, key, (lane) => pinned(lane, pins));
 }
 
 /** @throws HttpError 400 */
@@ -166,12 +184,12 @@ export async function unpinFlowControl(
   account: Account,
   key: string,
   { parallelism, rate }: Pick<PinRequest, 'parallelism' | 'rate'>,
-): Promise<void> {
+): Promise<Changes> {
   if (parallelism === undefined && rate === undefined) {
     throw badField('parallelism and rate are missing; allowed is true for what is to be unpinned.');
   }
   const pins = { parallelism: isTrue('parallelism', parallelism), rate: isTrue('rate', rate) };
-  await changeKey(account, key, (lane) => unpinned(lane, pins));
+  return changeKey(account, key, (lane) => unpinned(lane, pins));
 }
 
 /** @throws HttpError 400 */

@@ -93,6 +93,8 @@ export interface Lane extends LaneKey, Limits {
   readonly deletedAt?: number | undefined;
   /** The lines of a deleted queue whose messages are not all cancelled yet. */
   readonly deletedLines: readonly DeletedLine[];
+  /** How many waited in a queue or key in its last hours; undefined where nobody did. `rules/depths.ts` reads and writes it. */
+  readonly depths?: string | undefined;
   /** The state of the circuit; only the lane of a circuit has one. */
   readonly circuit?: Circuit | undefined;
   readonly createdAt: number;

@@ -1,10 +1,12 @@
 import { limitsOf, type Account } from '../account/account.ts';
+import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import { dayMs, minuteMs, secondMs } from '../shared/clock.ts';
+import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { deleted } from './rules/cancelling.ts';
+import { depthsOf, type Depth } from './rules/depths.ts';
 import { asQueue, inFlightIn, isThere, queueLane, waitingIn, type Lane } from './lane.ts';
 import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -14,7 +16,7 @@ import { oldestInQueue } from './oldest.ts';
 import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
-import { changeOrRefuse } from './slots/changeOrRefuse.ts';
+import { changeOrRefuse, type ChangedLane } from './slots/changeOrRefuse.ts';
 
 const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
   name: lane.name,
@@ -67,6 +69,24 @@ export async function getQueue(account: Account, name: string): Promise<Answer<t
   return { ...queueRecord(queue), oldestAt: await oldestInQueue(queue) };
 }
 
+/** The settings of a queue, for the audit trail. */
+const settingsOf = (lane: Lane): Values => {
+  const { parallelism, paused, circuit } = queueRecord(lane);
+  return { parallelism, paused, circuit };
+};
+const changesOf = ({ before, after }: ChangedLane): Changes =>
+  changesBetween(
+    isThere(before) ? settingsOf(before) : undefined,
+    after.isDeleted ? undefined : settingsOf(after),
+  );
+
+/** @throws HttpError 404 */
+export async function depthsOfQueue(account: Account, name: string): Promise<readonly Depth[]> {
+  const queue = await loadQueue(account.id, name);
+  if (queue === undefined) throw noSuchQueue(name);
+  return depthsOf(queue, now());
+}
+
 /**
  * Changes a queue that is there.
  *
@@ -76,11 +96,12 @@ async function changeQueue(
   account: Account,
   name: string,
   change: (queue: Lane, now: number) => Lane,
-): Promise<void> {
-  await changeOrRefuse(queueLane(account.id, name), (lane, time) => {
+): Promise<Changes> {
+  const changed = await changeOrRefuse(queueLane(account.id, name), (lane, time) => {
     if (!isThere(lane)) throw noSuchQueue(name);
     return change(lane, time);
   });
+  return changesOf(changed);
 }
 
 /** An account's `max_delay` may have been longer when its messages were published: it is a year on the paid plan. */
@@ -92,7 +113,7 @@ const longestUsualDelayMs = 366 * dayMs;
  *
  * @throws HttpError 404 or 503
  */
-export const deleteQueue = (account: Account, name: string): Promise<void> => {
+export const deleteQueue = (account: Account, name: string): Promise<Changes> => {
   const longestDelayMs = Math.max(limitsOf(account).max_delay * secondMs, longestUsualDelayMs);
   return changeQueue(account, name, (queue, time) => deleted(queue, time, longestDelayMs));
 };
@@ -102,11 +123,11 @@ export const deleteQueue = (account: Account, name: string): Promise<void> => {
  *
  * @throws HttpError 404 or 503
  */
-export const pauseQueue = (account: Account, name: string): Promise<void> =>
+export const pauseQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: true, updatedAt }));
 
 /** Resumes a queue. @throws HttpError 404 or 503 */
-export const resumeQueue = (account: Account, name: string): Promise<void> =>
+export const resumeQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: false, updatedAt }));
 
 /**
@@ -115,7 +136,7 @@ export const resumeQueue = (account: Account, name: string): Promise<void> =>
  * @param body JSON
  * @throws HttpError 400, 412 or 503; nothing is changed then
  */
-export async function putQueue(account: Account, body: Uint8Array): Promise<void> {
+export async function putQueue(account: Account, body: Uint8Array): Promise<Changes> {
   const allowed =
     '{"queueName", "parallelism"?, "paused"?, "circuit"?}, with a whole number of at least 1 as the parallelism, and "on", "off" or null as the circuit';
   const { queueName, parallelism, paused, circuit } = parseShape('The body', body, queueSettings, allowed);
@@ -131,7 +152,7 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<void
     const there = await namesOf(account);
     if (!there.has(name) && there.size >= limits.max_queues) throw tooManyQueues(account, there.size);
   }
-  await changeOrRefuse(queueLane(account.id, name), (lane, time) => {
+  const changed = await changeOrRefuse(queueLane(account.id, name), (lane, time) => {
     const queue = asQueue(lane, time);
     return {
       ...queue,
@@ -142,6 +163,7 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<void
       updatedAt: time,
     };
   });
+  return changesOf(changed);
 }
 
 async function namesOf(account: Account): Promise<ReadonlySet<string>> {
@@ -198,7 +220,9 @@ export async function ensureQueues(
   for (const name of there) missing.delete(name);
   const left = Math.max(0, limitsOf(account).max_queues - there.size);
   const created = [...missing].slice(0, left);
-  await eachOf(created, atOnce, (name) => changeOrRefuse(queueLane(account.id, name), asQueue));
+  await eachOf(created, atOnce, async (name) => {
+    await changeOrRefuse(queueLane(account.id, name), asQueue);
+  });
   for (const name of [...missing].slice(left)) {
     refusals.set(name, tooManyQueues(account, there.size + created.length));
   }

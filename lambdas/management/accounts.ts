@@ -3,6 +3,7 @@ import {
   accountRecord,
   parseAccountInput,
   parseNewAccount,
+  shownSettings,
   withFields,
   type AccountRecord,
 } from './rules/accountFields.ts';
@@ -19,6 +20,7 @@ import { saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { credentialsFixed } from '../account/signingKeys.ts';
+import { changesBetween, hidden, type Changes, type Values } from '../audit/changes.ts';
 import { withdrawRefused, type AuditPlace } from '../audit/audited.ts';
 import { auditedIn, beginIn, type OperatorsChange } from './auditedIn.ts';
 import { answerOf, busySentence, existingAccount, findAccount } from './replicas.ts';
@@ -35,6 +37,10 @@ export const getAccount = async (id: string): Promise<AccountRecord> =>
 async function checkCallback({ failure_callback: url }: AccountInput): Promise<void> {
   if (typeof url === 'string') refuseSsrf('failure_callback', url, await deploymentRules());
 }
+
+/** What was changed of an account. The URL of its failure callback may have a secret in its path. */
+const accountChanges = (before: Values | undefined, after: Values): Changes =>
+  changesBetween(before, after, (field, text) => (field === 'failure_callback' ? hidden : text));
 
 /**
  * @param address of the operator, for the audit trail
@@ -57,7 +63,11 @@ export async function createAccount(bytes: Uint8Array, address?: string): Promis
   const isTaken = givenId !== undefined && (await findAccount(givenId)) !== undefined;
   const taken = new HttpError(409, 'account_exists', `There is an account ${quote(account.id)} already.`);
   if (isTaken) throw taken;
-  await auditedIn(account, { action: 'account.create', address }, async () => {
+  // Most fields have the values of its plan: those that were given are told, and what makes it this account.
+  const told = new Set(['id', 'customer_id', 'type', 'region', 'state', ...Object.keys(input)]);
+  const values = Object.entries({ id: account.id, ...shownSettings(account) });
+  const changes = accountChanges(undefined, Object.fromEntries(values.filter(([field]) => told.has(field))));
+  await auditedIn(account, { action: 'account.create', address, changes }, async () => {
     if (!(await answerOf(account.region, saveAccount(account, undefined)))) throw taken;
   });
   return recordOf(account);
@@ -80,7 +90,8 @@ const change = (
     const before = await existingAccount(id);
     const after = changed(before);
     if (after === before) return before;
-    place ??= await beginIn(before, entry);
+    const changes = accountChanges(shownSettings(before), shownSettings(after));
+    place ??= await beginIn(before, { ...entry, changes });
     const raised = { ...after, version: before.version + 1 };
     return (await saveWithFollowers(raised, before)) ? raised : undefined;
   });
@@ -101,7 +112,6 @@ function notDeleted(account: Account): Account {
 export async function updateAccount(id: string, bytes: Uint8Array, address?: string): Promise<AccountRecord> {
   const input = parseAccountInput(parseJson('The body', bytes), settings);
   await checkCallback(input);
-  // The trail has the names of the fields, and no value.
   const subject = Object.keys(input).join(', ');
   const entry = { action: 'account.change', subject, address } as const;
   const account = await change(id, entry, (before) => withFields(notDeleted(before), input, now()));

@@ -1,4 +1,5 @@
-import { beginChange, operator, withdrawRefused } from '../audit/audited.ts';
+import type { Changes } from '../audit/changes.ts';
+import { beginChange, finishChange, operator, withdrawRefused } from '../audit/audited.ts';
 import type { AuditAction } from '../wire/auditActions.ts';
 import { answerOf } from './replicas.ts';
 
@@ -8,21 +9,29 @@ export interface OperatorsChange {
   readonly subject?: string | undefined;
   /** The address of the operator; undefined where a deployment makes the change. */
   readonly address?: string | undefined;
+  readonly changes?: Changes | undefined;
 }
 
 /** Notes in an account's region that the operator is about to change it. @throws HttpError 503 where the region is away */
 export const beginIn = (account: Account, change: OperatorsChange): ReturnType<typeof beginChange> =>
   answerOf(account.region, beginChange(account, { actor: operator, ...change }));
 
-/** Makes a change by the operator, with its entry in the audit trail. */
+/**
+ * Makes a change by the operator, with its entry in the audit trail.
+ *
+ * @param changesOf tells what was changed, where that is known only then
+ */
 export async function auditedIn<T>(
   account: Account,
   change: OperatorsChange,
   make: () => Promise<T>,
+  changesOf?: (made: T) => Changes,
 ): Promise<T> {
   const place = await beginIn(account, change);
   try {
-    return await make();
+    const made = await make();
+    await finishChange(place, { changes: changesOf?.(made) });
+    return made;
   } catch (error) {
     await withdrawRefused(place, error);
     throw error;

@@ -4,6 +4,7 @@
  */
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
+import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import { isDeleted, type Account } from '../account/account.ts';
 import { mostNamedTokens, namedTokenOf, newTokenId, type NamedToken } from '../account/namedToken.ts';
 import { deleteNamedToken, loadNamedToken, saveNamedToken } from '../account/namedTokens.ts';
@@ -37,6 +38,15 @@ const recordOf = ({
   expires_at: endsAt && seconds(endsAt),
   last_used: lastUsed,
 });
+
+/** What a token may do, for the audit trail. */
+export function tokenChanges(before: TokenRecord | undefined, after: TokenRecord | undefined): Changes {
+  const values = (record: TokenRecord | undefined): Values => {
+    const { name, scope, destinations, expires_at } = record ?? {};
+    return { name, scope, destinations, expires_at };
+  };
+  return changesBetween(values(before), values(after));
+}
 
 /** @throws HttpError 404 for no account, and for a deleted one; 503 */
 async function liveAccount(id: string): Promise<Account> {
@@ -75,7 +85,8 @@ export async function createToken(id: string, body: Uint8Array, address?: string
   const asked = readToken(body);
   const account = await liveAccount(id);
   const token = newToken(account, asked);
-  const entry = { action: 'token.create', subject: token.id, address } as const;
+  const changes = tokenChanges(undefined, recordOf(token));
+  const entry = { action: 'token.create', subject: token.id, address, changes } as const;
   return auditedIn(account, entry, () => makeToken(account, token, () => liveAccount(id)));
 }
 
@@ -145,7 +156,8 @@ async function makeToken(first: Account, token: NamedToken, reload: Reload): Pro
 export async function revokeToken(id: string, tokenId: string, address?: string): Promise<TokenRecord> {
   const account = await liveAccount(id);
   const token = await tokenOf(account, tokenId);
-  await auditedIn(account, { action: 'token.revoke', subject: tokenId, address }, () =>
+  const changes = tokenChanges(token && recordOf(token), undefined);
+  await auditedIn(account, { action: 'token.revoke', subject: tokenId, address, changes }, () =>
     removeToken(account, tokenId, () => liveAccount(id)),
   );
   if (token === undefined) throw noToken(tokenId);

@@ -179,12 +179,17 @@ export interface WantedAttempts {
   readonly to?: number | undefined;
   /** Texts of which a destination has to contain one; undefined for all destinations. */
   readonly destinations?: readonly string[] | undefined;
+  /** The queue, or the flow-control key, that they have to be of. */
+  readonly of?: LogLane | undefined;
 }
+
+/** A queue or a flow-control key, by the attribute that names it in the records. */
+export type LogLane = readonly [attribute: 'queueName' | 'flowControlKey', name: string];
 
 /** Reads the newest records of one shard with one call, and gives those of attempts. Eventually consistent, as an index is. */
 export async function newestAttempts(
   shard: string,
-  { most, from = 0, to = Number.MAX_SAFE_INTEGER, destinations }: WantedAttempts,
+  { most, from = 0, to = Number.MAX_SAFE_INTEGER, destinations, of }: WantedAttempts,
 ): Promise<ReadAttempts> {
   const { ProjectionExpression, ExpressionAttributeNames } = projectionOf([
     ...Object.keys(timedRow.shape).filter((name) => name !== 'response'),
@@ -195,13 +200,20 @@ export async function newestAttempts(
       TableName: settings.messagesTable,
       IndexName: 'log',
       KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :from AND :to',
-      FilterExpression: destinations?.map((_, index) => `contains(#url, :url${index})`).join(' OR '),
+      FilterExpression:
+        of === undefined
+          ? destinations?.map((_, index) => `contains(#url, :url${index})`).join(' OR ')
+          : '#of = :of',
       ProjectionExpression,
-      ExpressionAttributeNames: { ...ExpressionAttributeNames, '#shard': 'shard' },
+      ExpressionAttributeNames: {
+        ...{ ...ExpressionAttributeNames, '#shard': 'shard' },
+        ...(of && { '#of': of[0] }),
+      },
       ExpressionAttributeValues: {
         ':shard': { S: shard },
         ':from': { N: String(from) },
         ':to': { N: String(to) },
+        ...(of && { ':of': { S: of[1] } }),
         ...Object.fromEntries((destinations ?? []).map((text, index) => [`:url${index}`, { S: text }])),
       },
       ScanIndexForward: false,

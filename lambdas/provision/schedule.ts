@@ -20,14 +20,22 @@ export async function ensureSchedule(input: z.infer<typeof scheduleInput>): Prom
     callerIp: '',
     host: settings.ownHosts[0] ?? '',
   };
-  await auditedIn(account, { action: 'schedule.save', subject: input.id }, () =>
-    createSchedule(account, request),
+  await auditedIn(
+    account,
+    { action: 'schedule.save', subject: input.id },
+    () => createSchedule(account, request),
+    ({ changes }) => changes,
   );
 }
 
 export const removeSchedule = (accountId: string, id: string): Promise<void> =>
   ignoreMissing(
     existingAccount(accountId).then((account) =>
-      auditedIn(account, { action: 'schedule.delete', subject: id }, () => deleteSchedule(account, id)),
+      auditedIn(
+        account,
+        { action: 'schedule.delete', subject: id },
+        () => deleteSchedule(account, id),
+        (changes) => changes,
+      ),
     ),
   );

@@ -1,4 +1,6 @@
 import type * as z from 'zod/mini';
+import type { Account } from '../account/account.ts';
+import type { Changes } from '../audit/changes.ts';
 import { settings } from '../aws/settings.ts';
 import { auditedIn } from '../management/auditedIn.ts';
 import { existingAccount } from '../management/replicas.ts';
@@ -6,6 +8,7 @@ import { defaultPrefix } from '../request/dialect.ts';
 import { addEndpoints, removeEndpoints } from '../urlGroup/endpoints.ts';
 import { deleteGroup, getGroup } from '../urlGroup/urlGroups.ts';
 import { parseName } from '../value/names.ts';
+import type { AuditAction } from '../wire/auditActions.ts';
 import { ignoreMissing } from './ignoreMissing.ts';
 import type { urlGroupInput } from './event.ts';
 
@@ -16,13 +19,19 @@ const requestOf = (name: string, endpoints: readonly unknown[]) => ({
   host: settings.ownHosts[0] ?? '',
 });
 
+/** Changes a group, with its entry in the audit trail. */
+const audited = (
+  { account, name }: { readonly account: Account; readonly name: string },
+  action: AuditAction,
+  make: () => Promise<Changes>,
+) => auditedIn(account, { action, subject: name }, make, (changes) => changes);
+
 /** Makes the URL group, with the wanted endpoints and no others. @throws HttpError 400, 403, 404, 412 or 503 */
 export async function ensureUrlGroup(input: z.infer<typeof urlGroupInput>): Promise<void> {
   const { name, endpoints } = input;
   const account = await existingAccount(input.accountId);
-  await auditedIn(account, { action: 'urlGroup.addEndpoints', subject: name }, () =>
-    addEndpoints(account, requestOf(name, endpoints)),
-  );
+  const change = { account, name };
+  await audited(change, 'urlGroup.addEndpoints', () => addEndpoints(account, requestOf(name, endpoints)));
   const there = await getGroup(account, name, defaultPrefix);
   const others = there.endpoints.filter(
     (one) =>
@@ -31,14 +40,12 @@ export async function ensureUrlGroup(input: z.infer<typeof urlGroupInput>): Prom
       ),
   );
   if (others.length === 0) return;
-  await auditedIn(account, { action: 'urlGroup.removeEndpoints', subject: name }, () =>
-    removeEndpoints(account, requestOf(name, others)),
-  );
+  await audited(change, 'urlGroup.removeEndpoints', () => removeEndpoints(account, requestOf(name, others)));
 }
 
 export const removeUrlGroup = (accountId: string, name: string): Promise<void> =>
   ignoreMissing(
     existingAccount(accountId).then((account) =>
-      auditedIn(account, { action: 'urlGroup.delete', subject: name }, () => deleteGroup(account, name)),
+      audited({ account, name }, 'urlGroup.delete', () => deleteGroup(account, name, defaultPrefix)),
     ),
   );

@@ -1,5 +1,3 @@
-import type * as answers from '../wire/answers.ts';
-import type { Answer } from '../wire/answers.ts';
 import { canonicalize, ConfigReader } from '../request/dialect.ts';
 import { scheduleChange } from '../wire/requests.ts';
 import type { Account } from '../account/account.ts';
@@ -10,7 +8,7 @@ import { badField } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { settings } from '../aws/settings.ts';
 import { bodyOf, noSuchSchedule } from './wholeSchedule.ts';
-import { save } from './saveSchedule.ts';
+import { save, type Saved } from './saveSchedule.ts';
 
 /** A request to change a schedule. */
 export interface ChangeRequest {
@@ -30,7 +28,7 @@ export async function changeSchedule(
   account: Account,
   scheduleId: string,
   { body, host }: ChangeRequest,
-): Promise<Answer<typeof answers.scheduled>> {
+): Promise<Saved> {
   const allowed =
     '{"destination": "<URL or group>", "body": "<text>", "headers": {"Svc-Cron": "0 9 * * *", …}}';
   const change = parseShape('The body', body, scheduleChange, allowed);

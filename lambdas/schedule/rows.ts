@@ -44,6 +44,7 @@ const scheduleRow = z.object({
       error: z.optional(z.string()),
     }),
   ),
+  bodyMark: z.optional(z.string()),
   body: storedBody,
 });
 
@@ -118,7 +119,7 @@ export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | unde
   );
 };
 
-/** @returns the schedule as it is now; undefined when there is none */
+/** @returns the schedule as it was; undefined when there is none */
 export async function setPaused(
   accountId: string,
   scheduleId: string,
@@ -132,7 +133,7 @@ export async function setPaused(
         UpdateExpression: 'SET isPaused = :isPaused',
         ConditionExpression: 'attribute_exists(id)',
         ExpressionAttributeValues: { ':isPaused': { BOOL: isPaused } },
-        ReturnValues: 'ALL_NEW',
+        ReturnValues: 'ALL_OLD',
       }),
     ),
   );

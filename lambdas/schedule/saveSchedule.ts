@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type * as answers from '../wire/answers.ts';
-import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account, refuseWhileDraining } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { overLimit } from '../error/httpError.ts';
@@ -10,6 +8,7 @@ import { listSchedules as listStored, loadSchedule, saveSchedule, type StoredSch
 import { ensureKeys } from '../lane/ensureKeys.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
+import { markOf, scheduleChanges } from './scheduleSettings.ts';
 import { startFiring, stopFiring } from './firing.ts';
 import { changedByMany } from './wholeSchedule.ts';
 import { readSchedule, type ScheduleRequest } from './scheduleRequest.ts';
@@ -24,6 +23,12 @@ async function checkCapacity(account: Account): Promise<void> {
       `The schedule would be number ${schedules.length + 1}, but the account's limit max_schedules is ${most}.`,
     );
   }
+}
+
+/** A schedule that was saved. */
+export interface Saved {
+  readonly scheduleId: string;
+  readonly changes: ReturnType<typeof scheduleChanges>;
 }
 
 /**
@@ -42,7 +47,7 @@ export function save(
   requestOf: (
     before: StoredSchedule | undefined,
   ) => ScheduleRequest | undefined | Promise<ScheduleRequest | undefined>,
-): Promise<Answer<typeof answers.scheduled>> {
+): Promise<Saved> {
   refuseWhileDraining(account);
   return retryOnConflict(changedByMany(scheduleId), async () => {
     const before = await loadSchedule(account.id, scheduleId);
@@ -64,6 +69,7 @@ export function save(
       firesFrom: before?.cron === kept.cron ? before.firesFrom : now(),
       isPaused: before?.isPaused ?? false,
       lastFire: before?.lastFire,
+      bodyMark: markOf(request.body),
     };
     await startFiring(unstored, cron);
     const owner = { accountId: account.id, messageId: saveId, expiresAt: Infinity };
@@ -71,7 +77,8 @@ export function save(
     const isOurs = await isSaved(schedule, before?.saveId);
     const leftOver = isOurs ? before : schedule;
     if (leftOver !== undefined) await stopFiring(leftOver);
-    return isOurs ? { scheduleId } : undefined;
+    if (!isOurs) return undefined;
+    return { scheduleId, changes: scheduleChanges(before, schedule) };
   });
 }
 

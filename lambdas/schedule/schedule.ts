@@ -27,6 +27,8 @@ export interface Schedule {
   readonly firesFrom?: number | undefined;
   readonly isPaused: boolean;
   readonly lastFire?: LastFire | undefined;
+  /** The body's size and digest; undefined in rows of older releases. */
+  readonly bodyMark?: string | undefined;
 }
 
 /** The outcome of a schedule's last fire. */

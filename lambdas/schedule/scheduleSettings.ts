@@ -3,7 +3,9 @@
  * limits that change later must not make them unreadable. They are JSON because DynamoDB's client refuses or loses maps with
  * keys such as `__proto__`, which headers may have.
  */
+import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
+import { changesBetween, configValues, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shownPeriod } from '../value/flowControl.ts';
 import { answered } from '../options/described.ts';
@@ -12,6 +14,8 @@ import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/answers.ts';
 import type { PublishOptions } from '../request/publishOptions.ts';
 import { settingsRecord } from '../message/records.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+import type { Schedule } from './schedule.ts';
 
 export type ScheduleSettings = Answer<typeof answers.scheduleSettings>;
 
@@ -63,3 +67,26 @@ export function parseScheduleSettings(text: string): ScheduleSettings {
     ? settings
     : { ...settings, period: shownPeriod(settings.period) };
 }
+
+/** Tells bodies apart without keeping them, and begins with their size. */
+export const markOf = (body: Uint8Array): string =>
+  `${body.length} bytes#${createHash('sha256').update(body).digest('base64url').slice(0, 16)}`;
+
+function valuesOf({ cron, destination, bodyMark, isPaused, view, prefix, config }: Schedule): Values {
+  // The trail has the address of whoever made the change.
+  const settings = { ...parseScheduleSettings(view), callerIP: undefined, callerIp: undefined };
+  // Of callbacks, the settings have the URLs only.
+  const ofCallbacks = new Map([...config].filter(([name]) => name.includes('callback-')));
+  return {
+    ...{ cron, destination: shownUrl(destination), body: bodyMark, isPaused },
+    ...settings,
+    ...configValues(prefix, ofCallbacks),
+  };
+}
+
+const shownValue = (field: string, text: string): string =>
+  field === 'body' ? text.replace(/#.*/, '') : hideForwarded(field, text);
+
+/** The changed fields of a schedule, for the audit trail. */
+export const scheduleChanges = (before: Schedule | undefined, after: Schedule | undefined): Changes =>
+  changesBetween(before && valuesOf(before), after && valuesOf(after), shownValue);

@@ -1,5 +1,4 @@
-import type * as answers from '../wire/answers.ts';
-import type { Answer } from '../wire/answers.ts';
+import { changesBetween, type Changes } from '../audit/changes.ts';
 import { ConfigReader } from '../request/dialect.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
@@ -8,7 +7,8 @@ import { parseName } from '../value/names.ts';
 import { deleteSchedule as deleteStored, setPaused } from './rows.ts';
 import { lookForMissed, stopFiring } from './firing.ts';
 import { noSuchSchedule } from './wholeSchedule.ts';
-import { save } from './saveSchedule.ts';
+import { scheduleChanges } from './scheduleSettings.ts';
+import { save, type Saved } from './saveSchedule.ts';
 import type { ScheduleRequest } from './scheduleRequest.ts';
 
 /**
@@ -16,20 +16,18 @@ import type { ScheduleRequest } from './scheduleRequest.ts';
  *
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
  */
-export async function createSchedule(
-  account: Account,
-  request: ScheduleRequest,
-): Promise<Answer<typeof answers.scheduled>> {
+export async function createSchedule(account: Account, request: ScheduleRequest): Promise<Saved> {
   const reader = new ConfigReader(request.prefix, request.config);
   const scheduleId = reader.read('schedule-id', parseName) ?? newId('scd', now());
   return save(account, scheduleId, () => request);
 }
 
 /** @throws HttpError 404 */
-export async function deleteSchedule(account: Account, scheduleId: string): Promise<void> {
+export async function deleteSchedule(account: Account, scheduleId: string): Promise<Changes> {
   const deleted = await deleteStored(account.id, scheduleId);
   if (deleted === undefined) throw noSuchSchedule(scheduleId);
   await stopFiring(deleted);
+  return scheduleChanges(deleted, undefined);
 }
 
 /**
@@ -38,8 +36,13 @@ export async function deleteSchedule(account: Account, scheduleId: string): Prom
  *
  * @throws HttpError 404
  */
-export async function pauseSchedule(account: Account, scheduleId: string, isPaused: boolean): Promise<void> {
-  const changed = await setPaused(account.id, scheduleId, isPaused);
-  if (changed === undefined) throw noSuchSchedule(scheduleId);
-  if (!isPaused) await lookForMissed(changed);
+export async function pauseSchedule(
+  account: Account,
+  scheduleId: string,
+  isPaused: boolean,
+): Promise<Changes> {
+  const before = await setPaused(account.id, scheduleId, isPaused);
+  if (before === undefined) throw noSuchSchedule(scheduleId);
+  if (!isPaused) await lookForMissed(before);
+  return changesBetween(before, { isPaused });
 }

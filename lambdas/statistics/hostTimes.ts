@@ -1,12 +1,12 @@
 import type { Account } from '../account/account.ts';
 import { hostOf } from '../destination/place.ts';
-import { listBudgetMs } from '../list/pages.ts';
-import { newestAttempts, type TimedAttempt, type WantedAttempts } from '../message/log.ts';
+import type { TimedAttempt } from '../message/log.ts';
 import { dayMs, now } from '../shared/clock.ts';
 import { shardsOf } from '../table/shards.ts';
 import { latestDateMs, wholeOf } from '../wire/filters.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/statsAnswers.ts';
+import { readBack, readOnce, type Looked } from './readAttempts.ts';
 import { hostTimesOf, isFailing, stepsOf, type HostTime } from './rules/hostTimes.ts';
 
 /** Attempts that are looked at. */
@@ -14,23 +14,6 @@ const mostAttempts = 1_000;
 const mostHosts = 100;
 /** Failing hosts whose last success is looked for further back. */
 const mostFailing = 10;
-
-interface Looked {
-  readonly attempts: readonly TimedAttempt[];
-  /** Unix milliseconds: all attempts since then were looked at. 0 where there are no older ones. */
-  readonly from: number;
-}
-
-/** Reads attempts of all shards of an account, with one call for each. */
-async function readOnce(account: Account, wanted: WantedAttempts): Promise<Looked> {
-  const read = await Promise.all(shardsOf(account).map((shard) => newestAttempts(shard, wanted)));
-  // Shards are read back to different moments: from the latest of them on all have been read.
-  const from = Math.max(0, ...read.flatMap(({ readFrom }) => readFrom ?? []));
-  return {
-    attempts: read.flatMap((one) => one.attempts.filter(({ recordedAt }) => recordedAt >= from)),
-    from,
-  };
-}
 
 /**
  * Reads the newest attempts. Where a host fails, and none of them tells since when, its attempts before them are read, too: those of
@@ -90,9 +73,6 @@ const oldestOf = (attempts: readonly TimedAttempt[]): number | undefined =>
 
 /** Steps in which the attempts of one host are counted. */
 const steps = 48;
-/** The calls that one host's attempts are read with, for each shard. */
-const mostCalls = 10;
-
 /**
  * Shows how one host has answered. It reads the log back to a moment, with ten calls for each shard, or for a second.
  *
@@ -106,20 +86,8 @@ export async function getHostTime(
 ): Promise<HostTimes> {
   const time = now();
   const since = sinceText === undefined ? time - dayMs : wholeOf('since', sinceText, 0, latestDateMs);
-  const until = time + listBudgetMs;
-  const found: TimedAttempt[] = [];
-  let lookedFrom: number | undefined;
-  for (let call = 0, to = time; to >= since; call += 1) {
-    if (call === mostCalls || (call > 0 && now() > until)) {
-      lookedFrom = to + 1;
-      break;
-    }
-    const { attempts, from } = await readOnce(account, { from: since, to, destinations: [host] });
-    found.push(...attempts.filter(({ url }) => hostOf(url) === host));
-    if (from === 0) break;
-    // More records of one moment than a call reads would be read for ever.
-    to = Math.min(from, to) - 1;
-  }
+  const { attempts, lookedFrom } = await readBack(account, since, time, { destinations: [host] });
+  const found = attempts.filter(({ url }) => hostOf(url) === host);
   return {
     attempts: found.length,
     from: oldestOf(found),

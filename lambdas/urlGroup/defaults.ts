@@ -1,5 +1,6 @@
 import type { Config } from '../shared/config.ts';
 import type { Account } from '../account/account.ts';
+import type { Changes } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { now } from '../shared/clock.ts';
@@ -11,7 +12,7 @@ import { configWithKnownCredentials, parsePublishOptions } from '../request/publ
 import { groupDefaults } from '../wire/requests.ts';
 import { settings } from '../aws/settings.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
-import { type GroupRequest, changeGroup, noSuchGroup, urlGroupRecord } from './urlGroups.ts';
+import { type GroupRequest, changeGroup, groupChanges, noSuchGroup, urlGroupRecord } from './urlGroups.ts';
 
 async function readDefaults(account: Account, request: GroupRequest): Promise<Config> {
   const allowed = '{"headers": {"<name>": "<value>" or ["<value>", …]}}';
@@ -42,14 +43,14 @@ async function readDefaults(account: Account, request: GroupRequest): Promise<Co
 export async function setDefaults(
   account: Account,
   request: GroupRequest,
-): Promise<Answer<typeof answers.urlGroup>> {
+): Promise<{ readonly group: Answer<typeof answers.urlGroup>; readonly changes: Changes }> {
   const { name, prefix } = request;
   const config = await readDefaults(account, request);
-  const group = await changeGroup(account, name, (before) => {
+  const changed = await changeGroup(account, name, (before) => {
     if (before === undefined) throw noSuchGroup(name);
     const defaults = configWithKnownCredentials(config, before.defaults);
     return { ...before, defaults, updatedAt: now() };
   });
-  if (group === null) throw noSuchGroup(name);
-  return urlGroupRecord(group, prefix);
+  if (changed.after === undefined) throw noSuchGroup(name);
+  return { group: urlGroupRecord(changed.after, prefix), changes: groupChanges(changed, prefix) };
 }

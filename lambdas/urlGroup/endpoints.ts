@@ -1,4 +1,5 @@
 import { limitsOf, type Account } from '../account/account.ts';
+import type { Changes } from '../audit/changes.ts';
 import { now } from '../shared/clock.ts';
 import { badDestination, parseAddress, refuseDestination } from '../destination/destination.ts';
 import { badField, notFound, overLimit, quote } from '../error/httpError.ts';
@@ -9,7 +10,7 @@ import { quoteUrl } from '../shared/urlCredentials.ts';
 import { isSameUrl, withEndpoints, withoutEndpoints, type Endpoint } from './urlGroup.ts';
 import { listUrlGroups } from './rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
-import { type GroupRequest, changeGroup, noSuchGroup } from './urlGroups.ts';
+import { type GroupRequest, changeGroup, groupChanges, noSuchGroup } from './urlGroups.ts';
 
 /** Characters of a URL. A group is one row of at most 400 KB, into which a hundred endpoints of this length fit. */
 const longestEndpointUrl = 2_048;
@@ -51,11 +52,11 @@ async function checkCapacity(account: Account, name: string): Promise<void> {
  *
  * @throws HttpError 400, 403 or 412; nothing is changed then
  */
-export async function addEndpoints(account: Account, request: GroupRequest): Promise<void> {
+export async function addEndpoints(account: Account, request: GroupRequest): Promise<Changes> {
   const { name } = request;
   const endpoints = await readEndpoints(account, request);
   const { max_endpoints_per_topic: most } = limitsOf(account);
-  await changeGroup(account, name, async (group) => {
+  const changed = await changeGroup(account, name, async (group) => {
     if (group === undefined) await checkCapacity(account, name);
     const time = now();
     const added = endpoints.map((endpoint) => ({ ...endpoint, addedAt: time }));
@@ -69,6 +70,7 @@ export async function addEndpoints(account: Account, request: GroupRequest): Pro
     const empty = { accountId: account.id, name, defaults: new Map(), createdAt: time, version: 0 };
     return { ...(group ?? empty), endpoints: all, updatedAt: time };
   });
+  return groupChanges(changed, request.prefix);
 }
 
 /**
@@ -76,13 +78,13 @@ export async function addEndpoints(account: Account, request: GroupRequest): Pro
  *
  * @throws HttpError 400 or 404; nothing is changed then
  */
-export async function removeEndpoints(account: Account, request: GroupRequest): Promise<void> {
+export async function removeEndpoints(account: Account, request: GroupRequest): Promise<Changes> {
   const { name } = request;
   const allowed = '{"endpoints": [{"url"?, "name"?}]} with at least one endpoint';
   const { endpoints: keys } = parseShape('The body', request.body, removedEndpoints, allowed);
   const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
   if (unnamed !== -1) throw badField(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
-  await changeGroup(account, name, (group) => {
+  const changed = await changeGroup(account, name, (group) => {
     if (group === undefined) throw noSuchGroup(name);
     const { left, unknown } = withoutEndpoints(group.endpoints, keys);
     const [first] = unknown;
@@ -94,4 +96,5 @@ export async function removeEndpoints(account: Account, request: GroupRequest): 
     }
     return left.length === 0 ? null : { ...group, endpoints: left, updatedAt: now() };
   });
+  return groupChanges(changed, request.prefix);
 }

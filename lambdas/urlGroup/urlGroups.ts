@@ -1,4 +1,5 @@
 import type { Account } from '../account/account.ts';
+import { changesBetween, configValues, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { headerName } from '../shared/headers.ts';
@@ -59,6 +60,21 @@ export async function getGroup(
   return urlGroupRecord(group, prefix);
 }
 
+/** A group before a change and after it; undefined where there is none. */
+interface ChangedGroup {
+  readonly before: UrlGroup | undefined;
+  readonly after: UrlGroup | undefined;
+}
+
+const valuesOf = ({ endpoints, defaults }: UrlGroup, prefix: string): Values => ({
+  endpoints: Object.fromEntries(endpoints.map(({ name, url }) => [name ?? shownUrl(url), shownUrl(url)])),
+  headers: configValues(prefix, defaults),
+});
+
+/** The changes of a group, for the audit trail. */
+export const groupChanges = ({ before, after }: ChangedGroup, prefix: string): Changes =>
+  changesBetween(before && valuesOf(before, prefix), after && valuesOf(after, prefix), hideForwarded);
+
 /**
  * Changes a group, on the condition that no other request changed it between the read and the write.
  *
@@ -69,7 +85,7 @@ export const changeGroup = (
   account: Account,
   name: string,
   change: (group: UrlGroup | undefined) => UrlGroup | null | Promise<UrlGroup | null>,
-): Promise<UrlGroup | null> =>
+): Promise<ChangedGroup> =>
   retryOnConflict(
     `The URL group ${quote(name)} is being changed by many at once; send the change again.`,
     async () => {
@@ -79,11 +95,10 @@ export const changeGroup = (
         after === null
           ? before === undefined || (await deleteUrlGroup(before))
           : await saveUrlGroup({ ...after, version: (before?.version ?? 0) + 1 }, before?.version);
-      return isDone ? after : undefined;
+      return isDone ? { before, after: after ?? undefined } : undefined;
     },
   );
 
 /** Deletes a group. Deleting one that is not there does nothing. */
-export async function deleteGroup(account: Account, name: string): Promise<void> {
-  await changeGroup(account, name, () => null);
-}
+export const deleteGroup = async (account: Account, name: string, prefix: string): Promise<Changes> =>
+  groupChanges(await changeGroup(account, name, () => null), prefix);

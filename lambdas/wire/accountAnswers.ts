@@ -81,6 +81,24 @@ export const auditEntry = z.object({
   ),
   address: z.optional(text('The address that the last request came from.')),
   count: z.optional(whole('How often it was done within the minute, where that is more than once.')),
+  number: z.optional(
+    whole('How many messages, dead letters or runs it cancelled, deleted, retried, resumed or restarted.'),
+  ),
+  changes: z.optional(
+    z
+      .array(
+        z.object({
+          field: text('A setting, as `parallelism` or `header.X-Tenant`.'),
+          before: z.optional(text('Its value before; absent where it had none.')),
+          after: z.optional(text('Its value after; absent where it has none.')),
+        }),
+      )
+      .check(
+        z.describe(
+          'What was changed, at most 2 KB: long values are cut, values of forwarded headers and failure callbacks are `…`, and a body is its size. Of repetitions within the minute, from before the first to after the last.',
+        ),
+      ),
+  ),
 });
 export const auditPage = z.object({ cursor, entries: z.array(auditEntry) });
 

@@ -132,6 +132,22 @@ export const hostTimes = z.object({
   ),
 });
 
+export const laneTimes = z.object({
+  lookedFrom: z.optional(
+    time('All attempts since then were counted; absent where all of the 24 hours were.'),
+  ),
+  hours: z
+    .array(
+      z.object({
+        from: time('When the hour begins.'),
+        depth: whole('The most that waited in line in it.'),
+        attempts: whole('Attempts that ended in it.'),
+        failures: whole('How many of those were no success.'),
+      }),
+    )
+    .check(z.describe('The last 24 hours, the oldest first; the last one is not over.')),
+});
+
 export const deadLetterGroup = z.object({
   host: text('The host of the destination, with its port where it has one.'),
   responseStatus: whole('Of the last answer; 0 where there was none.'),

@@ -3,6 +3,7 @@ import { makeAccount, publishAs } from '../support/accounts.ts';
 import { unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { putQueue } from '../support/lanes.ts';
 import { messageIdOf, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -55,6 +56,26 @@ describe('The frame', () => {
     await live.click();
     await top.getByText(/Updated (now|\d+ s ago)/).waitFor();
     expect(await page.getByRole('main').getByRole('alert').count()).toBe(0);
+  });
+
+  it('tells an outage once above the screen and once on it, with all in reach in a window of 400 pixels', async () => {
+    const { token } = await makeAccount();
+    await putQueue('mail', {}, { token });
+    const viewport = { width: 400, height: 800 };
+    const page = await openConsole({ at: '#/queues', token, isCutOff: true, viewport });
+    await page.getByRole('link', { name: 'mail' }).waitFor();
+    await page.getByText('of 100').waitFor();
+    await page.route('**/v2/**', (route) => route.abort());
+    await page.getByRole('banner').getByText('The service cannot be reached').waitFor();
+    const onScreen = page.getByRole('main').getByRole('alert');
+    await onScreen.waitFor();
+    // Both parts of the screen have asked in vain by then.
+    await page.waitForEvent('requestfailed', (request) => request.url().endsWith('/globalParallelism'));
+    await page.waitForEvent('requestfailed', (request) => request.url().includes('/v2/queues'));
+    expect(await page.getByRole('main').getByText('cannot be reached').count()).toBe(1);
+    const live = await page.getByRole('button', { name: 'Live' }).boundingBox();
+    expect((live?.x ?? 0) + (live?.width ?? 0)).toBeLessThanOrEqual(400);
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
   });
 
   it('names the screen where the service is out of reach from the beginning', async () => {

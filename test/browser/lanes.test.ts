@@ -84,6 +84,8 @@ describe('A queue', () => {
     expect(await next.nth(1).innerText()).toContain(good.url);
     await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled$/ }).waitFor();
     await page.getByText(/^Of the last 1 message of it that ended, /).waitFor();
+    await page.getByRole('img', { name: 'Most that waited: 1' }).waitFor();
+    await page.getByRole('img', { name: 'Attempts: 1 succeeded, 1 failed' }).waitFor();
     expect(await barriersOf(page)).toEqual([]);
   });
 

@@ -88,6 +88,13 @@ it('The audit trail tells who changed what, and is filtered', async () => {
   expect(await saved.getAttribute('href')).toBe(`#/schedules/${scheduleId}`);
   await page.getByRole('row', { name: 'queue.save' }).getByText('The account’s token').waitFor();
   await page.getByRole('row', { name: 'account.create' }).getByText('The operator').waitFor();
+  const paused = page.getByRole('row', { name: 'queue.pause' });
+  await paused.getByText('paused: false → true').waitFor();
+  expect(await paused.locator('del, ins').allTextContents()).toEqual(['false', 'true']);
+  const fields = page.getByRole('row', { name: 'schedule.save' }).locator('details');
+  expect(await fields.getByText('0 0 1 1 *').isVisible()).toBe(false);
+  await fields.locator('summary').click();
+  await fields.getByText('cron: 0 0 1 1 *').waitFor();
   expect(await barriersOf(page)).toEqual([]);
 
   await page.getByLabel('Action').selectOption('queue.pause');

@@ -49,6 +49,15 @@ describe('A row', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
+  it('is a low card in a window of 400 pixels', async () => {
+    const { token } = await makeAccount();
+    await publishAs({ token }, receiver.inbox().url, { headers: { 'Svc-Label': 'orders' } });
+    const page = await openConsole({ at: '#/messages', token, viewport: { width: 400, height: 900 } });
+    const row = rows(page).first();
+    await row.getByText('delivered').waitFor();
+    expect((await row.boundingBox())?.height).toBeLessThan(200);
+  });
+
   it('has its id, to be copied', async () => {
     const messageId = await publishDelayed('https://example.com/it');
     const page = await openConsole({
@@ -140,6 +149,12 @@ describe('The filters', () => {
     expect(await suggested('Host')).toEqual(['one.example.com']);
     expect(await suggested('Path')).toEqual(['/a/b']);
     expect(await page.getByLabel('Host').getAttribute('placeholder')).toBe('exactly');
+    // The browser shows suggestions as wide as their field.
+    await page.setViewportSize({ width: 1_440, height: 900 });
+    const host = page.getByLabel('Host', { exact: true });
+    await host.fill('hooks.of-a-customer.example.com');
+    const field = `document.getElementById('${await host.getAttribute('id')}')`;
+    expect(await page.evaluate<number>(`${field}.scrollWidth - ${field}.clientWidth`)).toBe(0);
     await page.getByLabel('Host').fill('example.com');
     await page.getByText('Label, host, path and URL match exactly.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
@@ -230,6 +245,19 @@ describe('A sentence about what was done', () => {
 });
 
 describe('The way back to a list', () => {
+  it.each([400, 1_440])('is in line with the title below it within %i px', async (width) => {
+    const page = await openConsole({
+      at: '#/queues/nothing',
+      refusals: [404],
+      viewport: { width, height: 900 },
+    });
+    await page.getByRole('alert').waitFor();
+    const title = await page.getByRole('heading', { level: 1 }).boundingBox();
+    const back = await page.getByRole('main').getByRole('link', { name: 'Queues' }).boundingBox();
+    expect(back?.x).toBe(title?.x);
+    expect((back?.y ?? 0) + (back?.height ?? 0)).toBeLessThanOrEqual(title?.y ?? 0);
+  });
+
   it('leads to the row that was left, on the pages that were loaded', async () => {
     const account = await makeAccount();
     const headers = { 'Svc-Delay': '1h' };

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { service } from '../support/publish.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
@@ -223,15 +223,29 @@ describe('A run', () => {
 
   it('that waits gets its event', async () => {
     const id = await waiting('order/42 paid', unique('waits'));
-    const page = await openRun(id);
+    const page = await openRun(id, { refusals: [412] });
     await page.getByRole('link', { name: 'approval' }).click();
     await page.locator('.step-details').getByText('order/42 paid').waitFor();
     await page.getByText('3d', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Notify' }).click();
     expect(await page.getByLabel('Event id').inputValue()).toBe('order/42 paid');
+    const dialog = page.getByRole('dialog');
+    const send = () => dialog.getByRole('button', { name: 'Notify' }).click();
+    // It is refused under the field that it is about, in its words, and nothing is sent.
+    await page.getByLabel('Data').fill('{"by":"me"');
+    await send();
+    await wrongUnder(page, 'Data').getByText('Data is no valid JSON; put a plain text in quotes').waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
     await page.getByLabel('Data').fill('{"by":"me"}');
+    await page.getByLabel('Event id').fill('e'.repeat(257));
+    await send();
+    await wrongUnder(page, 'Event id').getByText('Event id is "eee').waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
+    expect(await page.getByLabel('Data').inputValue()).toBe('{"by":"me"}');
+    await page.getByLabel('Event id').fill('order/42 paid');
+    expect(await wrongUnder(page, 'Event id').count()).toBe(0);
     expect(await barriersOf(page)).toEqual([]);
-    await page.getByRole('dialog').getByRole('button', { name: 'Notify' }).click();
+    await send();
     await page.getByText('The run goes on with the event.').waitFor();
     await stateOf(page, 'succeeded').waitFor();
     expect((await app.logged(id)).workflowRunResponse).toBe('{"eventData":{"by":"me"},"timeout":false}');
@@ -435,6 +449,17 @@ describe('Runs', () => {
     await looksRight('#/runs?list=failed', id);
     await looksRight(`#/runs/${id}?step=next`, 'Retries, at most');
     await looksRight('#/runs?label=nothing', 'No run matches these filters.');
+    // A run that has ended well has no buttons, and no place for any below its title.
+    const ended = app.serve(async (context) => context.run('quick', () => 'done'));
+    const { workflowRunId } = await app.client.trigger({ url: ended });
+    await page.goto(`${service.url}/console#/runs/${workflowRunId}`);
+    await page.getByRole('term').getByText('Took').waitFor();
+    const gap = async (): Promise<number> => {
+      const title = await page.getByRole('heading', { level: 1 }).boundingBox();
+      const card = await page.getByRole('main').locator('.card').first().boundingBox();
+      return (card?.y ?? 0) - (title?.y ?? 0) - (title?.height ?? 0);
+    };
+    await expect.poll(gap).toBeLessThan(40);
     const empty = await openConsole({ at: '#/runs', ...narrow });
     await empty.getByText('No runs yet.').waitFor();
     expect(await barriersOf(empty)).toEqual([]);

@@ -11,6 +11,17 @@ const entry = z.strictObject({
   action: z.string(),
   subject: z.optional(z.string()),
   address: z.optional(z.string()),
+  count: z.optional(z.number()),
+  number: z.optional(z.number()),
+  changes: z.optional(
+    z.array(
+      z.strictObject({
+        field: z.string(),
+        before: z.optional(z.string()),
+        after: z.optional(z.string()),
+      }),
+    ),
+  ),
 });
 const page = z.strictObject({ cursor: z.optional(z.string()), entries: z.array(entry) });
 
@@ -89,7 +100,120 @@ describe('the audit trail', () => {
       expect(address).toMatch(/^[\d.:a-f]+$/);
       expect(Math.abs(time - Date.now())).toBeLessThan(3_600_000);
     }
-    expect(JSON.stringify(entries)).not.toMatch(/secret|example\.com/);
+    expect(JSON.stringify(entries)).not.toMatch(/secret/);
+  });
+
+  it('tells what was changed: before and after, how many, and with which settings', async () => {
+    const account = await makeAccount();
+    const { token } = account;
+    const [group, queueName] = [unique('group'), unique('queue')];
+    const cron = (text: string, more: Readonly<Record<string, string>> = {}) =>
+      ok(
+        api('POST', `/v2/schedules/${later}`, {
+          token,
+          headers: { 'Svc-Cron': text, 'Svc-Schedule-Id': 'nightly', ...more },
+          body: { of: text },
+        }),
+      );
+    await cron('0 0 1 1 *', {
+      'Svc-Forward-Authorization': 'Bearer hush',
+      'Svc-Callback': 'https://user:hush@example.com/told',
+      'Svc-Callback-Retries': '2',
+      'Svc-Callback-Forward-X-Key': 'hush',
+    });
+    await ok(
+      api('PATCH', '/v2/schedules/nightly', {
+        token,
+        body: { destination: 'https://user:hush@example.com/other', headers: { 'Svc-Retries': '1' } },
+      }),
+    );
+    await ok(api('POST', '/v2/schedules/nightly/pause', { token }));
+    await ok(api('DELETE', '/v2/schedules/nightly', { token }));
+    for (const parallelism of [2, 3, 4])
+      await ok(api('POST', '/v2/queues', { token, body: { queueName, parallelism } }));
+    await ok(api('POST', `/v2/queues/${queueName}/resume`, { token }));
+    await ok(api('POST', `/v2/topics/${group}/endpoints`, { token, body: { endpoints: [{ url: later }] } }));
+    await ok(
+      api('PATCH', `/v2/topics/${group}`, {
+        token,
+        body: { headers: { 'Svc-Forward-X-Key': 'hush', 'Svc-Callback': 'https://user:hush@example.com/' } },
+      }),
+    );
+    await publish(later, {
+      token,
+      headers: { 'Svc-Delay': '1h', 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'rate=9' },
+    });
+    await ok(api('POST', '/v2/flowControl/k/pin?parallelism=2&rate=5&period=60', { token }));
+    await ok(api('DELETE', `/v2/messages${query({ flowControlKey: 'k' })}`, { token }));
+    await ok(
+      api('POST', `/v2/dlq/retry${query({ label: 'x' })}`, { token, headers: { 'Svc-Retries': '1' } }),
+      201,
+    );
+    await changeAccount(account.id, { budget: 7, failure_callback: 'https://example.com/hush' });
+    const own = await ok(api('POST', '/v2/tokens', { token, body: { name: 'shop', scope: 'publish' } }), 201);
+    const { id } = z.object({ id: z.string() }).parse(own);
+    await ok(api('DELETE', `/v2/tokens/${id}`, { token }));
+
+    const { entries } = await read(token);
+    expect(JSON.stringify(entries)).not.toContain('hush');
+    const changesOf = (action: string) =>
+      entries
+        .filter((one) => one.action === action)
+        .map(({ count, number, changes = [] }) => ({
+          ...{ count, number },
+          fields: Object.fromEntries(changes.map(({ field, before, after }) => [field, [before, after]])),
+        }));
+    const told = (fields: Readonly<Record<string, readonly [string?, string?]>>, more = {}) => [
+      { count: undefined, number: undefined, fields: expect.objectContaining(fields) as unknown, ...more },
+    ];
+    expect(changesOf('account.create')).toEqual(
+      told({ id: [undefined, account.id], type: [undefined, 'paid'], state: [undefined, 'active'] }),
+    );
+    expect(changesOf('schedule.save')).toEqual(
+      told({
+        cron: [undefined, '0 0 1 1 *'],
+        destination: [undefined, later],
+        body: [undefined, '18 bytes'],
+        'header.Authorization': [undefined, '…'],
+        callback: [undefined, 'https://example.com/told'],
+        'Svc-Callback-Retries': [undefined, '2'],
+        'Svc-Callback-Forward-X-Key': [undefined, '…'],
+      }),
+    );
+    const paid = String(5);
+    expect(changesOf('schedule.change')).toEqual([
+      {
+        ...{ count: undefined, number: undefined },
+        fields: { destination: [later, 'https://example.com/other'], retries: [paid, '1'] },
+      },
+    ]);
+    expect(changesOf('schedule.pause')).toEqual(told({ isPaused: ['false', 'true'] }));
+    expect(changesOf('schedule.delete')).toEqual(told({ cron: ['0 0 1 1 *', undefined] }));
+    // Repetitions within a minute are one entry; the clock may have come to the next minute.
+    const saves = changesOf('queue.save').toReversed();
+    expect(saves[0]?.fields['paused']).toEqual([undefined, 'false']);
+    expect(saves[0]?.fields['parallelism']?.[0]).toBeUndefined();
+    expect(saves.at(-1)?.fields['parallelism']?.[1]).toBe('4');
+    expect(changesOf('queue.resume')).toEqual([{ count: undefined, number: undefined, fields: {} }]);
+    expect(changesOf('urlGroup.addEndpoints')).toEqual(told({ [`endpoints.${later}`]: [undefined, later] }));
+    expect(changesOf('urlGroup.change')).toEqual(
+      told({
+        'headers.Svc-Forward-X-Key': [undefined, '…'],
+        'headers.Svc-Callback': [undefined, 'https://example.com/'],
+      }),
+    );
+    expect(changesOf('flowControl.pin')).toEqual(
+      told({ parallelism: [undefined, '2'], rate: ['9', '5'], period: ['1', '60'] }),
+    );
+    expect(changesOf('messages.cancel')).toEqual(told({}, { number: 1 }));
+    expect(changesOf('dlq.retry')).toEqual(told({ 'Svc-Retries': [undefined, '1'] }, { number: 0 }));
+    expect(changesOf('account.change')).toEqual(
+      told({ budget: ['0', '7'], failure_callback: [undefined, '…'] }),
+    );
+    expect(changesOf('token.create')).toEqual(
+      told({ name: [undefined, 'shop'], scope: [undefined, 'publish'] }),
+    );
+    expect(changesOf('token.revoke')).toEqual(told({ name: ['shop', undefined] }));
   });
 
   it('has nothing of what was refused, nor of what was read or published', async () => {

@@ -147,6 +147,7 @@ describe('the API’s description', () => {
     await ask('POST', '/v2/queues', { body: { queueName: group, parallelism: 3 } });
     await ask('GET', '/v2/queues');
     await ask('GET', `/v2/queues/${group}`);
+    await ask('GET', `/v2/stats/lanes?queueName=${group}`);
     for (const action of ['pause', 'resume']) await ask('POST', `/v2/queues/${group}/${action}`);
     await ask('DELETE', `/v2/queues/${group}`);
 

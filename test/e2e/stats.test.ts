@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import * as answers from '../../lambdas/wire/accountAnswers.ts';
+import { laneTimes } from '../../lambdas/wire/statsAnswers.ts';
 import { limitsOf } from '../../lambdas/account/account.ts';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
-import { api, ok } from '../support/api.ts';
+import { api, ok, query, unique } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
-import { messageIdOf, service } from '../support/publish.ts';
+import { enqueue, send } from '../support/lanes.ts';
+import { errorOf, messageIdOf, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 /** What an account has used, and what became of its messages, as the account itself sees it. */
@@ -153,6 +155,57 @@ describe('the statistics of an account', () => {
     const hosts = await api('GET', '/v2/stats/hosts', { token: account.read_only_token });
     checkAnswer('GET /v2/stats/hosts', hosts);
     expect(hosts.json).toMatchObject({ attempts: 1, hosts: [{ host, attempts: 1, failures: 1 }] });
+  });
+
+  it.each([
+    { of: 'queue', asked: (name: string) => ({ queueName: name }) },
+    { of: 'flow-control key', asked: (name: string) => ({ flowControlKey: name }) },
+  ])('show how many waited in a $of, and its attempts, by hour', async ({ of, asked }) => {
+    const name = unique('over/time').replace('/', of === 'queue' ? '-' : '/');
+    const { token } = await makeAccount();
+    const headers = { 'Svc-Flow-Control-Key': name, 'Svc-Flow-Control-Value': 'parallelism=1' };
+    const post = (url: string) =>
+      of === 'queue' ? enqueue(name, url, { token }) : send(url, { token, headers });
+    let letGo = (): void => undefined;
+    const held = receiver.inbox((_, response) => {
+      letGo = () => response.end();
+    });
+    const inbox = receiver.inbox();
+    await post(held.url);
+    await held.received(1);
+    for (let number = 0; number < 3; number += 1) await post(inbox.url);
+    letGo();
+    await inbox.received(3);
+    const read = async () => {
+      const answer = await api('GET', `/v2/stats/lanes${query(asked(name))}`, { token });
+      checkAnswer('GET /v2/stats/lanes', answer);
+      return laneTimes.parse(answer.json).hours;
+    };
+    const sumOfAttempts = (hours: Awaited<ReturnType<typeof read>>): number =>
+      hours.reduce((sum, { attempts }) => sum + attempts, 0);
+    const hours = await eventually(read, (all) => sumOfAttempts(all) === 4);
+    expect(hours).toHaveLength(24);
+    expect(hours.reduce((sum, { failures }) => sum + failures, 0)).toBe(0);
+    expect(Math.max(...hours.map(({ depth }) => depth))).toBe(3);
+    expect(hours.slice(0, 22).every(({ depth, attempts }) => depth === 0 && attempts === 0)).toBe(true);
+    hours.slice(1).forEach(({ from }, index) => {
+      expect(from - (hours[index]?.from ?? 0)).toBe(hourMs);
+    });
+    await post(inbox.url);
+    await eventually(read, (all) => sumOfAttempts(all) === 5);
+  });
+
+  it.each([
+    ['', 400, 'queueName and flowControlKey are missing; allowed is one of them.'],
+    ['?queueName=a&flowControlKey=b', 400, 'queueName and flowControlKey are both given; allowed is one'],
+    ['?queueName=not%20a%20name', 400, 'queueName is "not a name"'],
+    [`?flowControlKey=${'k'.repeat(600)}`, 400, 'The key is "kkk'],
+    ['?queueName=nothing', 404, 'There is no queue "nothing".'],
+    ['?flowControlKey=nothing', 404, 'There is no flow-control key "nothing".'],
+    ['?lane=a', 400, '"lane" is not a parameter'],
+  ])('refuse lanes by %s with %i', async (text, status, sentence) => {
+    const answer = await api('GET', `/v2/stats/lanes${text}`);
+    expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringContaining(sentence) as unknown]);
   });
 
   it('show that a delivery is in flight while it is', async () => {

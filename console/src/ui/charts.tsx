@@ -17,6 +17,8 @@ interface BarsProps {
   readonly series: readonly Series[];
   /** The length of time that a bar stands for, in words. */
   readonly per?: string;
+  /** The whole in words, where the sums of the series say nothing. */
+  readonly summary?: string;
 }
 
 /** Units of the drawing, which is scaled to its space. */
@@ -31,7 +33,7 @@ function niceAbove(value: number): number {
 }
 
 /** Bars over time. */
-export function Bars({ title, names, series, per = '' }: BarsProps) {
+export function Bars({ title, names, series, per = '', summary = '' }: BarsProps) {
   const totals = names.map((_, place) => series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0));
   const top = niceAbove(Math.max(0, ...totals));
   const step = width / names.length;
@@ -51,7 +53,7 @@ export function Bars({ title, names, series, per = '' }: BarsProps) {
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title}: ${sums.join(', ')}`}
+        aria-label={`${title}: ${summary || sums.join(', ')}`}
       >
         {names.map((name, place) => {
           let from = height;

@@ -113,7 +113,7 @@ export function ChangedSettings(props: Pick<FieldsProps, 'form' | 'texts' | 'onC
   return (
     <details ref={details}>
       <summary>Change settings</summary>
-      <p class="hint">What is left empty stays as it was.</p>
+      <p class="hint">Leave a field empty to keep its value.</p>
       <div class="fields">
         <SettingFields
           {...props}

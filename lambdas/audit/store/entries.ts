@@ -7,6 +7,7 @@ import { auditedOwner } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodbIn, queryRows, toItem, unlessRefused } from '../../aws/dynamodb.ts';
 import { dayMs, dayOf, epochSeconds, minuteMs, now } from '../../shared/clock.ts';
+import { joinedChanges, formatChanges, parseChanges, type Changes } from '../changes.ts';
 import { byAge, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
 
 /** Entries are kept, and shown, this long. */
@@ -20,6 +21,7 @@ export interface AuditEntry {
   readonly subject?: string | undefined;
   /** The address that the request came from. */
   readonly address?: string | undefined;
+  readonly changes?: Changes | undefined;
 }
 
 /** Where an entry is. */
@@ -32,6 +34,15 @@ export interface AuditPlace {
 export interface AuditRow extends AuditEntry, Ordered {
   /** How many times the change was made within that minute; 0 if it was refused. */
   readonly count: number;
+  readonly number?: number | undefined;
+}
+
+/** What is known of a change only once it is made. */
+export interface Finished {
+  readonly subject?: string | undefined;
+  readonly changes?: Changes | undefined;
+  /** How many messages, dead letters or runs it took. */
+  readonly number?: number | undefined;
 }
 
 /** Digits of Unix milliseconds, so that ids sort by time. */
@@ -45,26 +56,40 @@ function idOf(time: number, { actor, action, subject = randomUUID() }: AuditEntr
   return `${idAt(minuteOf(time))}#${what.digest('base64url').slice(0, 16)}`;
 }
 
+/** The attributes of an entry that repetitions do not set again. */
+const first: ReadonlySet<string> = new Set(['at', 'changes']);
+
+/** Repetitions keep the changes of the first, for its values before, and of the last, for its values after. */
+const changesOf = (changes: Changes = []) => {
+  const text = formatChanges(changes);
+  return { changes: text, lastChanges: text };
+};
+
 /** Counts an entry up or down, and sets attributes of it. It is made where it is missing. */
 async function write(
   { accountId, region, id }: AuditPlace,
   counted: 1 | -1 | 0,
   attributes: Readonly<Record<string, string | number | undefined>>,
+  number?: number,
 ): Promise<number> {
   const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  // The first moment stays.
-  const sets = given.map(([name]) => `#${name} = ${name === 'at' ? `if_not_exists(#at, :at)` : `:${name}`}`);
+  const sets = given.map(
+    ([name]) => `#${name} = ${first.has(name) ? `if_not_exists(#${name}, :${name})` : `:${name}`}`,
+  );
+  const adds = ['#count :counted', ...(number === undefined ? [] : ['#number :number'])];
   const { Attributes } = await dynamodbIn(region).send(
     new UpdateItemCommand({
       TableName: settings.usageTable,
       Key: toItem({ owner: auditedOwner(accountId), id }),
-      UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}ADD #count :counted`,
+      UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}ADD ${adds.join(', ')}`,
       ExpressionAttributeNames: {
         '#count': 'count',
+        ...(number !== undefined && { '#number': 'number' }),
         ...Object.fromEntries(given.map(([name]) => [`#${name}`, name])),
       },
       ExpressionAttributeValues: toItem({
         ':counted': counted,
+        ...(number !== undefined && { ':number': number }),
         ...Object.fromEntries(given.map(([name, value]) => [`:${name}`, value] as const)),
       }),
       ReturnValues: 'UPDATED_NEW',
@@ -86,18 +111,18 @@ export async function writeEntry(
 ): Promise<{ readonly place: AuditPlace; readonly isNew: boolean }> {
   const time = now();
   const place = { accountId, region, id: idOf(time, entry) };
-  const { actor, action, subject, address } = entry;
+  const { actor, action, subject, address, changes } = entry;
   const count = await write(place, 1, {
-    ...{ actor, action, subject, address },
+    ...{ actor, action, subject, address, ...changesOf(changes) },
     at: time,
     expiresAt: epochSeconds(time + keptMs),
   });
   return { place, isNew: count === 1 };
 }
 
-/** Adds the subject, which was not known before the change. */
-export async function nameSubject(place: AuditPlace, subject: string): Promise<void> {
-  await write(place, 0, { subject });
+/** Adds to an entry what was not known before the change. */
+export async function finishEntry(place: AuditPlace, { subject, changes, number }: Finished): Promise<void> {
+  await write(place, 0, { subject, ...changesOf(changes) }, number);
 }
 
 /** Takes back one change of an entry, which was refused. Lists skip an entry with none left. */
@@ -137,6 +162,9 @@ const auditRow = z.object({
   address: z.optional(z.string()),
   at: z.optional(z.number()),
   count: z._default(z.number(), 1),
+  changes: z.optional(z.string()),
+  lastChanges: z.optional(z.string()),
+  number: z.optional(z.number()),
   /** Written by older releases: whether the change was refused. */
   isWithdrawn: z.optional(z.boolean()),
 });
@@ -166,13 +194,18 @@ export async function* listEntries(accountId: string, range: Range): AsyncGenera
   const inMinute = (): readonly AuditRow[] =>
     minute.filter(({ time }) => time >= first && time <= last).sort(byAge);
   for await (const row of rows) {
-    const { at, isWithdrawn, count, ...read } = auditRow.parse(row);
+    const { at, isWithdrawn, count, changes, lastChanges, ...read } = auditRow.parse(row);
     const time = at ?? Number(read.id.slice(0, timeDigits));
     if (minute[0] !== undefined && minuteOf(minute[0].time) !== minuteOf(time)) {
       yield* inMinute();
       minute = [];
     }
-    minute.push({ ...read, time, count: isWithdrawn === true ? 0 : count });
+    minute.push({
+      ...read,
+      time,
+      count: isWithdrawn === true ? 0 : count,
+      changes: joinedChanges(parseChanges(changes), parseChanges(lastChanges)),
+    });
   }
   yield* inMinute();
 }

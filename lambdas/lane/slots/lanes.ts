@@ -10,6 +10,7 @@ import { endOfGrant, formatEntry, parseEntry, type Entry } from '../rules/entry.
 import { grantNext, withPageRead } from '../rules/grant.ts';
 import { newLane, pruned, waitingIn, type Lane, type LaneKey, type Lease, type Changed } from '../lane.ts';
 import { nextCheckAt } from '../rules/checks.ts';
+import { withDepth } from '../rules/depths.ts';
 import { isEmpty, spill, type Page } from '../rules/line.ts';
 import { dayMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -223,7 +224,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
       const time = now();
       const before = base ?? newLane(key, time);
       const { lane, granted, tells, pages } = await applied(key, before, changes, time, ticket);
-      const after = await withPumps(lane, time);
+      const after = withDepth(before, await withPumps(lane, time), time);
       if (after === before) {
         if (!isRemembered) {
           for (const tell of tells) tell();

@@ -87,6 +87,7 @@ const laneRow = z.object({
     z.array(z.object({ entries: z.array(z.string()), firstPage: z.number(), nextPage: z.number() })),
     [],
   ),
+  depths: z.optional(z.string()),
   circuit: z.optional(circuitRow),
   createdAt: z.number(),
   updatedAt: z.number(),

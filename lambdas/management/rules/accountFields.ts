@@ -166,6 +166,28 @@ const modifyingStates: Readonly<Record<string, string>> = {
 
 export type AccountRecord = Answer<typeof answers.account>;
 
+/** The fields of an account that can be set, as the management API shows them. */
+export const shownSettings = (account: Account) =>
+  ({
+    customer_id: account.customerId,
+    active: account.active,
+    state: account.state,
+    ...limitsOf(account),
+    prod_pack_enabled: account.prodPack,
+    prometheus_enabled: account.prometheus ? 'true' : 'false',
+    type: account.plan,
+    region: account.region,
+    reserved_type: account.reservedType,
+    reserved_price: account.reservedPrice,
+    created_by: account.createdBy,
+    budget: account.budget,
+    enterprise: account.enterprise,
+    circuit: account.circuit,
+    lambda_destinations: account.lambdaDestinations && [...account.lambdaDestinations],
+    fail_on: account.failOn,
+    failure_callback: account.failureCallback && shownUrl(account.failureCallback),
+  }) satisfies Partial<AccountRecord>;
+
 /**
  * The account record that the management API shows, with the credentials that are derived for the account.
  *
@@ -177,29 +199,13 @@ export function accountRecord(account: Account, secret: MasterSecret, now: numbe
   const seconds = (time: number | undefined): number | undefined =>
     time === undefined ? undefined : Math.floor(time / secondMs);
   return {
-    customer_id: account.customerId,
+    ...shownSettings(account),
     id: account.id,
     token: tokenOf(secret, account, 'write'),
     read_only_token: tokenOf(secret, account, 'read'),
-    active: account.active,
-    state,
     modifying_state: isModifying ? modifyingStates[state] : undefined,
     last_plan_upgrade_time: seconds(account.planUpgradedAt),
-    ...limitsOf(account),
-    prod_pack_enabled: account.prodPack,
-    prometheus_enabled: account.prometheus ? 'true' : 'false',
-    type: account.plan,
-    region: account.region,
-    reserved_type: account.reservedType,
-    reserved_price: account.reservedPrice,
-    created_by: account.createdBy,
     creation_time: Math.floor(account.createdAt / secondMs),
     deletion_time: seconds(account.deletedAt) ?? 0,
-    budget: account.budget,
-    enterprise: account.enterprise,
-    circuit: account.circuit,
-    lambda_destinations: account.lambdaDestinations && [...account.lambdaDestinations],
-    fail_on: account.failOn,
-    failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   };
 }

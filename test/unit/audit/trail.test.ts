@@ -11,6 +11,7 @@ import { watchedCalls } from '../../support/watchedCalls.ts';
 useStandIns();
 
 const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
+const updates = z.object({ UpdateExpression: z.optional(z.string()) });
 const context = z.custom<Context>((value) => typeof value === 'object');
 
 /** Stops the clock at the start of a minute: repetitions within a minute are one entry. */
@@ -31,6 +32,15 @@ async function importLambdas() {
   ]);
   const { watch, ...watched } = watchedCalls();
   watch(dynamodb);
+  let entryWrites = 0;
+  dynamodb.middlewareStack.add(
+    (next) => (args) => {
+      const { UpdateExpression = '' } = updates.parse(args.input);
+      if (UpdateExpression.includes('#count')) entryWrites += 1;
+      return next(args);
+    },
+    { step: 'initialize', name: 'entryWrites' },
+  );
   const record = z.object({ id: z.string(), token: z.string() });
   const made = record.parse(await accounts.createAccount(Buffer.from('{}')));
   const account = await store.loadAccount(made.id, true);
@@ -40,6 +50,12 @@ async function importLambdas() {
     ...store,
     account,
     ...watched,
+    /** The writes of entries that some work makes; those of usage, which come now and then, do not count. */
+    entryWritesOf: async (work: () => Promise<unknown>): Promise<number> => {
+      entryWrites = 0;
+      await work();
+      return entryWrites;
+    },
     isPaused: async (name: string): Promise<boolean> => (await queues.getQueue(account, name)).paused,
     save: (name: string) => queues.putQueue(account, Buffer.from(JSON.stringify({ queueName: name }))),
     pause: (name: string) =>
@@ -104,6 +120,43 @@ describe('the audit trail', () => {
     expect(await lambdas.trail()).toHaveLength(length);
     expect(await lambdas.rows()).toBe(length + 1);
   });
+
+  it('costs one write more where it has something to tell that was known only then', async () => {
+    stopClock();
+    const lambdas = await importLambdas();
+    await lambdas.save('mail');
+    await lambdas.save('post');
+    await lambdas.pause('post');
+    expect(await lambdas.entryWritesOf(() => lambdas.pause('mail'))).toBe(2);
+    // It is paused already.
+    expect(await lambdas.entryWritesOf(() => lambdas.pause('mail'))).toBe(1);
+    const entryOf = async (action: string, subject: string) =>
+      (await lambdas.trail()).find((one) => one.action === action && one.subject === subject);
+    expect(await entryOf('queue.pause', 'mail')).toMatchObject({
+      count: 2,
+      changes: [{ field: 'paused', before: 'false', after: 'true' }],
+    });
+    // The account's fields are in the entry's first write.
+    const change = () => lambdas.updateAccount(lambdas.account.id, Buffer.from('{"budget":5}'));
+    expect(await lambdas.entryWritesOf(change)).toBe(1);
+    const budget = [{ field: 'budget', before: '0', after: '5' }];
+    expect(await entryOf('account.change', 'budget')).toMatchObject({ changes: budget });
+  });
+
+  itAtEachDeath(
+    'has the entry of a change without its fields where its process died before',
+    async (fate) => {
+      const lambdas = await importLambdas();
+      await lambdas.save('mail');
+      lambdas.setFate(fate);
+      await lambdas.pause('mail').catch(() => undefined);
+      lambdas.setFate(undefined);
+      const entry = (await lambdas.trail()).find(({ action }) => action === 'queue.pause');
+      const changes = [{ field: 'paused', before: 'false', after: 'true' }];
+      expect([undefined, changes]).toContainEqual(entry?.changes);
+      if (entry?.changes !== undefined) expect(await lambdas.isPaused('mail')).toBe(true);
+    },
+  );
 
   it('has one entry for repetitions within a minute, and the next minute another', async () => {
     stopClock();

@@ -168,7 +168,9 @@ describe('a grant', () => {
     );
     const leases = new Map([['holder', { slots: 1 }]]);
     const keepAt = Date.now() + 1_000_000;
-    await lambdas.saveLane({ ...newLane(key, Date.now(), { parallelism: 1 }), leases, line, keepAt });
+    const hour = Math.floor(Date.now() / 3_600_000);
+    const depths = `${hour.toString(36)}:${Array.from({ length: 24 }, () => (10_000).toString(36)).join(',')}`;
+    await lambdas.saveLane({ ...newLane(key, Date.now(), { parallelism: 1 }), leases, line, keepAt, depths });
     return key;
   }
 
@@ -194,6 +196,26 @@ describe('a grant', () => {
     // One read is this test's own; the page of those that are next is read once for eight of them.
     expect(GetItemCommand).toBe(front === 0 ? 3 : 2);
     expect(others).toEqual({ PutItemCommand: 1, SendMessageBatchCommand: 1 });
+  });
+});
+
+describe('a lane in which nobody waits', () => {
+  it('has no history of its depth, which those in which somebody waited have', async () => {
+    const name = 'quick';
+    await send({}, name);
+    await fixture.doJobs();
+    const key: LaneKey = { accountId: fixture.account.id, kind: 'queue', name };
+    const load = async () => (await lambdas.loadLane(key)) ?? newLane(key, 0);
+    expect((await load()).version).toBeGreaterThan(0);
+    expect((await load()).depths).toBeUndefined();
+    await lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
+    await send({}, name);
+    await send({}, name);
+    const { depths = '' } = await load();
+    expect(depths.split(':')[1]).toBe('2');
+    await lanes.update(key, (lane) => ({ ...lane, isPaused: false }));
+    await fixture.doJobs();
+    expect((await load()).depths).toBe(depths);
   });
 });
 

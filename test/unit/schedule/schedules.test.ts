@@ -105,7 +105,7 @@ const noticeOf = (scheduleId: string, saveId: string, time = minute): FireNotice
 
 /** Lets something happen, once, when what fires a schedule has been made. */
 async function whenScheduled(
-  happens: (input: CreateScheduleCommandInput) => Promise<void>,
+  happens: (input: CreateScheduleCommandInput) => Promise<unknown>,
   during: () => Promise<unknown>,
 ): Promise<void> {
   const { middlewareStack } = lambdas.scheduler.client;

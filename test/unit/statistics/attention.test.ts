@@ -69,8 +69,7 @@ async function newOwner(): Promise<Account> {
   return account;
 }
 
-const put = (account: Account, body: object): Promise<void> =>
-  lambdas.putQueue(account, Buffer.from(JSON.stringify(body)));
+const put = (account: Account, body: object) => lambdas.putQueue(account, Buffer.from(JSON.stringify(body)));
 
 describe('What needs attention', () => {
   it('is nothing in a new account, and costs two reads for each shard, one for each part of its runs, and four', async () => {

@@ -271,7 +271,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           hint="Functions that messages may go to, one a line; * stands for any characters. The deployment must allow them too."
         />
       </div>
-      <p class="hint">A limit that is left empty is that of the plan.</p>
+      <p class="hint">Leave a limit empty to use that of the plan.</p>
       <div class="fields">
         {limitNames.map((name) => (
           <TextField

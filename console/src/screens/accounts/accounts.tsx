@@ -130,7 +130,7 @@ function MakeAccount({
         value={region}
         onInput={setRegion}
         placeholder="eu-central-1"
-        hint="Where it is served; the first of the deployment where it is left empty."
+        hint="Where it is served. Leave empty for the first region of the deployment."
       />
       <TextField
         label="Budget"

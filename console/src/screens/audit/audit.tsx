@@ -9,6 +9,7 @@ import { FilterBar, filtersOf, isFiltered, periodFields, type FilterField } from
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Actor } from './actors.tsx';
+import { Changes } from './changes.tsx';
 
 const fields: readonly FilterField[] = [
   {
@@ -98,7 +99,12 @@ export function Audit({ place }: { readonly place: Place }) {
               {
                 head: 'What',
                 isWide: true,
-                cell: ({ action, subject }) => subject && <Subject action={action} subject={subject} />,
+                cell: (entry) => (
+                  <>
+                    {entry.subject && <Subject action={entry.action} subject={entry.subject} />}
+                    <Changes of={entry} />
+                  </>
+                ),
               },
               { head: 'From', cell: ({ address }) => address },
             ]}

@@ -14,6 +14,7 @@ import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/fil
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { duration } from '../../ui/time.tsx';
 import { Circuits, useCircuits } from './circuits.tsx';
+import { OverTime } from './overTime.tsx';
 import { GlobalParallelism, LaneState, Oldest, Pause, WaitingCard, WaitingMessages } from './parts.tsx';
 
 type Key = Answer<typeof flowControl>;
@@ -161,6 +162,7 @@ function OneKey({ name }: { readonly name: string }) {
               </div>
             </Card>
             {one.waitListSize + one.parallelismCount > 0 && <WaitingCard name={name} />}
+            <OverTime of={{ flowControlKey: name }} />
           </>
         )}
       </Loaded>
@@ -220,7 +222,7 @@ function Pin({ of, onClose }: { readonly of: Key; readonly onClose: (isDone: boo
   };
   return (
     <Confirm title="Pin limits" yes="Pin" work={work} onClose={onClose}>
-      <p class="hint">Pinned limits stay, whatever messages say. One that is left empty stays as it is.</p>
+      <p class="hint">Pinned limits stay, whatever messages say. Leave a field empty to keep its limit.</p>
       <TextField
         label="Parallelism"
         about="parallelism"

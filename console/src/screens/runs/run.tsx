@@ -146,11 +146,22 @@ function Cancel({ run: { workflowRunId, workflowRunCreatedAt }, onClose }: Dialo
 
 const stepsOf = ({ steps }: Run): readonly Step[] => steps.flatMap((group): readonly Step[] => group.steps);
 
+/** Clients parse the data of an event. @throws Error in the words of the API, which the field shows in its own */
+function checkJson(data: string): void {
+  if (data.trim() === '') return;
+  try {
+    JSON.parse(data);
+  } catch {
+    throw new Error('The body is no valid JSON; put a plain text in quotes, as in "approved".');
+  }
+}
+
 function Notify({ run, onClose }: DialogProps) {
   const wait = stepsOf(run).find(({ stepType, state }) => stepType === 'Wait' && state === 'STEP_PROGRESS');
   const [eventId, setEventId] = useState(wait?.waitEventId ?? '');
   const [data, setData] = useState('');
   const work = async (): Promise<string> => {
+    checkJson(data);
     const at = path`v2/notify/${run.workflowRunId}/${eventId}`;
     const answers = await ask(notified, { method: 'POST', path: at, body: data });
     const wrong = answers.find(({ error }) => error !== '');
@@ -161,15 +172,23 @@ function Notify({ run, onClose }: DialogProps) {
   };
   return (
     <Confirm title="Notify the run" yes="Notify" work={work} onClose={onClose}>
-      <TextField label="Event id" value={eventId} onInput={setEventId} required autoFocus />
+      <TextField
+        label="Event id"
+        about="The id of the event"
+        value={eventId}
+        onInput={setEventId}
+        required
+        autoFocus
+      />
       <TextField
         label="Data"
+        about="The body"
         rows={5}
         isCode
         value={data}
         onInput={setData}
         placeholder={'{"approved": true}'}
-        hint="JSON, as clients send it. May be left empty."
+        hint="JSON, as clients send it. Leave empty to send no data."
       />
     </Confirm>
   );

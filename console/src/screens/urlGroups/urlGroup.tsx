@@ -157,7 +157,7 @@ function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly end
         about={/^There is an endpoint|\.name\b/}
         value={given}
         onInput={setGiven}
-        hint="May be left out. It tells the endpoint apart in logs."
+        hint="Optional. It tells the endpoint apart in logs."
       />
     </Confirm>
   );

@@ -104,6 +104,45 @@ export const stats: Operations<'stats'> = {
       },
     },
   },
+  'GET /v2/stats/lanes': {
+    id: 'getLaneTimes',
+    tag: 'Statistics',
+    summary: 'Get how many waited in a queue or with a flow-control key, over the last day',
+    description:
+      'By hour: the most that waited in line, and how many attempts ended. Attempts are counted from the log, which is read back for a second, or ten megabytes of each shard.',
+    variables: {},
+    query: {
+      queueName: {
+        description: 'The name of a queue; either this or `flowControlKey`.',
+        schema: { type: 'string' },
+        example: 'mail',
+      },
+      flowControlKey: {
+        description: 'A flow-control key; either this or `queueName`.',
+        schema: { type: 'string' },
+        example: 'tenant-7',
+      },
+    },
+    errors: {
+      400: [['field_invalid', 'queueName and flowControlKey are missing; allowed is one of them.']],
+      404: [
+        ['queue_not_found', 'There is no queue "unknown".'],
+        ['flow_control_key_not_found', 'There is no flow-control key "unknown".'],
+      ],
+    },
+    answers: {
+      200: {
+        description: 'The hours; two of them, here.',
+        schema: 'LaneTimes',
+        example: {
+          hours: [
+            { from: start, depth: 0, attempts: 120, failures: 0 },
+            { from: start + 3_600_000, depth: 640, attempts: 96, failures: 31 },
+          ],
+        },
+      },
+    },
+  },
   'GET /v2/stats': {
     id: 'getStats',
     tag: 'Statistics',
@@ -170,6 +209,7 @@ export const stats: Operations<'stats'> = {
               action: 'account.change',
               subject: 'budget',
               address: '192.0.2.7',
+              changes: [{ field: 'budget', before: '0', after: '50' }],
             },
             {
               time: start - 60_000,

@@ -108,6 +108,7 @@ const shapes = {
   OwnStats: accountAnswers.ownStats,
   Attention: statsAnswers.attention,
   HostTimes: statsAnswers.hostTimes,
+  LaneTimes: statsAnswers.laneTimes,
   AuditPage: accountAnswers.auditPage,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,

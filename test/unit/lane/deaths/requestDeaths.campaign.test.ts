@@ -75,7 +75,7 @@ describe('an enqueue into a queue in which another message waits', () => {
 });
 
 /** A request that died may have done what it was to do: then there is nothing left to do it to. */
-const unlessGone = async (request: Promise<void>): Promise<void> => {
+const unlessGone = async (request: Promise<unknown>): Promise<void> => {
   await request.catch((error: unknown) => {
     if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
   });

@@ -1,0 +1,54 @@
+import type { Account } from '../account/account.ts';
+import { badField } from '../error/httpError.ts';
+import { depthsOfKey } from '../lane/flowControl.ts';
+import { depthsOfQueue } from '../lane/queues.ts';
+import type { LogLane } from '../message/log.ts';
+import { hourMs, now } from '../shared/clock.ts';
+import type { Answer } from '../wire/answers.ts';
+import type * as answers from '../wire/statsAnswers.ts';
+import { parseName } from '../value/names.ts';
+import { readBack } from './readAttempts.ts';
+import { stepsOf } from './rules/hostTimes.ts';
+
+/** The query parameters: one of them. */
+interface Asked {
+  readonly queueName?: string;
+  readonly flowControlKey?: string;
+}
+
+/** @throws HttpError 400 */
+function laneOf({ queueName, flowControlKey }: Asked): LogLane {
+  if (queueName !== undefined && flowControlKey === undefined)
+    return ['queueName', parseName('queueName', queueName)];
+  if (flowControlKey !== undefined && queueName === undefined) return ['flowControlKey', flowControlKey];
+  throw badField(
+    `queueName and flowControlKey are ${queueName === undefined ? 'missing' : 'both given'}; allowed is one of them.`,
+  );
+}
+
+/**
+ * Shows how many waited in a queue, or with a flow-control key, in the last 24 hours, and how many of its attempts ended.
+ *
+ * @throws HttpError 400 or 404
+ */
+export async function getLaneTimes(
+  account: Account,
+  asked: Asked,
+): Promise<Answer<typeof answers.laneTimes>> {
+  const lane = laneOf(asked);
+  const time = now();
+  const [attribute, name] = lane;
+  const depths = await (attribute === 'queueName' ? depthsOfQueue : depthsOfKey)(account, name);
+  const [{ from } = { from: time }] = depths;
+  const { attempts, lookedFrom } = await readBack(account, from, time, { of: lane });
+  const steps = stepsOf(attempts, from, from + depths.length * hourMs, depths.length);
+  return {
+    lookedFrom,
+    hours: depths.map(({ depth, from: at }, index) => ({
+      from: at,
+      depth,
+      attempts: steps[index]?.attempts ?? 0,
+      failures: steps[index]?.failures ?? 0,
+    })),
+  };
+}

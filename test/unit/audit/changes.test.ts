@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import {
+  changesBetween,
+  configValues,
+  formatChanges,
+  hideForwarded,
+  joinedChanges,
+  mostChangesBytes,
+  parseChanges,
+} from '../../../lambdas/audit/changes.ts';
+
+describe('the changes of an entry', () => {
+  it('are the fields that differ, those of an inner record too', () => {
+    const before = { parallelism: 1, paused: false, header: { 'X-Tenant': ['a'] }, list: ['a', 'b'] };
+    const after = { parallelism: 5, paused: false, header: { 'X-Stage': ['b'] }, list: ['a'] };
+    expect(changesBetween(before, after)).toEqual([
+      { field: 'parallelism', before: '1', after: '5' },
+      { field: 'header.X-Tenant', before: 'a', after: undefined },
+      { field: 'list', before: 'a, b', after: 'a' },
+      { field: 'header.X-Stage', before: undefined, after: 'b' },
+    ]);
+    expect(changesBetween(after, after)).toEqual([]);
+    expect(changesBetween(undefined, { a: null, b: undefined, c: 1 })).toEqual([
+      { field: 'c', before: undefined, after: '1' },
+    ]);
+  });
+
+  it('show no credentials of a callback, and of a forwarded header only that it changed', () => {
+    const config = (secret: string, host: string) =>
+      new Map([
+        ['forward-authorization', [secret]],
+        ['callback-forward-x-key', [secret]],
+        ['failure-callback', [`https://user:${secret}@${host}/`]],
+        ['retries', ['3']],
+      ]);
+    const valuesOf = (...given: Parameters<typeof config>) => configValues('Svc', config(...given));
+    const changes = changesBetween(valuesOf('one', 'a.example'), valuesOf('two', 'b.example'), hideForwarded);
+    expect(changes).toEqual([
+      { field: 'Svc-Forward-Authorization', before: '…', after: '…' },
+      { field: 'Svc-Callback-Forward-X-Key', before: '…', after: '…' },
+      { field: 'Svc-Failure-Callback', before: 'https://a.example/', after: 'https://b.example/' },
+    ]);
+  });
+
+  it('are cut, each and together, and say how many are left out', () => {
+    const long = Object.fromEntries(
+      Array.from({ length: 90 }, (_, number) => [`field${number}`, '😀'.repeat(500)]),
+    );
+    const changes = changesBetween(undefined, long);
+    expect(changes[0]?.after).toHaveLength(200);
+    const text = formatChanges(changes) ?? '';
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(mostChangesBytes);
+    const read = parseChanges(text);
+    expect(read.at(-1)).toEqual({ field: '…', after: `${90 - read.length + 1} more` });
+    expect(read.length).toBeGreaterThan(3);
+    expect([formatChanges([]), parseChanges(undefined)]).toEqual([undefined, []]);
+  });
+
+  it('of repetitions are from before the first to after the last', () => {
+    const first = changesBetween({ cron: 'a', retries: 1, label: 'x' }, { cron: 'b', retries: 2 });
+    const last = changesBetween({ cron: 'b', delay: 5 }, { cron: 'c', delay: 6 });
+    expect(joinedChanges(first, last)).toEqual([
+      { field: 'cron', before: 'a', after: 'c' },
+      { field: 'retries', before: '1', after: '2' },
+      { field: 'label', before: 'x', after: undefined },
+      { field: 'delay', before: '5', after: '6' },
+    ]);
+    expect(joinedChanges(first, first)).toEqual(first);
+  });
+});

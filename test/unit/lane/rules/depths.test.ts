@@ -1,0 +1,143 @@
+import { array, assert, nat, property, tuple } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { depthHours, depthsAt, noteDepth } from '../../../../lambdas/lane/rules/depths.ts';
+
+const hourMs = 3_600_000;
+const start = 500_000 * hourMs;
+
+/** A write of a lane, at an hour, and how many wait from it on. */
+type Write = readonly [hour: number, waiting: number];
+
+/** Makes the writes of a lane one after the other. */
+function written(writes: readonly Write[]): { readonly text: string | undefined; readonly waiting: number } {
+  let text: string | undefined;
+  let waiting = 0;
+  for (const [hour, after] of writes) {
+    text = noteDepth(text, { before: waiting, after }, start + hour * hourMs);
+    waiting = after;
+  }
+  return { text, waiting };
+}
+
+function shownAt(writes: readonly Write[], hour: number): readonly number[] {
+  const { text, waiting } = written(writes);
+  return depthsAt(text, waiting, start + hour * hourMs).map(({ depth }) => depth);
+}
+
+/** The depths of the last hours: the given ones at the end, and 0 before. */
+const endingWith = (...depths: readonly number[]): readonly number[] => [
+  ...Array.from({ length: depthHours - depths.length }, () => 0),
+  ...depths,
+];
+
+describe('the depths of a lane', () => {
+  it('are nothing for one in which nothing ever waited', () => {
+    expect(
+      written([
+        [0, 0],
+        [0.5, 0],
+        [3, 0],
+      ]),
+    ).toEqual({ text: undefined, waiting: 0 });
+    expect(shownAt([], 5)).toEqual(endingWith());
+  });
+
+  it('have the most that waited within an hour, and what waited on between two writes', () => {
+    expect(
+      shownAt(
+        [
+          [0, 3],
+          [0.2, 9],
+          [0.4, 0],
+        ],
+        0.9,
+      ),
+    ).toEqual(endingWith(9));
+    expect(
+      shownAt(
+        [
+          [0, 3],
+          [0.5, 2],
+          [3.1, 0],
+        ],
+        3.5,
+      ),
+    ).toEqual(endingWith(3, 2, 2, 2));
+    expect(
+      shownAt(
+        [
+          [0, 3],
+          [0.1, 0],
+          [2, 1],
+          [2.1, 0],
+        ],
+        3,
+      ),
+    ).toEqual(endingWith(3, 0, 1, 0));
+    // Nobody has written since.
+    expect(shownAt([[0, 7]], 2)).toEqual(endingWith(7, 7, 7));
+  });
+
+  it('are forgotten after a day, and then cost nothing', () => {
+    expect(
+      shownAt(
+        [
+          [0, 7],
+          [0.5, 0],
+        ],
+        23.9,
+      ),
+    ).toEqual([7, ...endingWith().slice(1)]);
+    expect(
+      shownAt(
+        [
+          [0, 7],
+          [0.5, 0],
+        ],
+        24,
+      ),
+    ).toEqual(endingWith());
+    expect(
+      written([
+        [0, 7],
+        [0.5, 0],
+        [24, 0],
+      ]).text,
+    ).toBeUndefined();
+    expect(shownAt([[0, 7]], 100)).toEqual(Array.from({ length: depthHours }, () => 7));
+  });
+
+  it('survive a process whose clock is behind', () => {
+    expect(
+      shownAt(
+        [
+          [5, 7],
+          [3.9, 8],
+          [5.1, 0],
+        ],
+        5.5,
+      ),
+    ).toEqual(endingWith(8, 0, 8));
+  });
+
+  it('are what a list of all writes tells, and take few bytes', () => {
+    const minutes = 60;
+    const write = tuple(nat(6 * minutes), nat(2_000));
+    assert(
+      property(array(write, { maxLength: 60 }), (gaps) => {
+        let minute = 0;
+        const writes = gaps.map(([gap, waiting]): Write => [(minute += gap) / minutes, waiting]);
+        const now = minute / minutes;
+        const plain = Array.from({ length: depthHours }, (_, index) => {
+          const hour = Math.floor(now) - depthHours + 1 + index;
+          const within = writes.filter(
+            ([from], place) => Math.floor(from) <= hour && hour <= Math.floor(writes[place + 1]?.[0] ?? now),
+          );
+          return Math.max(0, ...within.map(([, waiting]) => waiting));
+        });
+        expect(shownAt(writes, now)).toEqual(plain);
+        expect(Buffer.byteLength(written(writes).text ?? '')).toBeLessThanOrEqual(5 + 4 * depthHours);
+      }),
+    );
+  });
+});
