@@ -128,7 +128,7 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<void
     );
   }
   if ((await loadQueue(account.id, name)) === undefined) {
-    const there = await namesOf(account);
+    const there = await namesOfQueues(account);
     if (!there.has(name) && there.size >= limits.max_queues) throw tooManyQueues(account, there.size);
   }
   await changeOrRefuse(queueLane(account.id, name), (lane, time) => {
@@ -144,7 +144,8 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<void
   });
 }
 
-async function namesOf(account: Account): Promise<ReadonlySet<string>> {
+/** Reads the names of an account's queues; one that was deleted counts until its row has gone. */
+export async function namesOfQueues(account: Account): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   for await (const name of laneNames(account.id, 'queue')) names.add(name);
   return names;
@@ -194,7 +195,7 @@ export async function ensureQueues(
   const refusals = new Map<string, HttpError>();
   if (missing.size === 0) return refusals;
 
-  const there = await namesOf(account);
+  const there = await namesOfQueues(account);
   for (const name of there) missing.delete(name);
   const left = Math.max(0, limitsOf(account).max_queues - there.size);
   const created = [...missing].slice(0, left);

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { alarmSettings } from '../../../alarm/shape.ts';
 import {
   changedAccountInput,
   newAccountInput,
@@ -6,6 +7,7 @@ import {
   newTokenInput,
 } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
+import * as alarms from '../../../wire/alarms.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
@@ -18,10 +20,10 @@ import {
   queueSettings,
   removedEndpoints,
   scheduleChange,
+  triggerItem,
 } from '../../../wire/requests.ts';
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
-import { triggerItem } from '../../../wire/workflowRequests.ts';
 import type { Readable } from '../../../options/option.ts';
 import { waitShape } from '../../../workflow/waiting.ts';
 
@@ -104,6 +106,9 @@ const shapes = {
   OwnStats: accountAnswers.ownStats,
   Attention: statsAnswers.attention,
   HostTimes: statsAnswers.hostTimes,
+  AlarmSettings: alarmSettings,
+  Alarms: alarms.alarms,
+  TestedAlarm: alarms.testedAlarm,
   AuditPage: accountAnswers.auditPage,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,
