@@ -166,6 +166,10 @@ describe('a test', () => {
       .object({ text: z.string() })
       .parse(JSON.parse(delivery?.body.toString('utf8') ?? '{}'));
     expect(text).toBe(':large_blue_circle: A test of the alarms');
+    const logged = await api('GET', '/v2/logs?label=alarm', { token });
+    checkAnswer('GET /v2/logs', logged);
+    expect(JSON.stringify(logged.json)).toContain(messageIdOf(answer));
+    expect(JSON.stringify(logged.json)).not.toContain('isAlarm');
   });
 
   it('shows no secret in the log', async () => {
@@ -174,7 +178,7 @@ describe('a test', () => {
     const id = messageIdOf(await test(token));
     const shown = JSON.stringify(await ok(api('GET', `/v2/messages/${id}?state=ALL`, { token })));
     expect(shown).toContain('REDACTED');
-    expect(shown).not.toMatch(/secret|RRRR/);
+    expect(shown).not.toMatch(/secret|RRRR|isAlarm/);
   });
 
   it('takes no body, and is refused without alarms', async () => {
