@@ -143,7 +143,12 @@ export class ServiceStack extends Stack {
   /** All functions of the region. */
   private get functions(): readonly SvcFunction[] {
     return [
-      ...new Set([...this.onThePath, this.timers.redrive, ...Object.values(this.messagingApi.functions)]),
+      ...new Set([
+        ...this.onThePath,
+        this.timers.lookForAlarms,
+        this.timers.redrive,
+        ...Object.values(this.messagingApi.functions),
+      ]),
     ];
   }
 

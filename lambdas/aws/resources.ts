@@ -96,7 +96,7 @@ export const tables = {
    * region only, and read there wherever the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** The usage of each account by day, and its audit trail; failed logins; jobs that a worker began alone. */
+  /** The usage of each account by day, and its audit trail; accounts' alarms; failed logins; jobs that a worker began alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;
@@ -281,10 +281,12 @@ export const mostBatchingWindow = 300;
 /**
  * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least; it
  * runs each hour, so that it has little to read even when many messages end. `redrive` sends back what the release before parked.
+ * `lookForAlarms` ends before it begins again.
  */
 export const timers = {
-  countOutcomes: { everyHours: 1, functionTimeoutSeconds: 900 },
-  redrive: { everyHours: 1, functionTimeoutSeconds: 300 },
+  countOutcomes: { everyMinutes: 60, functionTimeoutSeconds: 900 },
+  redrive: { everyMinutes: 60, functionTimeoutSeconds: 300 },
+  lookForAlarms: { everyMinutes: 5, functionTimeoutSeconds: 240 },
 } as const;
 export type TimedFunction = keyof typeof timers;
 

@@ -78,14 +78,14 @@ export async function decide(
 }
 
 /**
- * Finds the URL that is told when a message fails. A run is told of as a whole, by the workflow; and the failure of a callback is
- * told to nobody: the account's own would go in circles.
+ * Finds the URL that is told when a message fails. A run is told of as a whole, by the workflow; and the failure of a callback or an
+ * alarm is told to nobody: the account's own would go in circles.
  */
 export const accountCallbackOf = (
-  { failureCallback, workflow, callbackOf }: Message,
+  { failureCallback, workflow, callbackOf, isAlarm }: Message,
   account: Account,
 ): string | undefined =>
-  failureCallback === undefined && workflow === undefined && callbackOf === undefined
+  failureCallback === undefined && workflow === undefined && callbackOf === undefined && isAlarm !== true
     ? account.failureCallback
     : undefined;
 

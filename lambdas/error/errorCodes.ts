@@ -224,6 +224,11 @@ const requestErrors = {
     meaning: 'The account has no such named token: it was revoked or never existed.',
     advice: 'Treat it as revoked, or correct its id.',
   },
+  alarms_not_set: {
+    statuses: [404],
+    meaning: 'The account has no alarms.',
+    advice: 'Set them by `PUT /v2/alarms`.',
+  },
   file_not_found: {
     statuses: [404],
     meaning: 'This version of the console has no such file.',

@@ -63,6 +63,8 @@ export const auditedRoutes = {
   'POST /v2/rotate': 'keys.rotate',
   'POST /v2/tokens': 'token.create',
   'DELETE /v2/tokens/{tokenId}': 'token.revoke',
+  'PUT /v2/alarms': 'alarms.save',
+  'DELETE /v2/alarms': 'alarms.delete',
 } as const satisfies { readonly [R in WriteRoute as `${R['method']} ${R['path']}`]?: AuditAction };
 
 const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));

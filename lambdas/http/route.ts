@@ -10,6 +10,7 @@ export type MessagingFunction =
   | 'schedules'
   | 'workflows'
   | 'keys'
+  | 'alarms'
   | 'stats'
   | 'description'
   | 'console';

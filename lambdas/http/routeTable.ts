@@ -292,6 +292,13 @@ export const keysRoutes = [
   { method: 'DELETE', path: '/v2/tokens/{tokenId}', function: 'keys', access: 'write' },
 ] as const satisfies readonly Route[];
 
+export const alarmsRoutes = [
+  { method: 'GET', path: '/v2/alarms', function: 'alarms', access: 'read' },
+  { method: 'PUT', path: '/v2/alarms', function: 'alarms', access: 'write' },
+  { method: 'DELETE', path: '/v2/alarms', function: 'alarms', access: 'write' },
+  { method: 'POST', path: '/v2/alarms/test', function: 'alarms', access: 'write' },
+] as const satisfies readonly Route[];
+
 export const statsRoutes = [
   { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
   { method: 'GET', path: '/v2/stats/attention', function: 'stats', access: 'read' },

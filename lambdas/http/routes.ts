@@ -16,6 +16,7 @@ import {
   schedulesRoutes,
   workflowsRoutes,
   keysRoutes,
+  alarmsRoutes,
   statsRoutes,
   descriptionRoutes,
   consoleRoutes,
@@ -36,6 +37,7 @@ export const routes = [
   ...schedulesRoutes,
   ...workflowsRoutes,
   ...keysRoutes,
+  ...alarmsRoutes,
   ...statsRoutes,
   ...descriptionRoutes,
 ] as const;

@@ -149,7 +149,7 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<Chan
     );
   }
   if ((await loadQueue(account.id, name)) === undefined) {
-    const there = await namesOf(account);
+    const there = await namesOfQueues(account);
     if (!there.has(name) && there.size >= limits.max_queues) throw tooManyQueues(account, there.size);
   }
   const changed = await changeOrRefuse(queueLane(account.id, name), (lane, time) => {
@@ -166,7 +166,8 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<Chan
   return changesOf(changed);
 }
 
-async function namesOf(account: Account): Promise<ReadonlySet<string>> {
+/** Reads the names of an account's queues; one that was deleted counts until its row has gone. */
+export async function namesOfQueues(account: Account): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   for await (const name of laneNames(account.id, 'queue')) names.add(name);
   return names;
@@ -216,7 +217,7 @@ export async function ensureQueues(
   const refusals = new Map<string, HttpError>();
   if (missing.size === 0) return refusals;
 
-  const there = await namesOf(account);
+  const there = await namesOfQueues(account);
   for (const name of there) missing.delete(name);
   const left = Math.max(0, limitsOf(account).max_queues - there.size);
   const created = [...missing].slice(0, left);

@@ -152,6 +152,8 @@ export interface TimedAttempt {
   readonly recordedAt: number;
   /** 0 where there was no answer. */
   readonly status: number;
+  /** Whether its message tells of an alarm of its account. */
+  readonly isAlarm?: true | undefined;
 }
 
 const timedRow = z.object({
@@ -160,6 +162,7 @@ const timedRow = z.object({
   state: z.optional(z.enum([...attemptStates, 'HELD'])),
   url: z.string(),
   response: z.optional(z.object({ status: z.number() })),
+  isAlarm: z.optional(z.literal(true)),
 });
 
 /** The attempts of a part of a shard. */

@@ -12,7 +12,8 @@ import { settingsRecord } from './records.ts';
 export type LogEntry = Answer<typeof answers.logEntry>;
 
 function entry(subject: LogSubject, state: LogState, time: number, more: Partial<LogEntry> = {}): LogEntry {
-  const { labels, callerIp, ...rest } = subject;
+  // The label tells as much.
+  const { labels, callerIp, isAlarm: _, ...rest } = subject;
   return {
     time,
     state,

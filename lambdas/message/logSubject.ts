@@ -13,6 +13,8 @@ export interface LogSubject extends Origin {
   readonly flowControlKey?: string | undefined;
   /** The id of the message that this one was made from. */
   readonly retriedFrom?: string | undefined;
+  /** Whether the message tells of an alarm of its account. */
+  readonly isAlarm?: true | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
@@ -29,5 +31,6 @@ export const logSubjectOf = (message: Message): LogSubject => ({
   callerIp: message.callerIp,
   flowControlKey: message.flowControl?.key,
   retriedFrom: message.retriedFrom,
+  isAlarm: message.isAlarm,
   createdAt: message.createdAt,
 });

@@ -94,6 +94,8 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly slotOf?: QueueSlot | undefined;
   /** The part of the message in its workflow's run, if it belongs to one. */
   readonly workflow?: WorkflowPart | undefined;
+  /** Whether it tells of an alarm of its account. No alarm counts its attempts, nor its dead letter. */
+  readonly isAlarm?: true | undefined;
   /** Unix milliseconds after which its row is not needed any more. */
   readonly expiresAt: number;
 }

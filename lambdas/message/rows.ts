@@ -84,6 +84,7 @@ const messageFields = {
       dlqId: optionalText,
     } satisfies Shape<WorkflowPart>),
   ),
+  isAlarm: z.optional(z.literal(true)),
   expiresAt: z.number(),
 } satisfies Shape<Message>;
 const messageRow = z.object(messageFields);
@@ -97,6 +98,7 @@ const subjectRow = z.object({
   callerIp: z.string(),
   flowControlKey: optionalText,
   retriedFrom: optionalText,
+  isAlarm: messageFields.isAlarm,
   createdAt: z.number(),
 } satisfies Shape<LogSubject>);
 

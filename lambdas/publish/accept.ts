@@ -9,7 +9,10 @@ import { storeBody, type StoredBody } from '../message/bodies.ts';
 import { endMessage, putMessage, putMessages } from '../message/messages.ts';
 import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
+import type { Account } from '../account/account.ts';
 import { ensureKeys } from '../lane/ensureKeys.ts';
+import { ensureQueue } from '../lane/queues.ts';
+import { withCharges } from '../usage/charge.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendEach, sendJob } from '../job/send.ts';
@@ -125,6 +128,23 @@ export async function takeBack(drafts: readonly Draft[]): Promise<void> {
     await endMessage(message, 'REJECTED', now());
   });
 }
+
+/**
+ * Charges the messages of one request, and accepts all of them or none.
+ *
+ * @param queueName the queue that they go through, if any
+ * @throws HttpError 412, 429 or 503; none is accepted then
+ */
+export const acceptAll = (account: Account, drafts: readonly Draft[], queueName?: string): Promise<void> =>
+  withCharges(account, drafts.length, async ({ charge }) => {
+    const refusal = charge(drafts.length);
+    if (refusal !== undefined) throw refusal;
+    await ensureQueue(account, queueName);
+    const failures = await acceptEach(drafts);
+    if (failures.size === 0) return;
+    await takeBack(drafts);
+    throw notStored();
+  });
 
 export interface PublishAnswer {
   /** 200, or 202 where all messages were published before. */

@@ -6,7 +6,7 @@
 import { Cron as Calendar, CronPattern } from 'croner';
 import { plainFields, type Refuse } from './rules/cronFields.ts';
 import { schedulerExpressions } from './rules/schedulerExpression.ts';
-import { wallClock, zoneName } from './rules/wallClock.ts';
+import { wallClock, zoneName } from '../value/wallClock.ts';
 import { badRequest, quote } from '../error/httpError.ts';
 
 export interface Cron {

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { ensureQueue } from '../lane/queues.ts';
-import { acceptEach, takeBack } from '../publish/accept.ts';
 import { prepare } from '../publish/prepare.ts';
-import { answerOf, notStored, type PublishAnswer } from '../publish/accept.ts';
+import { acceptAll, answerOf, notStored, type PublishAnswer } from '../publish/accept.ts';
 import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
-import { withCharges } from '../usage/charge.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';
 
 /**
@@ -33,15 +30,7 @@ export async function runSchedule(
   }
   const prepared = await prepare(account, request);
   const { drafts } = prepared;
-  await withCharges(account, drafts.length, async ({ charge }) => {
-    const refusal = charge(drafts.length);
-    if (refusal !== undefined) throw refusal;
-    await ensureQueue(account, schedule.queueName);
-    const failures = await acceptEach(drafts);
-    if (failures.size === 0) return;
-    await takeBack(drafts);
-    throw notStored();
-  });
+  await acceptAll(account, drafts, schedule.queueName);
   return answerOf(
     prepared,
     drafts.map((draft) => ({ draft, messageId: draft.message.messageId, isDuplicate: false })),

@@ -44,5 +44,5 @@ export async function pauseSchedule(
   const before = await setPaused(account.id, scheduleId, isPaused);
   if (before === undefined) throw noSuchSchedule(scheduleId);
   if (!isPaused) await lookForMissed(before);
-  return changesBetween(before, { isPaused });
+  return changesBetween({ isPaused: before.isPaused }, { isPaused });
 }

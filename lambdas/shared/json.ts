@@ -30,14 +30,14 @@ export function parseJson(field: string, bytes: Uint8Array, bounds: JsonBounds =
 /**
  * Reads JSON of a shape.
  *
- * @param allowed the shape in words
+ * @param allowed the shape in words, or the words for a field of it, by its path
  * @throws HttpError 400 that names the first field that is wrong, also one whose text no store would take
  */
 export function parseShape<T>(
   field: string,
   bytes: Uint8Array,
   shape: z.ZodMiniType<T>,
-  allowed: string,
+  allowed: string | ((path: string) => string),
   bounds?: JsonBounds,
 ): T {
   const read = shape.safeParse(parseJson(field, bytes, bounds));
@@ -46,7 +46,8 @@ export function parseShape<T>(
     if (path === undefined) return read.data;
     throw badField(`${path.join('.')} has half of a character; allowed is text of Unicode.`);
   }
-  throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${allowed}.`);
+  const words = typeof allowed === 'string' ? allowed : allowed(read.error.issues[0]?.path.join('.') ?? '');
+  throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${words}.`);
 }
 
 /** Finds the code of the first mistake in a body: a name, a value, or the body itself. */

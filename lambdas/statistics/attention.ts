@@ -15,19 +15,27 @@ import { hangingRuns } from '../workflow/logs.ts';
 
 type Attention = Answer<typeof attention>;
 
-/** Rows of each kind that are looked at, and shown. */
-const mostRead = 1_000;
+/** Bounds of a look at rows of one kind. */
+export interface Bounds {
+  readonly mostRead: number;
+  readonly budgetMs: number;
+}
+const boundsOfAnswer: Bounds = { mostRead: 1_000, budgetMs: listBudgetMs };
 const mostShown = 100;
 
-interface Looked<T> {
+export interface Looked<T> {
   readonly found: readonly T[];
   /** Whether there may be more. */
   readonly isCut: boolean;
 }
 
 /** Looks at rows until its time is over, or enough were looked at. @param wanted gives undefined for a row that is in order */
-async function look<R, T>(rows: AsyncIterable<R>, wanted: (row: R) => T | undefined): Promise<Looked<T>> {
-  const until = now() + listBudgetMs;
+export async function look<R, T>(
+  rows: AsyncIterable<R>,
+  wanted: (row: R) => T | undefined,
+  { mostRead, budgetMs }: Bounds = boundsOfAnswer,
+): Promise<Looked<T>> {
+  const until = now() + budgetMs;
   const found: T[] = [];
   let read = 0;
   for await (const row of rows) {
@@ -39,7 +47,7 @@ async function look<R, T>(rows: AsyncIterable<R>, wanted: (row: R) => T | undefi
   return { found, isCut: false };
 }
 
-interface Fired {
+export interface Fired {
   readonly scheduleId: string;
   readonly lastFire: LastFire;
 }
@@ -74,26 +82,58 @@ async function failingOf(
   return { found, isCut };
 }
 
+/** Reads the dead letters of an account since a moment in Unix milliseconds, the newest first; undefined for one that was taken out. */
+export async function* deadLettersSince(account: Account, since: number) {
+  const shards = shardsOf(account).map((shard) => listDeadLetters(shard, { fromDate: since }, now()));
+  for await (const { deadLetter } of merged(shards, precedes(undefined))) yield deadLetter;
+}
+
+const itself = <T>(one: T): T => one;
+
+interface LookedAtSchedules {
+  /** How many schedules were looked at. */
+  readonly number: number;
+  /** Those that have fired and are not paused. */
+  readonly fired: Looked<Fired>;
+}
+
+export async function lookAtSchedules(account: Account, bounds?: Bounds): Promise<LookedAtSchedules> {
+  let number = 0;
+  const fired = await look(
+    schedulesBehind(account.id, undefined),
+    ({ scheduleId, isPaused, lastFire }) => {
+      number += 1;
+      return isPaused || lastFire === undefined ? undefined : { scheduleId, lastFire };
+    },
+    bounds,
+  );
+  return { number, fired };
+}
+
+/** Finds the schedules whose last fire failed, among those that have fired. */
+export const failingAmong = async (
+  account: Account,
+  fired: Looked<Fired>,
+  bounds: Bounds,
+): Promise<Looked<Fired>> =>
+  fired.found.length === 0
+    ? fired
+    : failingOf(account, fired, await look(deadLettersSince(account, now() - dayMs), itself, bounds));
+
 /** Finds what the owner of an account should look at. What it reads is bounded: see {@link look}. */
 export async function getAttention(account: Account): Promise<Attention> {
   const time = now();
   const since = time - dayMs;
-  const deadLetters = merged(
-    shardsOf(account).map((shard) => listDeadLetters(shard, { fromDate: since }, time)),
-    precedes(undefined),
-  );
   const [hosts, queues, keys, failed, schedules, runs, failing] = await Promise.all([
-    look(downHosts(account), (one) => one),
-    look(pausedQueues(account), (one) => one),
-    look(pausedKeys(account), (one) => one),
-    look(deadLetters, ({ deadLetter }) => deadLetter),
-    look(schedulesBehind(account.id, undefined), ({ scheduleId, isPaused, lastFire }) =>
-      isPaused || lastFire === undefined ? undefined : { scheduleId, lastFire },
-    ),
+    look(downHosts(account), itself),
+    look(pausedQueues(account), itself),
+    look(pausedKeys(account), itself),
+    look(deadLettersSince(account, since), itself),
+    lookAtSchedules(account),
     hangingRuns(account),
     failingHosts(account),
   ]);
-  const failingSchedules = await failingOf(account, schedules, failed);
+  const failingSchedules = await failingOf(account, schedules.fired, failed);
   const failedRuns = failed.found.filter(({ workflow }) => workflow !== undefined).length;
   const down = new Set(hosts.found.map(({ host }) => host));
   const failingNow = failing.filter(({ host }) => !down.has(host));

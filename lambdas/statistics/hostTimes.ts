@@ -19,16 +19,20 @@ const mostFailing = 10;
  * Reads the newest attempts. Where a host fails, and none of them tells since when, its attempts before them are read, too: those of
  * one more call for each shard.
  */
-async function readNewest(account: Account): Promise<Looked & { readonly before: readonly TimedAttempt[] }> {
+async function readNewest(
+  account: Account,
+  isWanted: (attempt: TimedAttempt) => boolean = () => true,
+): Promise<Looked & { readonly before: readonly TimedAttempt[] }> {
   const most = Math.ceil(mostAttempts / shardsOf(account).length);
-  const looked = await readOnce(account, { most });
+  const all = await readOnce(account, { most });
+  const looked = { ...all, attempts: all.attempts.filter(isWanted) };
   const hosts = hostTimesOf(looked.attempts, mostHosts)
     .filter((host) => isFailing(host, now()) && host.lastSuccess === undefined)
     .slice(0, mostFailing)
     .map(({ host }) => host);
   if (hosts.length === 0 || looked.from === 0) return { ...looked, before: [] };
   const { attempts } = await readOnce(account, { to: looked.from - 1, destinations: hosts });
-  return { ...looked, before: attempts.filter(({ url }) => hosts.includes(hostOf(url))) };
+  return { ...looked, before: attempts.filter((one) => isWanted(one) && hosts.includes(hostOf(one.url))) };
 }
 
 /** Finds since when hosts fail, in attempts before those that are counted. */
@@ -46,9 +50,16 @@ function withBefore(
   });
 }
 
-/** Finds the hosts whose last attempts have all failed. */
-export async function failingHosts(account: Account): Promise<readonly HostTime[]> {
-  const { attempts, before } = await readNewest(account);
+/**
+ * Finds the hosts whose last attempts have all failed.
+ *
+ * @param isWanted selects the attempts that count; by default all
+ */
+export async function failingHosts(
+  account: Account,
+  isWanted?: (attempt: TimedAttempt) => boolean,
+): Promise<readonly HostTime[]> {
+  const { attempts, before } = await readNewest(account, isWanted);
   const failing = hostTimesOf(attempts, Infinity).filter((host) => isFailing(host, now()));
   return withBefore(failing, attempts, before);
 }

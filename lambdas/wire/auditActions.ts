@@ -7,6 +7,8 @@ export const auditActions = [
   'token.create',
   'token.revoke',
   'keys.rotate',
+  'alarms.save',
+  'alarms.delete',
   'schedule.save',
   'schedule.change',
   'schedule.delete',

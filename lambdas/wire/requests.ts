@@ -3,9 +3,10 @@ import * as z from 'zod/mini';
 import { nameForm, urlForm } from '../shared/bounds.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { badField } from '../error/httpError.ts';
+import { made } from '../options/option.ts';
 import { readHeaders } from '../shared/headers.ts';
 import { headersIn, optionalField, parseShape } from '../shared/json.ts';
-import { destination } from './batchItem.ts';
+import { batchItem, destination } from './batchItem.ts';
 
 // The patterns are for the description: the parsers check the values, and refuse in their own words.
 
@@ -107,6 +108,15 @@ export const removedEndpoints = z.object({
 export const groupDefaults = z.object({
   headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),
 });
+
+/** One run of a batch that starts runs. */
+export const triggerItem = /* @__PURE__ */ made(() =>
+  z.extend(z.omit(batchItem, { queue: true }), {
+    destination: z
+      .string()
+      .check(z.meta({ description: 'The URL of the workflow’s endpoint.', format: 'uri', pattern: urlForm })),
+  }),
+);
 
 /** The completion of an attempt: the answer that its destination gives later. */
 export const completion = z.strictObject({

@@ -62,6 +62,7 @@ export class MessagingApi {
       workflows: serve('Workflows', 'workflows', 'Shows, wakes, ends and resumes runs of workflows'),
       keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
       console: serve('Console', 'console', 'Serves the console, a web page'),
+      alarms: serve('Alarms', 'alarms', 'Keeps the alarms of accounts, and tests them'),
       stats: serve('Stats', 'stats', 'Shows what an account has used, and what became of its messages'),
       description: serve('Description', 'description', 'Says how the service is and what it offers'),
     };
@@ -144,17 +145,14 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     // It makes and revokes named tokens, too.
     keys: [...answer, rights.on('accounts', 'PutItem'), rights.removeTokens()],
-    stats: [
+    alarms: [
       ...answer,
-      ...rights.countOutcomes(),
-      rights.on('lanes', 'GetItem'),
-      ...rights.listLanes(),
-      rights.on('dlq', 'GetItem', 'Query'),
-      rights.on('schedules', 'Query'),
-      // Runs that hang are told by their journals and the attempts of their messages, and failing schedules by their messages.
-      rights.on('workflows', 'Query'),
-      rights.on('messages', 'Query', 'BatchGetItem'),
+      rights.on('usage', 'GetItem', 'PutItem', 'DeleteItem'), // A test is accepted as a schedule that is run by hand is.
+      ...rights.ensureQueues(),
+      rights.on('messages', 'PutItem', 'BatchWriteItem'),
+      rights.onBodies('PutObject'),
     ],
+    stats: [...answer, ...rights.countOutcomes(), rights.on('lanes', 'GetItem'), ...rights.findAttention()],
     description: [],
     console: [],
   };

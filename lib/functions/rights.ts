@@ -155,6 +155,19 @@ export class Rights {
     return [this.queryIndex('messages', 'log'), this.on('usage', 'GetItem', 'PutItem')];
   }
 
+  /** Allows to find what needs attention. */
+  findAttention(): PolicyStatement[] {
+    return [
+      this.queryIndex('messages', 'log'),
+      ...this.listLanes(),
+      this.on('dlq', 'GetItem', 'Query'),
+      this.on('schedules', 'Query'),
+      // Runs that hang are told by their journals and the attempts of their messages, and failing schedules by their messages.
+      this.on('workflows', 'Query'),
+      this.on('messages', 'Query', 'BatchGetItem'),
+    ];
+  }
+
   /** Allows to authenticate and authorise requests: to derive tokens and signing keys, and to read the account and its usage. */
   authenticate(): PolicyStatement[] {
     const { masterSecret } = namesOf(this.#resources.settings);

@@ -23,7 +23,7 @@ export function makeTimed(
   id: string,
   { runs, ruleDescription, parts = 1, ...props }: TimedProps,
 ): SvcFunction {
-  const { everyHours, functionTimeoutSeconds } = timers[runs];
+  const { everyMinutes, functionTimeoutSeconds } = timers[runs];
   const timed = new SvcFunction(stack, id, {
     ...props,
     handler: runs,
@@ -40,10 +40,10 @@ export function makeTimed(
     const number = first === 0 ? '' : String(first / targetsOfRule + 1);
     const rule = new Rule(stack, `${id}Rule${number}`, {
       description: ruleDescription,
-      schedule: Schedule.rate(Duration.hours(everyHours)),
+      schedule: Schedule.rate(Duration.minutes(everyMinutes)),
       targets: targets.slice(first, first + targetsOfRule),
     });
-    accept(rule, 'Serverless-EventBusDLQ', 'The next hour does what this one did not.');
+    accept(rule, 'Serverless-EventBusDLQ', 'The next execution does what this one did not.');
     timed.live.addPermission(`Rule${number}`, {
       principal: new ServicePrincipal('events.amazonaws.com'),
       sourceArn: rule.ruleArn,

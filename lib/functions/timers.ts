@@ -13,6 +13,8 @@ interface TimersProps {
 export class Timers {
   /** Counts outcomes, before they expire in the log. */
   readonly countOutcomes: SvcFunction;
+  /** Looks at the accounts that have alarms, and tells what it finds. */
+  readonly lookForAlarms: SvcFunction;
   /** Sends parked messages back, once a release can do more with them than the one before. */
   readonly redrive: SvcFunction;
 
@@ -24,6 +26,21 @@ export class Timers {
       ruleDescription: 'Lets outcomes be counted',
       parts: shared.settings.countingParts,
       may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
+    });
+    this.lookForAlarms = makeTimed(stack, 'LookForAlarms', {
+      ...shared,
+      runs: 'lookForAlarms',
+      description: 'Looks at the accounts that have alarms, and tells what it finds',
+      ruleDescription: 'Lets accounts with alarms be looked at',
+      may: [
+        rights.on('accounts', 'GetItem'),
+        rights.countUsage(),
+        rights.on('usage', 'PutItem', 'DeleteItem'),
+        ...rights.findAttention(),
+        ...rights.changeLanes(),
+        rights.on('messages', 'BatchWriteItem'),
+        rights.onBodies('PutObject'),
+      ],
     });
     this.redrive = makeTimed(stack, 'Redrive', {
       ...shared,

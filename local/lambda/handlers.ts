@@ -20,6 +20,7 @@ export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown
   schedules: () => import('../../lambdas/handlers/schedules.ts'),
   workflows: () => import('../../lambdas/handlers/workflows.ts'),
   keys: () => import('../../lambdas/handlers/keys.ts'),
+  alarms: () => import('../../lambdas/handlers/alarms.ts'),
   stats: () => import('../../lambdas/handlers/stats.ts'),
   description: () => import('../../lambdas/handlers/description.ts'),
   console: () => import('../../lambdas/handlers/console.ts'),
@@ -28,6 +29,7 @@ export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown
   deliverAlone: () => import('../../lambdas/handlers/deliverAlone.ts'),
   fire: () => import('../../lambdas/handlers/fire.ts'),
   countOutcomes: () => import('../../lambdas/handlers/countOutcomes.ts'),
+  lookForAlarms: () => import('../../lambdas/handlers/lookForAlarms.ts'),
   redrive: () => import('../../lambdas/handlers/redrive.ts'),
   followAccount: () => import('../../lambdas/handlers/followAccount.ts'),
 };

@@ -306,12 +306,12 @@ interface Timed {
 }
 
 function loadTimed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Timed[]> {
-  const names: readonly TimedFunction[] = ['countOutcomes', 'redrive'];
+  const names: readonly TimedFunction[] = ['countOutcomes', 'redrive', 'lookForAlarms'];
   return Promise.all(
     names.map(async (name) => {
-      const { everyHours, functionTimeoutSeconds } = timers[name];
+      const { everyMinutes, functionTimeoutSeconds } = timers[name];
       const timed = await load(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
-      return { everyMs: everyHours * 60 * 60 * 1000, function: timed };
+      return { everyMs: everyMinutes * 60 * 1000, function: timed };
     }),
   );
 }

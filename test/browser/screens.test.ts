@@ -93,6 +93,7 @@ beforeAll(async () => {
     'runs',
     'runs?list=failed',
     `runs/${failedRuns[0]?.workflowRunId}`,
+    'alarms',
     'keys',
     'audit',
     'accounts',

@@ -125,6 +125,7 @@ const notThere: readonly Refused[] = [
   [404, 'run_not_found', 'a run', () => api('GET', `/v2/workflows/runs/${unique('wfr')}`)],
   [404, 'webhook_not_found', 'a webhook', () => call(`/v2/workflows/hooks/${nobody}/run/event`)],
   [404, 'account_not_found', 'an account', () => manage('GET', `/v2/svc/users/${nobody}`)],
+  [404, 'alarms_not_set', 'a test without alarms', () => api('POST', '/v2/alarms/test')],
   [404, 'file_not_found', 'a file of the console', () => call('/console/app-0000000000.js')],
   [
     404,

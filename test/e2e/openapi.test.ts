@@ -214,6 +214,10 @@ describe('the API’s description', () => {
     const named = { name: 'described', scope: 'read' };
     const { id: tokenId } = madeToken.parse((await ask('POST', '/v2/tokens', { body: named })).json);
     await ask('DELETE', `/v2/tokens/${tokenId}`);
+    await ask('PUT', '/v2/alarms', { body: { url: ok.url, format: 'json', hosts: true } });
+    await ask('GET', '/v2/alarms');
+    await ask('POST', '/v2/alarms/test');
+    await ask('DELETE', '/v2/alarms');
     await ask('GET', '/v2/stats');
     await ask('GET', '/v2/stats/attention');
     await ask('GET', '/v2/stats/hosts');

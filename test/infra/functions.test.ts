@@ -38,6 +38,7 @@ describe('the functions', () => {
   it('are these', () => {
     expect(functions.map(({ name, Code }) => `${name} ${Code.ZipFile}`).sort()).toEqual([
       'Accounts // accounts',
+      'Alarms // alarms',
       'Console // console',
       'CountOutcomes // countOutcomes',
       'DeliverAlone // deliverAlone',
@@ -51,6 +52,7 @@ describe('the functions', () => {
       'FollowAccount // followAccount',
       'Keys // keys',
       'Logs // logs',
+      'LookForAlarms // lookForAlarms',
       'ManagementAuthorizer // managementAuthorizer',
       'ManagementConsole // console',
       'MessagesApi // messages',
@@ -75,7 +77,7 @@ describe('the functions', () => {
   });
 
   it('answer the gateway before it gives up after 29 s', () => {
-    const byTheClock = ['CountOutcomes', 'Redrive'];
+    const byTheClock = ['CountOutcomes', 'LookForAlarms', 'Redrive'];
     for (const { name, Timeout } of functions) {
       if (![...behindQueues, ...byTheClock].includes(name)) expect([name, Timeout]).toEqual([name, 28]);
     }

@@ -52,6 +52,7 @@ describe('the logical ids of what keeps something', () => {
     ]);
     expect(idsOf(templates.service)).toEqual([
       'AWS::ApiGateway::RestApi ApiF70053CD',
+      'AWS::Logs::LogGroup AlarmsLog2A85566B',
       'AWS::Logs::LogGroup ApiAccessLog3B08078D',
       'AWS::Logs::LogGroup ConsoleLog5234E4DE',
       'AWS::Logs::LogGroup CountOutcomesLogFE8415F8',
@@ -66,6 +67,7 @@ describe('the logical ids of what keeps something', () => {
       'AWS::Logs::LogGroup FollowAccountLog34929823',
       'AWS::Logs::LogGroup KeysLog3631E115',
       'AWS::Logs::LogGroup LogsLog9363FF58',
+      'AWS::Logs::LogGroup LookForAlarmsLogD45A3FF7',
       'AWS::Logs::LogGroup MessagesApiLogE7C20D9F',
       'AWS::Logs::LogGroup PublishLogC283E3C2',
       'AWS::Logs::LogGroup QueuesApiLogD8BF6032',

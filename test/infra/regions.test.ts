@@ -196,6 +196,6 @@ describe('cdk synth', () => {
       .object({ files: z.record(z.string(), z.object({ displayName: z.string() })) })
       .parse(JSON.parse(first['Svc-us-east-1-Service.assets.json'] ?? ''));
     const code = Object.values(files).filter(({ displayName }) => displayName.endsWith('/Code'));
-    expect(code).toHaveLength(19);
+    expect(code).toHaveLength(21);
   });
 });

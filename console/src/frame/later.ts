@@ -1,5 +1,6 @@
 /** The screens that nobody opens first, or few at all: they are loaded together when the first of them is opened. */
 export { Accounts } from '../screens/accounts/accounts.tsx';
+export { Alarms } from '../screens/alarms/alarms.tsx';
 export { Audit } from '../screens/audit/audit.tsx';
 export { Host } from '../screens/hosts/host.tsx';
 export { Keys } from '../screens/keys/keys.tsx';

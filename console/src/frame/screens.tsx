@@ -30,6 +30,7 @@ const urlGroups = lazy('URL groups', async () => (await later()).UrlGroups);
 const queues = lazy('Queues', async () => (await later()).Queues);
 const flowControl = lazy('Flow control', async () => (await later()).FlowControl);
 const runs = lazy('Workflow runs', async () => (await later()).Runs);
+const alarms = lazy('Alarms', async () => (await later()).Alarms);
 const keys = lazy('Keys', async () => (await later()).Keys);
 const audit = lazy('Audit', async () => (await later()).Audit);
 const accounts = lazy('Accounts', async () => (await later()).Accounts);
@@ -79,6 +80,7 @@ export const screens: readonly Screen[] = [
     key: 'w',
     needs: ['failedRuns', 'hangingRuns'],
   },
+  { path: 'alarms', name: 'Alarms', api: 'messaging', Screen: alarms, key: 'l' },
   { path: 'keys', name: 'Keys', api: 'messaging', Screen: keys, key: 'k' },
   { path: 'audit', name: 'Audit', api: 'messaging', Screen: audit, key: 't' },
   { path: 'accounts', name: 'Accounts', api: 'management', Screen: accounts, key: 'a' },

@@ -106,7 +106,7 @@ interface TextFieldProps {
   readonly hint?: ComponentChildren;
   readonly error?: string | undefined;
   readonly placeholder?: string;
-  readonly type?: 'text' | 'password' | 'number' | 'url' | 'search' | 'datetime-local';
+  readonly type?: 'text' | 'password' | 'number' | 'url' | 'search' | 'datetime-local' | 'time';
   /** Lines of a longer text. */
   readonly rows?: number;
   readonly isCode?: boolean;

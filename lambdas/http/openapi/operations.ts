@@ -10,7 +10,7 @@ import { messages } from './operations/messages.ts';
 import { publish } from './operations/publish.ts';
 import { queues } from './operations/queues.ts';
 import { schedules } from './operations/schedules.ts';
-import { stats } from './operations/stats.ts';
+import { alarms, stats } from './operations/stats.ts';
 import { urlGroups } from './operations/urlGroups.ts';
 import { workflows } from './operations/workflows.ts';
 
@@ -26,6 +26,7 @@ export const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Oper
   schedules,
   workflows,
   keys,
+  alarms,
   stats,
   description,
   accounts,

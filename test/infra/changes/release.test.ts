@@ -53,7 +53,9 @@ const newHere: readonly string[] = [
   // `svc-queue recover` sends the jobs again that were in them: docs/deploy.md, "Upgrade".
   'AWS::SQS::Queue QueuesParked7648A030 is gone',
   'AWS::SQS::Queue QueuesSlowBF74C2CE is gone',
+  'AWS::Logs::LogGroup AlarmsLog2A85566B is gone',
   'AWS::Logs::LogGroup DeliverSlowLog71D9C35D is gone',
+  'AWS::Logs::LogGroup LookForAlarmsLogD45A3FF7 is gone',
   'AWS::Logs::LogGroup RedriveLog0DDC0C6C is gone',
   // The release before has no alarms. Who gets their mails confirms it again after the next upgrade.
   'AWS::SNS::Topic MonitoringTopic2EDA8B02 is gone',

@@ -62,6 +62,7 @@ const full: Full<Message> = {
   callback,
   failureCallback: { ...callback, url: 'https://example.com/failure' },
   slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },
+  isAlarm: true,
   retriedFrom: newId('msg', createdAt),
   originMessageId: newId('msg', createdAt),
   retriedAs: newId('msg', createdAt),

@@ -1,6 +1,7 @@
 import { auditActions } from '../../../wire/auditActions.ts';
-import { namedToken, ownStats, runId, start } from '../parts/examples.ts';
+import { messageId, namedToken, ownStats, runId, start } from '../parts/examples.ts';
 import type { Operations } from '../parts/operation.ts';
+import type { Shown } from '../parts/schemas.ts';
 
 const metrics = `# HELP svc_queue_waiting Messages that wait in a queue.
 # TYPE svc_queue_waiting gauge
@@ -230,6 +231,86 @@ export const stats: Operations<'stats'> = {
           '"user" is not a parameter here; allowed are fromDate, toDate, actor, action, subject, cursor, count.',
         ],
       ],
+    },
+  },
+};
+
+const alarmSettings = {
+  url: 'https://hooks.slack.com/services/T0000/B0000/XXXX',
+  format: 'slack',
+  deadLetters: { above: 10, minutes: 15 },
+  hosts: true,
+  schedules: true,
+  limits: 80,
+  quietHours: { from: '22:00', to: '07:00', timezone: 'Europe/Berlin' },
+} as const;
+
+const shown: Shown<'Alarms'> = {
+  settings: alarmSettings,
+  open: [
+    {
+      kind: 'hosts',
+      subject: 'api.example.com',
+      title: 'The host api.example.com fails',
+      detail: 'Its last 12 attempts have failed, the last one with the status 503.',
+      openedAt: start,
+      isTold: true,
+    },
+  ],
+};
+
+export const alarms: Operations<'alarms'> = {
+  'GET /v2/alarms': {
+    id: 'getAlarms',
+    tag: 'Alarms',
+    summary: 'Get the alarms, and what is open',
+    description:
+      'The account is looked at every five minutes. A read-only token does not see the routing key, nor the values of headers.',
+    variables: {},
+    answers: { 200: { description: 'The alarms.', schema: 'Alarms', example: shown } },
+  },
+  'PUT /v2/alarms': {
+    id: 'putAlarms',
+    tag: 'Alarms',
+    summary: 'Set the alarms',
+    description:
+      'In the place of those that were set. Where the URL, the format or the routing key is another one, what is open is told there, too.',
+    variables: {},
+    body: { required: true, schema: 'AlarmSettings', example: alarmSettings },
+    answers: { 200: { description: 'The alarms.', schema: 'Alarms', example: shown } },
+    errors: {
+      400: [
+        ['body_invalid', 'The body is not JSON.'],
+        ['field_invalid', 'routingKey is missing; the format pagerduty takes 32 letters and digits.'],
+        ['destination_invalid', 'url has 2100 characters; allowed are 2048.'],
+      ],
+      403: [
+        [
+          'destination_not_allowed',
+          'url is "http://10.0.0.7/", which is not a public address; this deployment refuses it.',
+        ],
+      ],
+      503: [['busy', 'The alarms are being changed by many at once; send the change again.']],
+    },
+  },
+  'DELETE /v2/alarms': {
+    id: 'deleteAlarms',
+    tag: 'Alarms',
+    summary: 'Take the alarms away',
+    description: 'Nothing is told any more, also not that what is open is over.',
+    variables: {},
+    answers: { 200: { description: 'They are not there any more.', schema: 'Nothing', example: {} } },
+  },
+  'POST /v2/alarms/test': {
+    id: 'testAlarms',
+    tag: 'Alarms',
+    summary: 'Send a test',
+    description:
+      'An ordinary message to where the alarms are told, also in quiet hours. PagerDuty gets a second one that resolves the incident a minute later.',
+    variables: {},
+    answers: { 200: { description: 'The message.', schema: 'TestedAlarm', example: { messageId } } },
+    errors: {
+      404: [['alarms_not_set', 'The account has no alarms; set them by PUT /v2/alarms.']],
     },
   },
 };

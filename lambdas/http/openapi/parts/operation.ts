@@ -23,6 +23,7 @@ export const tags = {
   'Workflow dead letters': 'Runs that have failed.',
   'Signing keys': 'What deliveries are signed with.',
   Tokens: 'Tokens with a name and a scope, for colleagues and programs.',
+  Alarms: 'What an account is told when something is wrong.',
   Statistics: 'What the account has used, and what became of its messages.',
   Accounts: 'Who may use the service, and how much.',
   Service: 'What the service says of itself.',

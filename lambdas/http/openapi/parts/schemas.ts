@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { alarmSettings } from '../../../alarm/shape.ts';
 import {
   changedAccountInput,
   newAccountInput,
@@ -6,6 +7,7 @@ import {
   newTokenInput,
 } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
+import * as alarms from '../../../wire/alarms.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
@@ -19,10 +21,10 @@ import {
   queueSettings,
   removedEndpoints,
   scheduleChange,
+  triggerItem,
 } from '../../../wire/requests.ts';
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
-import { triggerItem } from '../../../wire/workflowRequests.ts';
 import type { Readable } from '../../../options/option.ts';
 import { waitShape } from '../../../workflow/waiting.ts';
 
@@ -109,6 +111,9 @@ const shapes = {
   Attention: statsAnswers.attention,
   HostTimes: statsAnswers.hostTimes,
   LaneTimes: statsAnswers.laneTimes,
+  AlarmSettings: alarmSettings,
+  Alarms: alarms.alarms,
+  TestedAlarm: alarms.testedAlarm,
   AuditPage: accountAnswers.auditPage,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,

@@ -1,4 +1,4 @@
-import { dayMs } from '../../shared/clock.ts';
+import { dayMs } from '../shared/clock.ts';
 
 /**
  * The clocks of a zone. A wall time is a number, too: the Unix milliseconds at which the clocks of UTC show the same.

@@ -1,0 +1,103 @@
+/** The alarms of an account, as its owner sets and sees them. */
+import { randomUUID } from 'node:crypto';
+import { refuseWhileDraining, type Account } from '../account/account.ts';
+import type { Caller } from '../account/caller.ts';
+import { retryOnConflict } from '../aws/retryOnConflict.ts';
+import { notFound } from '../error/httpError.ts';
+import { acceptAll } from '../publish/accept.ts';
+import { now } from '../shared/clock.ts';
+import { shownHeaders } from '../shared/headers.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+import type { Answer } from '../wire/answers.ts';
+import type * as answers from '../wire/alarms.ts';
+import type { Alarms, AlarmSettings } from './alarm.ts';
+import { testDrafts } from './draft.ts';
+import { readSettings, type AlarmsRequest } from './settings.ts';
+import { deleteAlarms, loadAlarms, saveAlarms } from './store/rows.ts';
+
+/** Stands for what only the full token sees. */
+const hidden = '…';
+
+function shown(alarms: Alarms | undefined, access: Caller['access']): Answer<typeof answers.alarms> {
+  if (alarms === undefined) return { open: [] };
+  const { url, headers, routingKey, ...rest } = alarms.settings;
+  const isHidden = access !== 'write';
+  return {
+    settings: {
+      ...rest,
+      url: shownUrl(url),
+      routingKey: isHidden ? routingKey && hidden : routingKey,
+      headers:
+        headers.length === 0
+          ? undefined
+          : shownHeaders(isHidden ? headers.map(([name]) => [name, hidden]) : headers),
+    },
+    open: alarms.open
+      .map(({ kind, subject, title, detail, openedAt, isTold }) => ({
+        kind,
+        subject,
+        title,
+        detail,
+        openedAt,
+        isTold,
+      }))
+      .toSorted((one, other) => other.openedAt - one.openedAt),
+  };
+}
+
+export const getAlarms = async ({ account, access }: Caller): Promise<Answer<typeof answers.alarms>> =>
+  shown(await loadAlarms(account.id), access);
+
+const isSamePlace = (one: AlarmSettings, other: AlarmSettings): boolean =>
+  one.url === other.url && one.format === other.format && one.routingKey === other.routingKey;
+
+/**
+ * Sets the alarms of an account, in the place of those that it has. Where they are told elsewhere from now on, what is open is told
+ * there, too.
+ *
+ * @throws HttpError 400, 403 or 503; nothing is changed then
+ */
+export async function putAlarms(
+  { account, access }: Caller,
+  request: AlarmsRequest,
+): Promise<Answer<typeof answers.alarms>> {
+  const saved = await retryOnConflict(
+    'The alarms are being changed by many at once; send the change again.',
+    async () => {
+      const before = await loadAlarms(account.id);
+      const settings = await readSettings(account, request, before?.settings);
+      const kept = before !== undefined && isSamePlace(before.settings, settings) ? before : undefined;
+      const alarms: Alarms = {
+        seed: randomUUID(),
+        open: [],
+        notices: [],
+        toldSince: 0,
+        ...kept,
+        accountId: account.id,
+        settings,
+        callerIp: request.callerIp,
+        version: (before?.version ?? 0) + 1,
+      };
+      return (await saveAlarms(alarms, before)) ? alarms : undefined;
+    },
+  );
+  return shown(saved, access);
+}
+
+/** Takes the alarms of an account away. Without any it does nothing. */
+export const removeAlarms = ({ id }: Account): Promise<void> => deleteAlarms(id);
+
+/**
+ * Sends a test to where the alarms are told, also in quiet hours.
+ *
+ * @throws HttpError 404, 412, 429 or 503; nothing is sent then
+ */
+export async function testAlarms(account: Account): Promise<Answer<typeof answers.testedAlarm>> {
+  refuseWhileDraining(account);
+  const alarms = await loadAlarms(account.id);
+  if (alarms === undefined)
+    throw notFound('alarms_not_set', 'The account has no alarms; set them by PUT /v2/alarms.');
+  const drafts = testDrafts(account, alarms, now());
+  await acceptAll(account, drafts);
+  return { messageId: drafts[0].message.messageId };
+}

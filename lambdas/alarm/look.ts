@@ -1,0 +1,54 @@
+/** The look at the accounts that have alarms. */
+import { isDeleted, isServed } from '../account/account.ts';
+import { loadAccount } from '../account/accounts.ts';
+import { log } from '../aws/log.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+import { settings } from '../aws/settings.ts';
+import { now } from '../shared/clock.ts';
+import { eachOf, listOf } from '../shared/lists.ts';
+import type { Alarms } from './alarm.ts';
+import { findConditions } from './find.ts';
+import { afterLook } from './rules/conditions.ts';
+import { isQuiet } from './rules/quietHours.ts';
+import { allAlarms, deleteAlarms } from './store/rows.ts';
+import { keepAndTell, withoutNotices } from './tell.ts';
+
+/** Accounts that are looked at at once. Each reads its 8 or 32 shards side by side, and the client has a hundred sockets. */
+const accountsAtOnce = 3;
+
+/**
+ * Looks at all accounts of this region that have alarms. Without any it makes one call of AWS.
+ *
+ * @param until Unix milliseconds; accounts that were not looked at by then wait for the next look
+ */
+export async function lookForAlarms(until: number): Promise<void> {
+  const all = await listOf(allAlarms());
+  // Where there are too many for one look, it is not always the same ones that wait.
+  const first = Math.floor(Math.random() * all.length);
+  let left = 0;
+  await eachOf([...all.slice(first), ...all.slice(0, first)], accountsAtOnce, async (alarms) => {
+    // An account that fails must not hold up the others.
+    if (now() < until) await logAndContinue(lookAt(alarms));
+    else left += 1;
+  });
+  if (left > 0) log.warn('Some accounts were not looked at for alarms', { accounts: left });
+}
+
+/** Looks at one account. @throws when something could not be read or stored: the next look does it */
+async function lookAt(read: Alarms): Promise<void> {
+  const account = await loadAccount(read.accountId, false);
+  if (account === undefined || isDeleted(account)) {
+    await deleteAlarms(read.accountId);
+    return;
+  }
+  // An account that moved has its messages elsewhere.
+  if (account.region !== settings.region || !isServed(account)) return;
+  const alarms = await withoutNotices(account, read);
+  if (alarms === undefined) return;
+  const conditions = await findConditions(account, alarms.settings);
+  const time = now();
+  const look = { ...conditions, time, isQuiet: isQuiet(alarms.settings.quietHours, time) };
+  const { open, notices } = afterLook(alarms.open, look);
+  if (JSON.stringify(open) === JSON.stringify(alarms.open)) return;
+  await keepAndTell(account, { ...alarms, open, notices });
+}

@@ -1,0 +1,106 @@
+/**
+ * Decides what a look tells. The states of a condition, in the order in which they are passed:
+ *
+ * 1. open and not told: it was found in quiet hours. It is forgotten if it is over before they end.
+ * 2. open and told.
+ * 3. over: that is told, and the condition is forgotten. What ends in quiet hours stays open until they end.
+ */
+import { hourMs, minuteMs } from '../../shared/clock.ts';
+import { alarmKinds, type AlarmKind } from '../../wire/alarms.ts';
+import { others, type Condition, type Found, type Notice } from '../alarm.ts';
+
+/** Conditions of one kind that are told one by one. */
+const mostOfKind = 20;
+
+/** A condition that looks miss which cannot look at everything is over after this. */
+const missedMs = hourMs;
+
+/** The result of a look. */
+export interface Look {
+  readonly found: readonly Found[];
+  /** The kinds that are looked for. */
+  readonly watched: ReadonlySet<AlarmKind>;
+  /** The kinds of which there may be more than was found. */
+  readonly cut: ReadonlySet<AlarmKind>;
+  /** Unix milliseconds. */
+  readonly time: number;
+  readonly isQuiet: boolean;
+}
+
+const keyOf = ({ kind, subject }: Pick<Found, 'kind' | 'subject'>): string => `${kind}/${subject}`;
+
+const otherTitles: Readonly<Record<AlarmKind, string>> = {
+  deadLetters: 'More dead letters',
+  hosts: 'More hosts are down or fail',
+  schedules: 'More schedules fail',
+  runs: 'More runs hang',
+  limits: 'More limits are near',
+};
+
+/** A duration in words, rounded to a minute, or to an hour from two days on. */
+export function durationText(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / minuteMs));
+  const perHour = hourMs / minuteMs;
+  if (minutes < 2 * perHour) return `${minutes} min`;
+  const hours = Math.floor(minutes / perHour);
+  return minutes < 48 * perHour ? `${hours} h ${minutes % perHour} min` : `${hours} h`;
+}
+
+/** Replaces all of a kind beyond the first twenty by one. Those that are open come first. */
+function withOthers(found: readonly Found[], isOpen: (one: Found) => boolean): readonly Found[] {
+  return alarmKinds.flatMap((kind) => {
+    const all = found.filter((one) => one.kind === kind);
+    const ordered = [...all.filter(isOpen), ...all.filter((one) => !isOpen(one))];
+    const more = ordered.length - mostOfKind;
+    if (more <= 0) return all;
+    const rest = {
+      kind,
+      subject: others,
+      title: otherTitles[kind],
+      detail: `${more} or more besides the ${mostOfKind} that were told one by one.`,
+    };
+    return [...ordered.slice(0, mostOfKind), rest];
+  });
+}
+
+/**
+ * Finds what is open after a look, and what it tells.
+ *
+ * @param open what was open before
+ */
+export function afterLook(
+  open: readonly Condition[],
+  { found: all, watched, cut, time, isQuiet }: Look,
+): { readonly open: readonly Condition[]; readonly notices: readonly Notice[] } {
+  const before = new Map(open.map((one) => [keyOf(one), one]));
+  const found = new Map(withOthers(all, (one) => before.has(keyOf(one))).map((one) => [keyOf(one), one]));
+  const notices: Notice[] = [];
+  const tell = (one: Condition, state: Notice['state'], detail = one.detail): void => {
+    const { kind, subject, title, openedAt } = one;
+    notices.push({ state, kind, subject, title, detail, openedAt, at: time });
+  };
+
+  const kept = open.flatMap((one): Condition[] => {
+    const now = found.get(keyOf(one));
+    if (now !== undefined) {
+      if (one.isTold) return [{ ...one, missedSince: undefined }];
+      const current = { ...one, ...now, isTold: !isQuiet, missedSince: undefined };
+      if (current.isTold) tell(current, 'open');
+      return [current];
+    }
+    const missedSince = one.missedSince ?? time;
+    if (cut.has(one.kind) && time - missedSince < missedMs) return [{ ...one, missedSince }];
+    if (!one.isTold) return [];
+    if (isQuiet) return [one];
+    const why = watched.has(one.kind)
+      ? `It lasted ${durationText(time - one.openedAt)}.`
+      : 'It is not watched any more.';
+    tell(one, 'over', why);
+    return [];
+  });
+  const opened = [...found.values()]
+    .filter((one) => !before.has(keyOf(one)))
+    .map((one): Condition => ({ ...one, openedAt: time, isTold: !isQuiet }));
+  for (const one of opened) if (one.isTold) tell(one, 'open');
+  return { open: [...kept, ...opened], notices };
+}

@@ -1,0 +1,11 @@
+import { lookForAlarms } from '../alarm/look.ts';
+import { withMetrics } from '../aws/metrics.ts';
+import { timers } from '../aws/resources.ts';
+import { minuteMs, now, secondMs } from '../shared/clock.ts';
+
+/** The time that is kept to end what has begun. */
+const marginMs = minuteMs;
+
+export const handler = withMetrics((): Promise<void> =>
+  lookForAlarms(now() + timers.lookForAlarms.functionTimeoutSeconds * secondMs - marginMs),
+);
