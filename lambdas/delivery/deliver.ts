@@ -18,7 +18,7 @@ import { now, secondMs } from '../shared/clock.ts';
 import { continueRecorded } from './continuations/continueRecorded.ts';
 import type { LoadedMessage } from './finishAttempt.ts';
 import { makeAttempt } from './makeAttempt.ts';
-import { loadMessageOf, waitForChange, waitForRow } from './missingRow.ts';
+import { endOfQuiet, loadMessageOf, waitForChange, waitForRow } from './earlyJobs.ts';
 import { dropMessage, readyToSend, type ReadyMessage } from './readyMessage.ts';
 import { servedOwner } from './servedOwner.ts';
 
@@ -61,6 +61,11 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
   if (now() < dueAt) {
     // It keeps its grant of a lane: no other job has that, and a worker whose clock is ahead of this one may have given it.
     await sendAgain(history, job, dueAt);
+    return;
+  }
+  const putOffUntil = await endOfQuiet(history, job);
+  if (putOffUntil !== undefined) {
+    await sendAgain(history, job, putOffUntil);
     return;
   }
   const account = await servedOwner(history, job, isAgain);

@@ -14,7 +14,7 @@ import { accountCallbackOf } from './outcome.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
-import { leaveWithoutMessage } from './missingRow.ts';
+import { leaveWithoutMessage } from './earlyJobs.ts';
 import { servedOwner } from './servedOwner.ts';
 
 /** The errors with which a message that is given up fails. */

@@ -20,13 +20,14 @@ import { bytes } from '../table/attributes.ts';
 /** A body as a row has it: its bytes, or the place where they are. */
 export type StoredBody =
   | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
-  | { readonly at: 'row'; readonly deflated: boolean }
+  /** `id` is that of the body's row; the message's own where it is undefined. */
+  | { readonly at: 'row'; readonly deflated: boolean; readonly id?: string | undefined }
   | { readonly at: 'bucket'; readonly key: string };
 
 /** The shape of a {@link StoredBody}. */
 export const storedBody = z.union([
   z.object({ at: z.literal('here'), bytes, deflated: z.boolean() }),
-  z.object({ at: z.literal('row'), deflated: z.boolean() }),
+  z.object({ at: z.literal('row'), deflated: z.boolean(), id: z.optional(z.string()) }),
   z.object({ at: z.literal('bucket'), key: z.string() }),
 ]);
 
@@ -113,7 +114,7 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
     case 'here':
       return unpack(stored.bytes, stored.deflated);
     case 'row': {
-      const row = await getRow(settings.messagesTable, rowKey(messageId), true);
+      const row = await getRow(settings.messagesTable, rowKey(stored.id ?? messageId), true);
       if (row === undefined) throw new Error(`The body of ${messageId} is not there.`);
       return unpack(bytes.parse(row['bytes']), stored.deflated);
     }
@@ -135,18 +136,19 @@ export async function eachBody(
   stored: ReadonlyMap<string, StoredBody>,
   use: (messageId: string, body: Uint8Array) => void,
 ): Promise<void> {
-  const inRows = new Map<string, boolean>();
+  const inRows = new Map<string, { readonly messageId: string; readonly deflated: boolean }>();
   const inBucket: { readonly messageId: string; readonly key: string }[] = [];
   for (const [messageId, body] of stored) {
     if (body.at === 'here') use(messageId, unpack(body.bytes, body.deflated));
-    else if (body.at === 'row') inRows.set(messageId, body.deflated);
+    else if (body.at === 'row') inRows.set(body.id ?? messageId, { messageId, deflated: body.deflated });
     else inBucket.push({ messageId, key: body.key });
   }
   const bodyRow = z.object({ id: z.string(), bytes });
   const rows = await getRows(settings.messagesTable, [...inRows.keys()].map(rowKey), {});
   for (const row of rows) {
     const { id, bytes: packedBytes } = bodyRow.parse(row);
-    use(id, unpack(packedBytes, inRows.get(id) === true));
+    const { messageId = id, deflated = false } = inRows.get(id) ?? {};
+    use(messageId, unpack(packedBytes, deflated));
   }
   await eachOf(inBucket, objectsAtOnce, async ({ messageId, key }) => {
     use(messageId, await (await bucket()).get(key));
@@ -176,7 +178,7 @@ export async function deleteBody(messageId: string, stored: StoredBody): Promise
     case 'here':
       return;
     case 'row':
-      await deleteRow(settings.messagesTable, rowKey(messageId));
+      await deleteRow(settings.messagesTable, rowKey(stored.id ?? messageId));
       return;
     case 'bucket':
       await (await bucket()).delete(stored.key);

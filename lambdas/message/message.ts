@@ -88,6 +88,8 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly callerIp: string;
   readonly gone?: Gone;
   readonly change?: MessageChange | undefined;
+  /** The quiet period that it is delivered after, and its version there: see `debounce/period.ts`. */
+  readonly debounce?: { readonly key: string; readonly version: number } | undefined;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
   /** The slot of the message that a callback tells of, where that message came through a queue. */

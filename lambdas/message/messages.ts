@@ -37,6 +37,25 @@ export const putMessages = (
   );
 
 /**
+ * Writes a version of a debounced message, unless its row has a later one.
+ *
+ * @throws where it could not be written
+ */
+export async function putVersion(message: Message, body: StoredBody): Promise<void> {
+  await unlessRefused(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.messagesTable,
+        Item: toItem(toRow(message, body)),
+        ConditionExpression: 'attribute_not_exists(id) OR #debounce.#version < :version',
+        ExpressionAttributeNames: { '#debounce': 'debounce', '#version': 'version' },
+        ExpressionAttributeValues: toItem({ ':version': message.debounce?.version ?? 0 }),
+      }),
+    ),
+  );
+}
+
+/**
  * Writes a changed message over its row.
  *
  * @param before the message as it was read

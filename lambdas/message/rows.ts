@@ -72,6 +72,7 @@ const messageFields = {
   change: z.optional(
     z.object({ id: z.string(), dueAt: z.record(z.string(), z.number()) } satisfies Shape<MessageChange>),
   ),
+  debounce: z.optional(z.object({ key: z.string(), version: z.number() })),
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),

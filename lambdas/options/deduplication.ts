@@ -1,9 +1,27 @@
-/** The rule by which a message is a duplicate of one before and is not sent: its publisher's id for it, or its content. */
-import { longestDeduplicationId } from '../shared/bounds.ts';
+/**
+ * The rule by which a message is a duplicate of one before and is not sent: its publisher's id for it, or its content. Or the rule by
+ * which it takes the place of one before: see `publish/repeated/debounce.ts`.
+ */
+import { longestDeduplicationId, positiveDurationForm } from '../shared/bounds.ts';
+import { dayMs, minuteMs } from '../shared/clock.ts';
+import { parseDurationMs } from '../value/duration.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { charactersIn, parseBoolean, type FormFields, type Given, type Settings } from './option.ts';
 
 export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
+
+export interface Debounce {
+  readonly by: 'debounce';
+  readonly id: string;
+  /** The message is delivered once no other came for this long. */
+  readonly quietMs: number;
+  /** It is delivered this long after the first at the latest. */
+  readonly mostMs: number;
+}
+
+/** Message timers of SQS reach this far, and one moves on from publish to publish. */
+const longestQuietMs = 15 * minuteMs;
+const longestDebounceMs = 7 * dayMs;
 
 export const settings = {
   'deduplication-id': {
@@ -20,6 +38,26 @@ export const settings = {
     example: 'true',
     scopes: ['message'],
   },
+  debounce: {
+    description:
+      'With `Svc-Debounce-Id`: the message is delivered once no other with this id has come for this long, with the newest body and settings. Whole numbers with the units `s` and `m`, 15 minutes at most.',
+    schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('sm') },
+    example: '30s',
+    scopes: ['message'],
+  },
+  'debounce-id': {
+    description: 'The messages that take each other’s place.',
+    schema: { type: 'string', pattern: '\\S', minLength: 1, maxLength: longestDeduplicationId },
+    example: 'cart-4711',
+    scopes: ['message'],
+  },
+  'debounce-max': {
+    description:
+      'How long after the first message the delivery may be put off. Whole numbers with the units `s`, `m`, `h` and `d`. Default, and most: 7 days.',
+    schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('smhd') },
+    example: '10m',
+    scopes: ['message'],
+  },
 } as const satisfies Settings;
 
 function parseId(field: string, id: string): Deduplication {
@@ -29,9 +67,39 @@ function parseId(field: string, id: string): Deduplication {
   return { by: 'id', id };
 }
 
-export const parse = (given: Given): Deduplication | undefined =>
+const parseDeduplication = (given: Given): Deduplication | undefined =>
   given.read('deduplication-id', parseId) ??
   (given.read('content-based-deduplication', parseBoolean) === true ? { by: 'content' } : undefined);
+
+const parseWithin = (given: Given, name: string, longestMs: number, longest: string): number | undefined =>
+  given.read(name, (field, value) => {
+    const ms = parseDurationMs(field, value);
+    if (ms > 0 && ms <= longestMs) return ms;
+    throw badField(`${field} is ${quote(value)}; allowed is 1s to ${longest}.`);
+  });
+
+function parseDebounce(given: Given): Debounce | undefined {
+  const quietMs = parseWithin(given, 'debounce', longestQuietMs, '15m');
+  const mostMs = parseWithin(given, 'debounce-max', longestDebounceMs, '7d');
+  const named = given.read('debounce-id', parseId);
+  const [debounce, debounceId] = [given.field('debounce'), given.field('debounce-id')];
+  if (quietMs === undefined && mostMs === undefined && named === undefined) return undefined;
+  if (quietMs === undefined) throw badField(`${debounce} is missing; allowed is a duration such as 30s.`);
+  if (named?.by !== 'id') throw badField(`${debounceId} is missing; ${debounce} asks for it.`);
+  if (mostMs !== undefined && mostMs < quietMs) {
+    const field = given.field('debounce-max');
+    throw badField(`${field} is shorter than ${debounce}; allowed is as long, or longer.`);
+  }
+  const other = ['delay', 'not-before', 'deduplication-id', 'content-based-deduplication'].find(
+    (name) => given.single(name) !== undefined,
+  );
+  if (other !== undefined)
+    throw badField(`${given.field(other)} and ${debounce} are both given; allowed is one of them.`);
+  return { by: 'debounce', id: named.id, quietMs, mostMs: mostMs ?? longestDebounceMs };
+}
+
+export const parse = (given: Given): Deduplication | Debounce | undefined =>
+  parseDebounce(given) ?? parseDeduplication(given);
 
 export const fields = {
   'deduplication-id': {
@@ -46,4 +114,7 @@ export const fields = {
     kind: 'switch',
     only: 'publish',
   },
+  debounce: { label: 'Debounce', placeholder: '30s', place: 'after', only: 'publish' },
+  'debounce-id': { label: 'Debounce id', placeholder: 'cart-4711', place: 'after', only: 'publish' },
+  'debounce-max': { label: 'Debounce at most', placeholder: '10m', place: 'after', only: 'publish' },
 } satisfies FormFields;

@@ -16,7 +16,7 @@ import { withCharges } from '../usage/charge.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendEach, sendJob } from '../job/send.ts';
-import type { Deduplicated } from './deduplicate.ts';
+import type { Deduplicated } from './repeated/deduplicate.ts';
 import type { Draft, Prepared } from './prepare.ts';
 
 /**
@@ -158,9 +158,10 @@ export function answerOf(
   { drafts, isGroup }: Prepared,
   deduplicated: readonly Deduplicated[],
 ): PublishAnswer {
-  const published = deduplicated.map(({ messageId, isDuplicate }) => ({
+  const published = deduplicated.map(({ messageId, isDuplicate, isDebounced }) => ({
     messageId,
     ...(isDuplicate && { deduplicated: true as const }),
+    ...(isDebounced === true && { debounced: true as const }),
   }));
   const [first] = published;
   const status = deduplicated.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;

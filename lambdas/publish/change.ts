@@ -56,7 +56,10 @@ export async function changeMessage(
 }
 
 function refuseWhenDue({ message, attempts, open }: MessageHistory, attempt: number): void {
-  const { messageId, workflow } = message;
+  const { messageId, workflow, debounce } = message;
+  if (debounce !== undefined && attempt === 0) {
+    throw conflict(`The message ${quote(messageId)} is debounced; publish with its Svc-Debounce-Id instead.`);
+  }
   if (workflow !== undefined) {
     throw badRequest(
       'message_of_run',

@@ -201,6 +201,7 @@ export function renewed(
     notBefore: createdAt,
     slotOf: undefined,
     change: undefined,
+    debounce: undefined,
     ...overrides,
     messageId,
     retriedFrom: message.messageId,

@@ -10,7 +10,8 @@ import { ensureQueues } from '../lane/queues.ts';
 import { withCharges, type Charges } from '../usage/charge.ts';
 import { acceptEach, answerOf, notStored, takeBack, type PublishAnswer } from './accept.ts';
 import type { Draft, Prepared } from './prepare.ts';
-import { confirmKey, deduplicator, giveUpKey, type Deduplicated } from './deduplicate.ts';
+import type { Deduplication } from '../options/deduplication.ts';
+import { confirmKey, deduplicator, giveUpKey, type Deduplicated } from './repeated/deduplicate.ts';
 
 /**
  * The states of a request, in the order in which it passes them. It ends as `stored`, `refused` or `failed`; of one that
@@ -50,6 +51,29 @@ export async function publishAll(
   account: Account,
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (PublishAnswer | HttpError)[]> {
+  const debounced = new Map<Prepared | HttpError, PublishAnswer | HttpError>();
+  for (const item of prepared) {
+    if (item instanceof HttpError || item.deduplication?.by !== 'debounce') continue;
+    const { publishDebounced } = await import('./repeated/debounce.ts');
+    // In their order: of several with one id the last has the newest body.
+    debounced.set(item, await publishDebounced(account, item, item.deduplication).catch(refusalOf));
+  }
+  if (debounced.size === 0) return publishEach(account, prepared);
+  const others = prepared.filter((item) => !debounced.has(item));
+  const answers = (await publishEach(account, others)).values();
+  return prepared.map((item) => debounced.get(item) ?? answers.next().value ?? notStored());
+}
+
+/** @throws the error if it is no refusal */
+function refusalOf(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  throw error;
+}
+
+async function publishEach(
+  account: Account,
+  prepared: readonly (Prepared | HttpError)[],
+): Promise<readonly (PublishAnswer | HttpError)[]> {
   const judged = await judge(prepared);
   const publications = judged.flatMap((item) => (item instanceof HttpError ? [] : [item]));
   const most = publications.reduce((sum, { drafts }) => sum + drafts.length, 0);
@@ -61,6 +85,9 @@ export async function publishAll(
   return judged.map((item) => (item instanceof HttpError ? item : outcomeOf(item)));
 }
 
+const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
+  deduplication?.by === 'debounce' ? undefined : deduplication;
+
 /** Finds out which messages are new. Where requests in one batch ask for the same message, the first brings it. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
@@ -70,7 +97,7 @@ async function judge(
   await eachOf(prepared, atOnce, async (item, index) => {
     if (item instanceof HttpError) return;
     deduplicatedOf[index] = await Promise.all(
-      item.drafts.map((draft) => deduplicate(draft, item.deduplication)),
+      item.drafts.map((draft) => deduplicate(draft, deduplicationOf(item))),
     );
   });
 

@@ -19,8 +19,13 @@ export async function publish(account: Account, request: PublishRequest): Promis
   }
   refuseWhileDraining(account);
   const prepared = await prepare(account, request);
+  const { deduplication } = prepared;
+  if (deduplication?.by === 'debounce') {
+    const { publishDebounced } = await import('./repeated/debounce.ts');
+    return publishDebounced(account, prepared, deduplication);
+  }
   const [only, ...others] = prepared.drafts;
-  if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {
+  if (only !== undefined && others.length === 0 && deduplication === undefined) {
     return publishOne(account, prepared, only);
   }
   // Most requests make one message, and the code for several, and for duplicates, is loaded for the first that does not.

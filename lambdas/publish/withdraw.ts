@@ -1,3 +1,4 @@
+import { endPeriod } from '../debounce/closePeriod.ts';
 import { now } from '../shared/clock.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
 import { count } from '../aws/metrics.ts';
@@ -22,6 +23,9 @@ interface Withdrawn {
  * @returns whether it had not ended before
  */
 export async function withdraw({ message, attempts, open }: Withdrawn): Promise<boolean> {
+  // Before the end: what is published after this is another message.
+  if (message.debounce !== undefined && attempts.length === 0)
+    await endPeriod(message.messageId, message.debounce);
   const isFirst = await endMessage(message, 'CANCELED', now());
   const last = attempts.at(-1);
   const attempt = nextAttemptOf({ attempts });

@@ -1,4 +1,4 @@
-import { parse as parseDeduplication, type Deduplication } from '../options/deduplication.ts';
+import { parse as parseDeduplication, type Debounce, type Deduplication } from '../options/deduplication.ts';
 import { parseDelay, parseNotBefore } from '../options/delay.ts';
 import { parseBoolean, type Every } from '../options/option.ts';
 import { defined, parseGiven, parseGone, type DeliveryOptions, type Gone } from '../options/options.ts';
@@ -20,7 +20,7 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
   readonly notBefore: number;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
-  readonly deduplication?: Deduplication | undefined;
+  readonly deduplication?: Deduplication | Debounce | undefined;
   readonly gone?: Gone;
 }
 

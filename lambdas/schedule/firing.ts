@@ -30,7 +30,7 @@ export async function startFiring(schedule: Schedule, cron: Cron): Promise<void>
   );
 }
 
-/** What a schedule makes up for; undefined where it skips what it missed. */
+/** What a schedule makes up for; undefined where it skips what it missed. @throws HttpError 400 */
 export const catchUpOf = ({ config, prefix }: Pick<Schedule, 'config' | 'prefix'>): CatchUp | undefined =>
   new ConfigReader(prefix, config).read('catch-up', parseCatchUp);
 

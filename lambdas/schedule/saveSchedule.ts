@@ -9,7 +9,7 @@ import { ensureKeys } from '../lane/ensureKeys.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { markOf, scheduleChanges } from './scheduleSettings.ts';
-import { startFiring, stopFiring } from './firing.ts';
+import { catchUpOf, startFiring, stopFiring } from './firing.ts';
 import { changedByMany } from './wholeSchedule.ts';
 import { readSchedule, type ScheduleRequest } from './scheduleRequest.ts';
 
@@ -54,6 +54,7 @@ export function save(
     const request = await requestOf(before);
     if (request === undefined) return undefined;
     const { cron, drafts, kept } = await readSchedule(account, request, before);
+    catchUpOf(kept);
     if (before === undefined) await checkCapacity(account);
     await ensureQueue(account, kept.queueName);
     // All messages of a fire name the same keys.

@@ -10,7 +10,6 @@ import { badField } from '../error/httpError.ts';
 import { isTraceHeader, passedOn } from '../request/forwarding.ts';
 import { parseName } from '../value/names.ts';
 import { parseCron, type Cron } from './cron.ts';
-import { parseCatchUp } from './rules/missed.ts';
 import type { Schedule } from './schedule.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { prepare, withQuery, type Draft, type PublishRequest } from '../publish/prepare.ts';
@@ -54,9 +53,11 @@ export async function readSchedule(
   const { prefix, config, callerIp } = request;
   const reader = new ConfigReader(prefix, config);
   const cron = readCron(reader);
-  reader.read('catch-up', parseCatchUp);
   const queueName = reader.read('queue-name', parseName);
-  const { drafts } = await prepare(account, { ...request, queueName });
+  const { drafts, deduplication } = await prepare(account, { ...request, queueName });
+  if (deduplication?.by === 'debounce') {
+    throw badField(`${reader.field('debounce')} is given; allowed is to publish with it, not to schedule.`);
+  }
   const kept = {
     cron: cron.text,
     ...destinationOf(request, before?.destination),

@@ -22,6 +22,7 @@ export const published = z.object({
   deduplicated: z.optional(
     z.literal(true).check(z.describe('It was published before; this is the first one’s id.')),
   ),
+  debounced: z.optional(z.literal(true).check(z.describe('Others with its `Svc-Debounce-Id` have it, too.'))),
 });
 export const publishedToEndpoint = z.object({
   ...published.shape,

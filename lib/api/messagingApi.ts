@@ -91,6 +91,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     messages: [
       ...answer,
       rights.on('messages', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
+      rights.endPeriods(),
       rights.onBodies('GetObject', 'PutObject'),
       ...rights.ensureQueues(),
       rights.endSchedules(),
@@ -108,6 +109,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.listLanes(),
       // The delayed messages of a deleted queue are cancelled.
       rights.on('messages', 'Query', 'PutItem'),
+      rights.endPeriods(),
       rights.endSchedules(),
     ],
     flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
@@ -131,9 +133,12 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       // A schedule that is run by hand may start a run of a workflow.
       rights.changeRuns(),
       rights.endSchedules(),
+      // A schedule that is resumed may have missed fires.
+      rights.send('fire'),
     ],
     workflows: [
       ...answer,
+      rights.endPeriods(),
       rights.endRuns(),
       // Waits that one event ends are read together.
       rights.on('workflows', 'BatchGetItem'),
@@ -147,7 +152,8 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     keys: [...answer, rights.on('accounts', 'PutItem'), rights.removeTokens()],
     alarms: [
       ...answer,
-      rights.on('usage', 'GetItem', 'PutItem', 'DeleteItem'), // A test is accepted as a schedule that is run by hand is.
+      rights.on('usage', 'GetItem', 'PutItem', 'DeleteItem'),
+      // A test is accepted as a schedule that is run by hand is.
       ...rights.ensureQueues(),
       rights.on('messages', 'PutItem', 'BatchWriteItem'),
       rights.onBodies('PutObject'),

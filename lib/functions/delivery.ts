@@ -90,6 +90,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.queryIndex('dlq', 'present'),
   // An endpoint that answers 410 may be removed from its URL group.
   rights.on('groups', 'GetItem', 'PutItem', 'DeleteItem'),
+  rights.endPeriods(),
   rights.endRuns(),
   // The schedule of a wait whose event came before its timeout.
   rights.endSchedules(),

@@ -150,6 +150,11 @@ export class Rights {
     return this.on('usage', 'UpdateItem', 'Query');
   }
 
+  /** Allows to end the quiet periods of debounced messages. */
+  endPeriods(): PolicyStatement {
+    return this.on('deduplication', 'UpdateItem');
+  }
+
   /** Allows to count the outcomes of messages: to read the log, and to keep the counts. */
   countOutcomes(): PolicyStatement[] {
     return [this.queryIndex('messages', 'log'), this.on('usage', 'GetItem', 'PutItem')];

@@ -199,6 +199,7 @@ describe('the API’s description', () => {
       for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);
     }
     await ask('GET', `/v2/schedules/${group}/fires`);
+    await ask('GET', `/v2/schedules/${group}/next?count=2`);
     await ask('DELETE', `/v2/schedules/${group}`);
 
     await ask('GET', '/v2/logs');

@@ -59,6 +59,7 @@ const full: Full<Message> = {
   notBefore: createdAt + 1_000,
   callerIp: '192.0.2.1',
   change: { id: 'abc', dueAt: { 1: createdAt } },
+  debounce: { key: 'debounce#key', version: 2 },
   callback,
   failureCallback: { ...callback, url: 'https://example.com/failure' },
   slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },

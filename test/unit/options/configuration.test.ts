@@ -40,8 +40,14 @@ const examples = new Map(entries.map(([name, { example }]) => [name, example]));
 
 /** The example of a setting, with the settings that it needs beside it. */
 function exampleOf(name: string, scope = ''): Readonly<Record<string, string>> {
-  const names = name.startsWith('flow-control-') ? ['flow-control-key', 'flow-control-value'] : [name];
-  return Object.fromEntries(names.map((one) => [`${scope}${one}`, examples.get(one) ?? '']));
+  const pairs = [
+    ['flow-control-key', 'flow-control-value'],
+    ['debounce', 'debounce-id'],
+  ];
+  const isOf = (pair: readonly string[]): boolean =>
+    pair.includes(name) || (name === 'debounce-max' && pair.includes('debounce'));
+  const names = new Set([...(pairs.find(isOf) ?? []), name]);
+  return Object.fromEntries([...names].map((one) => [`${scope}${one}`, examples.get(one) ?? '']));
 }
 
 describe('everything in the table of configuration', () => {
@@ -132,9 +138,12 @@ describe('what the table says of a value', () => {
     'flow-control-value',
     'redact-fields',
   ]);
-  /** A schema cannot say how long a duration may be. */
-  const isUpTo7Days = (value: string): boolean =>
-    parseDurationMs('Svc-Deferred', value) <= 7 * 24 * 3_600_000;
+  /** A schema cannot say how long a duration may be: milliseconds of the shortest and the longest. */
+  const bounds: Readonly<Record<string, readonly [number, number]>> = {
+    deferred: [1_000, 7 * 24 * 3_600_000],
+    debounce: [1_000, 900_000],
+    'debounce-max': [30_000, 7 * 24 * 3_600_000],
+  };
   const described = entries
     .filter(([name, { scopes }]) => scopes.includes('message') && !languages.has(name))
     .map(([name]) => name as keyof typeof configuration);
@@ -145,9 +154,12 @@ describe('what the table says of a value', () => {
       fc.property(values, (value) => {
         // Each unit of a duration may stand once.
         fc.pre(
-          !/^\w*?\d([a-z]).*\d\1/.test(String(value)) || !['delay', 'timeout', 'deferred'].includes(name),
+          !/^\w*?\d([a-z]).*\d\1/.test(String(value)) ||
+            !['delay', 'timeout', ...Object.keys(bounds)].includes(name),
         );
-        fc.pre(name !== 'deferred' || isUpTo7Days(String(value)));
+        const [least, most] = bounds[name] ?? [];
+        const isWithin = (ms: number): boolean => ms >= (least ?? 0) && ms <= (most ?? Infinity);
+        fc.pre(least === undefined || isWithin(parseDurationMs('Svc-Deferred', String(value))));
         expect(refusalOf(name, String(value))).not.toBe(400);
       }),
       { seed: 991, numRuns: 300 },

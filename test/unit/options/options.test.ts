@@ -57,6 +57,9 @@ const notShown = [
   'redact-fields',
   'deduplication-id',
   'content-based-deduplication',
+  'debounce',
+  'debounce-id',
+  'debounce-max',
 ];
 const entries: readonly (readonly [string, Setting])[] = Object.entries(settings);
 const ofMessages = entries.filter(([, { scopes }]) => scopes.includes('message'));

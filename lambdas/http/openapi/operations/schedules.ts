@@ -131,7 +131,7 @@ export const schedules: Operations<'schedules'> = {
       count: {
         description: 'How many. Default: 10.',
         schema: { type: 'integer', minimum: 1, maximum: 100 },
-        example: '10',
+        example: 10,
       },
     },
     answers: {

@@ -1,6 +1,6 @@
-/** Messages whose row is not there: a job is sent beside the write of its message's row, and may come first. */
+/** Jobs that come early: before the write of their message's row, before a change of it, or before the end of its quiet period. */
 import { log } from '../aws/log.ts';
-import type { AttemptJob } from '../job/job.ts';
+import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
 import { declineLanes } from '../lane/leaveLanes.ts';
 import { leaveAsCallback } from '../lane/queueSlot.ts';
@@ -55,6 +55,19 @@ export async function waitForRow(job: AttemptJob): Promise<void> {
 export async function waitForChange(job: AttemptJob): Promise<void> {
   if (job.change !== undefined && (await isSentAgain(job))) return;
   log.info('The job of another change of the message was dropped', { messageId: job.messageId });
+}
+
+/**
+ * Closes the quiet period of a debounced message before its first attempt.
+ *
+ * @returns when its job is to be sent again, Unix milliseconds, because a publish has joined the period, or because the message belongs
+ * to the other delivery queue now; undefined where the attempt is to be made
+ */
+export async function endOfQuiet({ message }: MessageHistory, job: AttemptJob): Promise<number | undefined> {
+  if (message.debounce === undefined || job.attempt > 0 || job.admittedTo !== undefined) return undefined;
+  const { closePeriod } = await import('../debounce/closePeriod.ts');
+  const dueAt = await closePeriod(message.messageId, message.debounce);
+  return dueAt ?? (attemptJob(message, 0).queue === job.queue ? undefined : now());
 }
 
 /** Leaves the lanes that a job names, which is all that is known of a message without a row. */

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
-import { now, secondMs } from '../shared/clock.ts';
-import { HttpError } from '../error/httpError.ts';
-import { deduplicationKey, deduplicationWindowMs } from './rules/deduplicationKey.ts';
-import type { Deduplication } from '../options/deduplication.ts';
-import { claimAfter, claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
-import { log } from '../aws/log.ts';
-import { endedUndelivered } from '../message/history.ts';
-import type { Draft } from './prepare.ts';
+import { now, secondMs } from '../../shared/clock.ts';
+import { HttpError } from '../../error/httpError.ts';
+import { deduplicationKey, deduplicationWindowMs } from '../rules/deduplicationKey.ts';
+import type { Deduplication } from '../../options/deduplication.ts';
+import { claimAfter, claimKey, markAccepted, releaseKey, takeOver } from '../store/deduplication.ts';
+import { log } from '../../aws/log.ts';
+import { endedUndelivered } from '../../message/history.ts';
+import type { Draft } from '../prepare.ts';
 
 /** A message of which is known whether it is new or a duplicate of one before, or that this could not be found out in time. */
 export interface Deduplicated {
@@ -14,6 +14,7 @@ export interface Deduplicated {
   readonly draft: Draft | undefined;
   readonly messageId: string;
   readonly isDuplicate: boolean;
+  readonly isDebounced?: boolean;
   /** The key that was claimed, or taken over, for the draft. */
   readonly key?: string | undefined;
   /** 503 when others that publish the same message have not ended in time. */

@@ -1,0 +1,59 @@
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamodb.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import { periodRow, placeOf } from './period.ts';
+
+/** A request to the API ends after 29 s: the row of a version is written by then. */
+const publishTimeoutMs = 30 * secondMs;
+
+/** A debounced message, as its row names its period. */
+export interface Debounced {
+  readonly key: string;
+  /** The version of the message that its row has. */
+  readonly version: number;
+}
+
+/**
+ * Closes the period of a message that is due. Safe to repeat.
+ *
+ * @returns undefined once it is closed; or the moment to ask again, Unix milliseconds, because a publish has joined it
+ */
+export async function closePeriod(
+  messageId: string,
+  { key, version }: Debounced,
+): Promise<number | undefined> {
+  const { isMade, row } = await conditionalWrite(close(key, messageId, version));
+  if (isMade || row === undefined) return undefined;
+  const period = periodRow.parse(row);
+  // Another period has begun.
+  if (period.messageId !== messageId) return undefined;
+  const time = now();
+  if (period.dueAt > time) return period.dueAt;
+  if (period.joinedAt + publishTimeoutMs > time) return time + secondMs;
+  return (await unlessRefused(close(key, messageId, period.version))) ? undefined : time + secondMs;
+}
+
+const close = (key: string, messageId: string, version: number) =>
+  dynamodb.send(
+    new UpdateItemCommand({
+      ...placeOf(key),
+      UpdateExpression: 'SET isClosed = :yes',
+      ConditionExpression: 'messageId = :id AND version = :version',
+      ExpressionAttributeValues: toItem({ ':id': messageId, ':version': version, ':yes': true }),
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    }),
+  );
+
+/** Ends the period of a message that is about to be cancelled: the next publish begins another one. */
+export async function endPeriod(messageId: string, { key }: Debounced): Promise<void> {
+  await unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        ...placeOf(key),
+        UpdateExpression: 'SET isClosed = :yes',
+        ConditionExpression: 'messageId = :id',
+        ExpressionAttributeValues: toItem({ ':id': messageId, ':yes': true }),
+      }),
+    ),
+  );
+}

@@ -1,0 +1,116 @@
+import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { createHash } from 'node:crypto';
+import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamodb.ts';
+import { retryOnConflict } from '../aws/retryOnConflict.ts';
+import { settings } from '../aws/settings.ts';
+import { dayMs, epochSeconds, now } from '../shared/clock.ts';
+import { periodRow, placeOf, type Period } from './period.ts';
+
+/** The part of a publish in its period. */
+export interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt'> {
+  readonly isFirst: boolean;
+}
+
+/** @param endpoint the name or URL of a URL group's endpoint: each has its own messages */
+export const periodKey = (accountId: string, id: string, endpoint = ''): string =>
+  `debounce#${createHash('sha256')
+    .update(JSON.stringify([accountId, id, endpoint]))
+    .digest('base64url')}`;
+
+interface Joining {
+  readonly key: string;
+  /** The message of the period, should this publish begin one. */
+  readonly messageId: string;
+  readonly quietMs: number;
+  /** The longest time from the first publish of a period to its delivery. */
+  readonly mostMs: number;
+  /** Called before a period begins: sends the job that delivers its message. */
+  readonly onBegin: (dueAt: number) => Promise<void>;
+}
+
+/**
+ * Joins the open period of a key, or begins one.
+ *
+ * @throws HttpError 503 where others were always faster
+ */
+export const joinPeriod = (joining: Joining): Promise<Joined> =>
+  retryOnConflict('The id is used by many publishes at once; publish again.', async () => {
+    const time = now();
+    const wanted = time + joining.quietMs;
+    const { isMade, row } = await conditionalWrite(extend(joining.key, time, wanted));
+    if (isMade) return { ...periodRow.parse(row), isFirst: false };
+    const before = row && periodRow.parse(row);
+    return before === undefined || before.isClosed === true || before.dueAt <= time
+      ? begin(joining, before, time)
+      : extendTo(joining.key, before, time, Math.min(before.latestAt, Math.max(before.dueAt, wanted)));
+  });
+
+/** Adds a version to an open period, and moves its end later. */
+const extend = (key: string, time: number, dueAt: number) =>
+  dynamodb.send(
+    new UpdateItemCommand({
+      ...placeOf(key),
+      UpdateExpression: 'SET dueAt = :due, joinedAt = :now ADD version :one',
+      ConditionExpression:
+        'attribute_exists(messageId) AND attribute_not_exists(isClosed) AND dueAt > :now AND dueAt <= :due AND latestAt >= :due',
+      ExpressionAttributeValues: toItem({ ':due': dueAt, ':now': time, ':one': 1 }),
+      ReturnValues: 'ALL_NEW',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    }),
+  );
+
+/** Does the same where the end stays as it is, or is the latest that is allowed. */
+async function extendTo(
+  key: string,
+  before: Period,
+  time: number,
+  dueAt: number,
+): Promise<Joined | undefined> {
+  const version = before.version + 1;
+  const isMade = await unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        ...placeOf(key),
+        UpdateExpression: 'SET dueAt = :due, joinedAt = :now, version = :version',
+        ConditionExpression: 'messageId = :id AND version = :before AND attribute_not_exists(isClosed)',
+        ExpressionAttributeValues: toItem({
+          ':due': dueAt,
+          ':now': time,
+          ':version': version,
+          ':id': before.messageId,
+          ':before': before.version,
+        }),
+      }),
+    ),
+  );
+  return isMade ? { messageId: before.messageId, version, dueAt, isFirst: false } : undefined;
+}
+
+async function begin(
+  { key, messageId, quietMs, mostMs, onBegin }: Joining,
+  before: Period | undefined,
+  time: number,
+): Promise<Joined | undefined> {
+  const latestAt = time + mostMs;
+  const dueAt = Math.min(latestAt, time + quietMs);
+  await onBegin(dueAt);
+  const period = { messageId, version: 1, joinedAt: time, dueAt, latestAt };
+  const { isMade, row } = await conditionalWrite(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.deduplicationTable,
+        Item: toItem({ id: key, ...period, expiresAt: epochSeconds(latestAt + dayMs) }),
+        ...(before === undefined
+          ? { ConditionExpression: 'attribute_not_exists(messageId)' }
+          : {
+              ConditionExpression: 'messageId = :id AND version = :version',
+              ExpressionAttributeValues: toItem({ ':id': before.messageId, ':version': before.version }),
+            }),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    ),
+  );
+  // The SDK makes a write again whose answer was lost, and finds its own row.
+  const isOurs = isMade || (row !== undefined && periodRow.parse(row).messageId === messageId);
+  return isOurs ? { ...period, isFirst: true } : undefined;
+}
