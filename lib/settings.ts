@@ -135,12 +135,18 @@ const shape = z.strictObject({
   firewall: flag.default(false),
   /** The most requests from one address in five minutes, with a firewall. The bounds are those of WAF. */
   firewallRate: whole(10, 2_000_000_000).default(100_000),
-  /** Custom domains of the APIs: `region=name` for a region's, `management=name` for the management API's. */
+  /**
+   * Custom domains of the APIs: `region=name` for a region's, `management=name` for the management API's; behind the name may be a base
+   * path, such as `/queue`.
+   */
   domains: listOf(
-    new RegExp(`^(${region}|management)=([a-z0-9-]+\\.)+[a-z0-9-]+$`),
-    'a region or management, and a name, such as eu-central-1=queue.example.com',
+    new RegExp(`^(${region}|management)=([a-z0-9-]+\\.)+[a-z0-9-]+(/(?!(v2|console)$)[A-Za-z0-9._-]+)?$`),
+    'a region or management, and a name, such as eu-central-1=queue.example.com or eu-central-1=example.com/queue',
   ),
-  /** Certificates of these domains in ACM, one in each region that has a domain. */
+  /**
+   * Certificates of these domains in ACM, one in each region that has a domain. A region without one has an existing domain, which gets
+   * a mapping for the base path.
+   */
   certificates: listOf(
     new RegExp(`^arn:[a-z-]+:acm:${region}:\\d{12}:certificate/[\\w-]+$`),
     'the ARN of a certificate in ACM',
@@ -220,6 +226,10 @@ const together = shape.superRefine((settings, context) => {
   for (const place of new Set(placesIn(settings.domains))) {
     if (valuesIn(settings.domains, place).length > 1) refuse('domains', `has two names for ${place}`);
     const where = place === 'management' ? settings.regions[0] : place;
+    const isExisting =
+      valuesIn(settings.domains, place)[0]?.includes('/') === true &&
+      !settings.certificates.some((arn) => regionOfArn(arn) === where);
+    if (isExisting) continue;
     if (settings.certificates.filter((arn) => regionOfArn(arn) === where).length !== 1)
       refuse(
         'certificates',

@@ -1,5 +1,11 @@
 import type { Header } from '../shared/headers.ts';
-import { isGatewayHost, isOwnHost, plainName } from '../destination/addresses.ts';
+import {
+  isGatewayHost,
+  isOwnHost,
+  isSharedHost,
+  parseOwnHosts,
+  plainName,
+} from '../destination/addresses.ts';
 import { minuteMs, now } from '../shared/clock.ts';
 import { loopMarkHeader, loopMarkHeaders, isOwnDelivery } from '../account/credentials.ts';
 import { targetOf } from '../destination/destination.ts';
@@ -22,6 +28,8 @@ import { log } from '../aws/log.ts';
  * a delivery that could be to an API carries a mark that only this deployment can make, and each API refuses it.
  */
 
+const configured = parseOwnHosts(settings.ownHosts);
+
 /** A process notes one host a minute at most: each note may fail, and below a wildcard domain clients make up names. */
 const noteIntervalMs = minuteMs;
 let triedAt = -Infinity;
@@ -38,7 +46,10 @@ const httpsPort = 443;
 export async function learnHost(api: ApiName, host: string): Promise<void> {
   const name = plainName(host);
   if (!settings.learnHosts || !isGatewayHost(name)) return;
-  if (isOwnHost(name, httpsPort, await apiHosts()) || now() - triedAt < noteIntervalMs) return;
+  // A host with a base path is in the settings.
+  const own = new Set([...configured, ...(await apiHosts())]);
+  if (isOwnHost(name, httpsPort, own) || isSharedHost(name, own)) return;
+  if (now() - triedAt < noteIntervalMs) return;
   triedAt = now();
   try {
     await noteApiHost(api, name);

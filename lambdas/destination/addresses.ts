@@ -1,3 +1,4 @@
+import { decodedOrAsIs } from '../shared/text.ts';
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
@@ -93,7 +94,10 @@ export function addressOfHost(hostname: string): string | undefined {
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-/** The hosts of the service's own APIs, which are no destinations: a {@link hostKey}, and `:port` except for 80 and 443. */
+/**
+ * The hosts of the service's own APIs, which are no destinations: a {@link hostKey}, `:port` except for 80 and 443, and the base path of an
+ * API that shares its host with others.
+ */
 export type OwnHosts = ReadonlySet<string>;
 
 /**
@@ -109,21 +113,36 @@ function hostKey(hostname: string): string {
   return api === null ? name : `${api[1] ?? ''}.execute-api.${api[2] ?? ''}`;
 }
 
-/** Parses `host` or `host:port`, an IPv6 address in brackets. */
+/** Parses `host`, `host:port` or `host/base`, an IPv6 address in brackets. */
 export function parseOwnHosts(items: readonly string[]): OwnHosts {
   return new Set(
     items.map((item) => {
-      const [, host = item, port = ''] = /^(\[.*\]|[^:]*)(:\d+)?$/.exec(item) ?? [];
-      return hostKey(host) + port;
+      const [, host = item, port = '', base = ''] = /^(\[.*\]|[^:/]*)(:\d+)?(\/.*)?$/.exec(item) ?? [];
+      return hostKey(host) + port + base;
     }),
   );
 }
 
-/** @param host a name or an address */
-export function isOwnHost(host: string, port: number, own: OwnHosts): boolean {
-  const key = hostKey(host);
-  return own.has(`${key}:${port}`) || ((port === 80 || port === 443) && own.has(key));
+/** How a port is written behind a host: the usual ones may be left out. */
+const portForms = (port: number): readonly string[] =>
+  port === 80 || port === 443 ? [`:${port}`, ''] : [`:${port}`];
+
+/**
+ * Whether a destination is an API of the service.
+ *
+ * @param host a name or an address
+ * @param path of the destination's URL, with its query. Servers decode it, resolve its dots and ignore extra slashes
+ */
+export function isOwnHost(host: string, port: number, own: OwnHosts, path = '/'): boolean {
+  const places = portForms(port).map((form) => hostKey(host) + form);
+  if (places.some((place) => own.has(place))) return true;
+  const [, base] = decodedOrAsIs(new URL(`http://host${path}`).pathname).split(/[/\\]+/);
+  return base !== undefined && places.some((place) => own.has(`${place}/${base}`));
 }
+
+/** Whether a host is known to be shared: only what is below a base path is the service. */
+export const isSharedHost = (host: string, own: OwnHosts): boolean =>
+  [...own].some((one) => one.startsWith(`${hostKey(host)}/`));
 
 /**
  * Whether API Gateway or Lambda can have given a host to an API: a name of several labels without a port, and not this machine's.

@@ -201,8 +201,8 @@ export function refuseDestination(field: string, destination: string, rules: Des
  * @throws HttpError 403
  */
 export function refuseSsrf(field: string, url: string, { allowed, own }: HostRules): void {
-  const { hostname, port } = targetOf(url);
-  if (isOwnHost(hostname, port, own)) {
+  const { hostname, port, path } = targetOf(url);
+  if (isOwnHost(hostname, port, own, path)) {
     throw forbidden(
       'delivery_loop',
       `${field} is ${quoteUrl(url)}, which is this service itself; messages to it would go in circles.`,

@@ -1,4 +1,4 @@
-import { parseAllowedDestinations, parseOwnHosts } from './addresses.ts';
+import { isSharedHost, parseAllowedDestinations, parseOwnHosts } from './addresses.ts';
 import type { DestinationRules, HostRules, Scope } from './destination.ts';
 import { longTimeoutMs } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -36,7 +36,7 @@ export async function destinationRules(requestHost: string, account: Invoking): 
   const { own } = await deploymentRules();
   return {
     allowed,
-    own: new Set([...own, ...parseOwnHosts([requestHost])]),
+    own: isSharedHost(requestHost, own) ? own : new Set([...own, ...parseOwnHosts([requestHost])]),
     functions: functionsOf(account),
     scope: account.scope,
   };

@@ -94,7 +94,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   const host = `${api.restApiId}.execute-api.${region}.${urlSuffix}`;
   const [domain] = valuesIn(settings.domains, place);
   const certificateArn = settings.certificates.find((arn) => regionOfArn(arn) === region);
-  if (domain !== undefined && certificateArn !== undefined)
+  if (domain !== undefined)
     makeDomain(scope, api, { name: domain, certificateArn, hostedZone: settings.hostedZone });
   if (settings.firewall) makeFirewall(scope, api, settings);
   return { api, host, url: domain === undefined ? `https://${host}/${stageName}` : `https://${domain}` };

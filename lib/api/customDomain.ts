@@ -1,28 +1,45 @@
 /** The custom domain of an API. */
 import { CfnOutput } from 'aws-cdk-lib';
-import { DomainName, EndpointType, type SpecRestApi, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
+import {
+  CfnBasePathMapping,
+  DomainName,
+  EndpointType,
+  type SpecRestApi,
+  SecurityPolicy,
+} from 'aws-cdk-lib/aws-apigateway';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { CfnRecordSet } from 'aws-cdk-lib/aws-route53';
 import type { Construct } from 'constructs';
 
 interface DomainProps {
+  /** The name, and the base path of an API that shares it: `example.com/queue`. */
   readonly name: string;
-  /** A certificate in the region of the API. */
-  readonly certificateArn: string;
+  /** A certificate in the region of the API; undefined for a domain that API Gateway has already. */
+  readonly certificateArn: string | undefined;
   /** The zone that gets the domain's record; undefined makes no record. */
   readonly hostedZone: string | undefined;
 }
 
-/** Gives an API a domain, whose root is the API's root. The generated host stays valid. */
+/** Gives an API a domain, or a path of one. The generated host stays valid. */
 export function makeDomain(scope: Construct, api: SpecRestApi, props: DomainProps): void {
-  const { name, certificateArn, hostedZone } = props;
+  const { certificateArn, hostedZone } = props;
+  const [name = '', basePath] = props.name.split('/');
+  if (certificateArn === undefined) {
+    new CfnBasePathMapping(scope, 'DomainMapping', {
+      domainName: name,
+      restApiId: api.restApiId,
+      stage: api.deploymentStage.stageName,
+      ...(basePath !== undefined && { basePath }),
+    });
+    return;
+  }
   const domain = new DomainName(scope, 'Domain', {
     domainName: name,
     certificate: Certificate.fromCertificateArn(scope, 'Certificate', certificateArn),
     endpointType: EndpointType.REGIONAL,
     securityPolicy: SecurityPolicy.TLS_1_2,
   });
-  domain.addBasePathMapping(api, { stage: api.deploymentStage });
+  domain.addBasePathMapping(api, { stage: api.deploymentStage, ...(basePath !== undefined && { basePath }) });
   if (hostedZone === undefined) {
     new CfnOutput(scope, 'DomainTarget', {
       value: domain.domainNameAliasDomainName,

@@ -6,7 +6,14 @@ import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { answerJson, drain, endWithServer, listen, noGuard, type Guard } from '../http.ts';
 import { boundConnections, timeBounds, type ConnectionBounds } from './connections.ts';
 import { Intake, refuseUntaken, type AccountOf, type IntakeBounds } from './intake.ts';
-import { isManyClients, onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
+import {
+  basePathOf,
+  isManyClients,
+  onLoopback,
+  originsBehind,
+  type Network,
+  type OriginOf,
+} from '../network/network.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
 import { renewCertificate } from '../network/tls.ts';
@@ -50,6 +57,7 @@ const maxBodyBytes = 10_485_760;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { functions, ready, report, guard = noGuard, network = onLoopback, timeoutMs = 29_000 } = options;
   const originOf = originsBehind(network);
+  const basePath = basePathOf(network);
   const find = createRouter(options.routes);
   const intake = new Intake({ ...options.bounds, largest: maxBodyBytes }, options.accountOf);
   const { server, port, url } = await listen(
@@ -57,14 +65,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);
-      answer(request, response, { find, functions, ready, timeoutMs, originOf, intake, requestId }).catch(
-        (error: unknown) => {
-          if (request.errored !== null) return;
-          report(error);
-          if (response.headersSent) response.destroy();
-          else refuse(response, 502, 'service_failed', couldNotAnswer);
-        },
-      );
+      answer(request, response, {
+        find,
+        functions,
+        ready,
+        timeoutMs,
+        originOf,
+        basePath,
+        intake,
+        requestId,
+      }).catch((error: unknown) => {
+        if (request.errored !== null) return;
+        report(error);
+        if (response.headersSent) response.destroy();
+        else refuse(response, 502, 'service_failed', couldNotAnswer);
+      });
     }),
     options.port,
     // Larger than the gateway's limit, so that the gateway answers and not Node.
@@ -88,6 +103,8 @@ interface Proxy {
   readonly ready: Promise<void>;
   readonly timeoutMs: number;
   readonly originOf: OriginOf;
+  /** The path before that of the API. A proxy may pass it on, or take it away. */
+  readonly basePath: string;
   readonly intake: Intake;
   readonly requestId: string;
 }
@@ -95,8 +112,11 @@ interface Proxy {
 /** Answers a request. What its head decides is decided before its body is read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
-  const { path, query } = splitUrl(request.url ?? '/');
-  const routed = proxy.find(path);
+  const { path: requested, query } = splitUrl(request.url ?? '/');
+  const own = withoutBase(requested, proxy.basePath);
+  const routed = proxy.find(own);
+  // As a custom domain of API Gateway with a base path passes it on.
+  const path = proxy.basePath + own;
   if (headBytes(request) > maxHeadBytes) refuse(response, 431, 'head_too_large', headTooLarge);
   else if (routed === undefined) refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
   else {
@@ -112,6 +132,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
     });
   }
 }
+
+/** The API's own part of a path. */
+const withoutBase = (path: string, base: string): string =>
+  base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) || '/' : path;
 
 interface Invoked extends Proxy, Routed {
   readonly path: string;

@@ -32,6 +32,10 @@ export const isOpen = ({ host, publicUrl }: Network): boolean => !isLoopback(hos
 /** The address by which the stage calls itself. An address that stands for all of a machine cannot be called everywhere. */
 const ownAddress = (host: string): string => (host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host);
 
+/** The path of the public URL, such as `/queue`; empty where it has none. */
+export const basePathOf = ({ publicUrl }: Pick<Network, 'publicUrl'>): string =>
+  publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+
 /** The URL of a port on this machine. */
 export function urlOf({ host, tls }: Network, port: number): string {
   const address = ownAddress(host);
@@ -54,7 +58,7 @@ export function ownHosts(network: Network, ports: readonly number[], inside: rea
   const inUrl = (name: string): string => (isIP(name) === 6 ? `[${name}]` : name);
   return [
     ...ports.flatMap((port) => names.map((name) => `${inUrl(name)}:${port}`)),
-    ...(publicUrl === undefined ? [] : [new URL(publicUrl).host]),
+    ...(publicUrl === undefined ? [] : [new URL(publicUrl).host + basePathOf(network)]),
     ...inside.map((url) => new URL(url).host),
   ];
 }

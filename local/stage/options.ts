@@ -68,12 +68,16 @@ function address(text: string): string {
   );
 }
 
+const isBasePath = (path: string): boolean => /^\/(?!(?:v2|console)$)[\w.-]+$/i.test(path);
+
 function publicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isBare = url !== undefined && `${url.origin}/` === url.href;
-  if (isBare && /^https?:$/.test(url.protocol)) return url.origin;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === url.origin + url.pathname) {
+    const base = url.pathname.replace(/\/$/, '');
+    if (base === '' || isBasePath(base)) return url.origin + base;
+  }
   throw new InvalidArgumentError(
-    'Allowed is an http or https URL without a path, such as https://queue.acme.example.',
+    'Allowed is an http or https URL such as https://queue.acme.example, with a path of one segment at most, such as /queue, but not /v2 or /console.',
   );
 }
 

@@ -133,6 +133,46 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     expect(errorOf(await publish(`${publicUrl}/v2/health`, { url, token }))).toContain('queue.acme.example');
   });
 
+  it.each([true, false])(
+    'is below a path of a host that it shares; a proxy passes the path on: %s',
+    async (isPassedOn) => {
+      const port = await freePort();
+      const publicUrl = 'http://acme.example/queue';
+      const args = [
+        '--public-url',
+        publicUrl,
+        '--allowed-destinations',
+        '127.0.0.0/8,localhost,acme.example',
+      ];
+      const stage = await start(args, { port });
+      expect(stage.url).toBe(publicUrl);
+      const url = `http://127.0.0.1:${port}${isPassedOn ? '/queue' : ''}`;
+      const { token } = stage;
+      const deferred = receiver.inbox((_delivery, response) => response.writeHead(202).end());
+      messageIdOf(await publish(deferred.url, { url, token, headers: { 'Svc-Deferred': '1h' } }));
+      const [delivery] = await deferred.received(1);
+      const completeUrl = delivery?.headers['svc-complete-url'] ?? '';
+      expect(completeUrl).toMatch(/^http:\/\/acme\.example\/queue\/v2\/complete\//);
+      const completed = await fetch(completeUrl.replace(publicUrl, url), {
+        method: 'POST',
+        body: '{"status":200}',
+      });
+      expect(completed.status).toBe(200);
+      const console = await fetch(`${url}/console`);
+      expect([console.status, await console.text()]).toEqual([200, expect.stringContaining('<script')]);
+      const described = z
+        .looseObject({ servers: z.array(z.object({ url: z.string() })) })
+        .parse(await (await fetch(`${url}/v2/openapi.json`)).json());
+      expect(described.servers).toEqual([{ url: '/queue' }]);
+      // The rest of the host is somebody else's, and may be a destination.
+      const headers = { 'Svc-Delay': '1h' };
+      for (const path of ['', '/hooks/queue', '/queues'])
+        messageIdOf(await publish(`http://acme.example${path}`, { url, token, headers }));
+      for (const path of ['/queue', '/queue/v2/publish/x', '//queue/', '/hooks/../queue', '/%71ueue?a=b'])
+        expect((await publish(`http://acme.example${path}`, { url, token, headers })).status).toBe(403);
+    },
+  );
+
   it('speaks TLS with the certificate that it is given', async () => {
     const folder = temporary();
     const certFile = join(folder, 'cert.pem');

@@ -260,6 +260,11 @@ describe('the settings of a deployment', () => {
       },
       /certificates: must have one certificate of the region us-east-1/,
     ],
+    [
+      'a base path that is one of the API’s own',
+      { domains: 'us-east-1=a.example.com/v2' },
+      /domains\[0\]: .* such as/,
+    ],
     ['a domain that is a URL', { domains: 'us-east-1=https://a.example.com' }, /domains\[0\]: .* such as/],
     ['an id of a VPC without its region', { vpcs: 'vpc-0a1b2c3d' }, /vpcs\[0\]: .*eu-central-1=vpc-0a1b2c3d/],
     ['a VPC without subnets', { vpcs: 'us-east-1=vpc-0a1b2c3d' }, /subnets: must name the subnets/],

@@ -231,6 +231,21 @@ describe('a custom domain', () => {
     }
   });
 
+  it('may share a domain with other APIs, by a base path', () => {
+    const shared = 'eu-central-1=example.com/queue';
+    const { service } = synthesizeOne({ domains: shared, certificates });
+    service.hasResourceProperties('AWS::ApiGateway::BasePathMapping', { BasePath: 'queue' });
+    service.hasOutput('Url', { Value: 'https://example.com/queue' });
+    const existing = synthesizeOne({ domains: shared }).service;
+    expect(types(existing)).not.toContain('AWS::ApiGateway::DomainName');
+    existing.hasResourceProperties('AWS::ApiGateway::BasePathMapping', {
+      BasePath: 'queue',
+      DomainName: 'example.com',
+    });
+    for (const { Properties } of resources(existing, 'AWS::Lambda::Function').values())
+      expect(JSON.stringify(Properties['Environment'])).toContain('example.com/queue');
+  });
+
   it('has its target in the outputs where the operator makes the record', () => {
     const { service } = synthesizeOne({ domains: 'eu-central-1=queue.example.com', certificates });
     expect(types(service)).not.toContain('AWS::Route53::RecordSet');

@@ -182,8 +182,8 @@ function exchange(
  * @throws RefusedDestination for a host that needs no look-up to be refused
  */
 function open(request: DeliveryRequest, target: Target, { agents, resolver, rules }: Means): ClientRequest {
-  const { hostname, port } = target;
-  if (isOwnHost(hostname, port, rules.own)) throw ownHostRefusal(hostname);
+  const { hostname, port, path } = target;
+  if (isOwnHost(hostname, port, rules.own, path)) throw ownHostRefusal(hostname);
   if (addressOfHost(hostname) !== undefined && !isReachable(hostname, rules.allowed)) {
     throw refusal(hostname, hostname);
   }

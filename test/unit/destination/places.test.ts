@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
  * the request's token. This list has all files that read such a URL: one that is new has to be added, and thought about.
  */
 const places: Readonly<Record<string, string>> = {
+  'alarm/settings.ts': 'where the alarms of an account are told',
   'publish/prepare.ts': 'the destination of a message, or the endpoints of its group',
   'request/publishOptions.ts': 'the callbacks of a message, a schedule, a retry, or the start of a run',
   'urlGroup/endpoints.ts': 'the endpoints of a group',

@@ -110,6 +110,8 @@ test('its own hosts are no destinations: names of the machine, the public URL, a
   expect(ownHosts(open, [80], [])).toEqual(
     expect.arrayContaining(['localhost:80', `${hostname()}:80`, '127.0.0.1:80', 'queue.acme.example']),
   );
+  const shared = { ...open, publicUrl: 'https://acme.example/queue' };
+  expect(ownHosts(shared, [80], [])).toContain('acme.example/queue');
 });
 
 test('a port that is taken, and an address of another machine, are refused by name', async () => {

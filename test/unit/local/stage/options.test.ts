@@ -142,11 +142,9 @@ test.each([
     ['--host', 'queue.acme.example'],
     "argument 'queue.acme.example' is invalid. Allowed is an address of this",
   ],
-  [
-    ['--public-url', 'queue.acme.example'],
-    'Allowed is an http or https URL without a path, such as https://',
-  ],
-  [['--public-url', 'https://acme.example/queue'], 'Allowed is an http or https URL without a path,'],
+  [['--public-url', 'queue.acme.example'], 'Allowed is an http or https URL such as https://'],
+  [['--public-url', 'https://acme.example/a/queue'], 'with a path of one segment at most, such as /queue'],
+  [['--public-url', 'https://acme.example/v2'], 'but not /v2 or /console;'],
   [
     ['--trusted-proxy', '10.0.0.0/33'],
     "argument '10.0.0.0/33' is invalid. Allowed are addresses and networks",
