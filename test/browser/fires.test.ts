@@ -76,7 +76,8 @@ it('A schedule shows its last fires, with what became of their messages', async 
   await page.goto(`${stage.url}/console#/schedules`);
   const own = page.getByRole('row').filter({ hasText: 'minutely' });
   await own.getByRole('link', { name: 'Answer: 503' }).waitFor();
-  await own.getByText('2 in a row').waitFor();
+  // Another minute may have passed since.
+  await own.getByText(/[2-9] in a row/).waitFor();
   await own.getByRole('button', { name: 'Pause minutely' }).click();
   await own.getByRole('button', { name: 'Resume minutely' }).waitFor();
 });

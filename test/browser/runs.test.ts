@@ -324,7 +324,7 @@ describe('Runs', () => {
     await tab.click();
     // What is typed before the other list's filters are there is typed into those of the first.
     await tab.and(page.locator('[aria-current]')).waitFor();
-    await page.getByLabel('Label').fill(label);
+    await page.getByRole('searchbox', { name: 'Label' }).fill(label);
     await page.waitForURL(new RegExp(`list=failed&label=${label}$`));
     const rows = page.getByRole('row').filter({ hasText: label });
     await rows.nth(2).waitFor();

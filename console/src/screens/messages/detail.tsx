@@ -33,6 +33,8 @@ import { hrefOfMessages } from './links.ts';
 import { MessageTable } from './messageTable.tsx';
 import { happeningsOf } from './timeline.ts';
 
+const minuteMs = 60_000;
+
 type Message = Readable<z.infer<typeof messageInAnyState>>;
 type Circuit = NonNullable<Message['heldBy']>;
 
@@ -59,6 +61,8 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   const letters = useAsked(
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
+    // The dead letter of a completed attempt is written a moment after its record.
+    answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? oftenMs : 0,
   );
   const isDead = letters.answer?.messages[0] !== undefined;
   // At first the message waits for its dead letter, whose button would push the others aside.
