@@ -63,15 +63,25 @@ export const longestStartWaitMs = 5_000;
  * ({@link longestStartWaitMs}): `startAt` of its lease says when.
  *
  * @param isBack whether it has waited for another lane: then its start is counted again in any case, see {@link keepWaiting}
+ * @param countedAt the start that it counted before, if it is back
  */
-function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack = false): Changed<Grant> {
+function claim(
+  found: Lane,
+  arrival: Arrival,
+  lease: Lease,
+  now: number,
+  isBack = false,
+  countedAt?: number,
+): Changed<Grant> {
   const { entry, until, mayHaveStarted } = arrival;
   const isLongEnough = lease.until === undefined || (until !== undefined && lease.until >= until);
   const { startAt } = lease;
   const isInTime = startAt !== undefined && now - startAt <= startToleranceMs;
   const isCounted = found.rate === undefined || (isInTime && !isBack);
   if (isLongEnough && isCounted) return { lane: found, result: 'in' };
-  const lane = isCounted || mayHaveStarted ? found : uncountStart(found, lease.startAt);
+  // Another job of the attempt, that came again, may have counted a start since, and be about to make it.
+  const isOfAnother = isBack && startAt !== countedAt;
+  const lane = isCounted || mayHaveStarted || isOfAnother ? found : uncountStart(found, startAt);
   const longer = { ...lease, until: isLongEnough ? lease.until : until };
   if (isCounted) return { lane: withLease(lane, entry, longer), result: 'in' };
   const free = nextFreeStart(lane, now);
@@ -133,6 +143,6 @@ export function resume(
   now: number,
 ): Changed<Grant> {
   const lease = lane.leases.get(arrival.entry);
-  if (lease !== undefined) return claim(lane, arrival, lease, now, true);
+  if (lease !== undefined) return claim(lane, arrival, lease, now, true, countedAt);
   return enter(uncountStart(lane, countedAt), { ...arrival, isYoung: false, hasWaited: true }, now);
 }
