@@ -9,7 +9,7 @@ import { defaultPeriod, parseCount, parsePeriod } from '../value/flowControl.ts'
 import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
-import { oldestWaiting } from './oldest.ts';
+import { whatWaits } from './oldest.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
@@ -75,7 +75,7 @@ function laneOf(account: Account, key: string): LaneKey {
 export async function getFlowControl(account: Account, key: string): Promise<KeyAnswer> {
   const lane = await loadLane(laneOf(account, key));
   if (lane === undefined) throw noSuchKey(key);
-  return { ...flowControlRecord(lane, now()), oldestAt: await oldestWaiting(lane) };
+  return { ...flowControlRecord(lane, now()), ...(await whatWaits(lane)) };
 }
 
 /** Shows how many deliveries of an account are in flight, and how many may be. */

@@ -11,6 +11,7 @@ import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
 import { extendLine } from './line/extendLine.ts';
 import { budgetMs } from './line/linePages.ts';
+import { hasDeletedLines } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 
 /** @throws when the pump has to come again */
@@ -27,12 +28,13 @@ export async function pump(job: PumpJob): Promise<void> {
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
   // Lines of a deleted queue are cancelled also where the queue was made again meanwhile.
-  if (lane.deletedLines.length > 0 && !(await cancelDeletedLines(lane, until))) {
+  if (hasDeletedLines(lane) && !(await cancelDeletedLines(lane, until))) {
     await sendJob({ ...job, dueAt: now() }, now());
     return;
   }
   if (job.keepsFrom === undefined) return;
   if (job.keepsFrom === 0 && lane.kind === 'queue') await checkHolders(lane);
-  const keepsFrom = await extendLine(lane, job.keepsFrom, until);
-  if (keepsFrom !== undefined) await sendJob({ ...job, dueAt: now(), keepsFrom }, now());
+  const { keepsFrom, keepsFairFrom } = job;
+  const left = await extendLine(lane, { keepsFrom, keepsFairFrom }, until);
+  if (left !== undefined) await sendJob({ ...job, ...left, dueAt: now() }, now());
 }

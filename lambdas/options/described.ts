@@ -17,6 +17,7 @@ import * as redaction from './redaction.ts';
 import * as retries from './retries.ts';
 import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
+import * as turn from './turn.ts';
 
 /** The settings of a schedule, and of the start of a run. */
 const others = {
@@ -59,6 +60,7 @@ export const settings = /* @__PURE__ */ made(() => ({
   ...callbacks.settings,
   ...labels.settings,
   ...flowControl.settings,
+  ...turn.settings,
   ...redaction.settings,
   ...circuit.settings,
   ...hideHeaders.settings,
@@ -78,6 +80,7 @@ export const answered = /* @__PURE__ */ made(() => ({
   ...timeout.answer,
   ...labels.answer,
   ...flowControl.answer,
+  ...turn.answer,
   ...circuit.answer,
   ...hideHeaders.answer,
   ...callbacks.answer,
@@ -94,6 +97,7 @@ export const fields: FormFields = /* @__PURE__ */ made(() => ({
   ...hideHeaders.fields,
   'queue-name': { label: 'Queue', placeholder: 'orders', place: 'lane', only: 'schedule' },
   ...flowControl.fields,
+  ...turn.fields,
   ...callbacks.fields,
   ...labels.fields,
   ...redaction.fields,

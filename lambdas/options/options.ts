@@ -12,6 +12,7 @@ import * as redaction from './redaction.ts';
 import * as retries from './retries.ts';
 import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
+import * as turn from './turn.ts';
 
 /** The shapes in which rows keep the options of a delivery, of a message or of one of its callbacks. */
 export const stored = {
@@ -21,6 +22,8 @@ export const stored = {
   retryDelay: retryDelay.stored,
   labels: labels.stored,
   flowControl: flowControl.stored,
+  fairKey: turn.stored,
+  priority: turn.storedPriority,
   redaction: redaction.stored,
   circuit: circuit.stored,
   hideHeaders: hideHeaders.stored,
@@ -47,6 +50,8 @@ export const parseGiven = (
   maxRetries: retries.parse(given, limits),
   timeoutMs: timeout.parse(given, limits),
   labels: labels.parse(given),
+  fairKey: turn.parse(given),
+  priority: turn.parsePriority(given),
   redaction: redaction.parse(given),
   circuit: circuit.parse(given),
   hideHeaders: hideHeaders.parse(given),
@@ -71,6 +76,8 @@ export const storedOfRun = {
   retryDelay: retryDelay.stored,
   labels: labels.stored,
   flowControl: flowControl.stored,
+  fairKey: turn.stored,
+  priority: turn.storedPriority,
   redaction: redaction.stored,
 } satisfies Shape<RunSettings>;
 
@@ -83,6 +90,8 @@ export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>>
     retryDelay: of.retryDelay,
     labels: of.labels,
     flowControl: of.flowControl,
+    fairKey: of.fairKey,
+    priority: of.priority,
     redaction: of.redaction,
   };
 }
@@ -108,6 +117,7 @@ export const showOptions = <Headers>(
   ...timeout.show(of),
   ...labels.show(of.labels),
   ...flowControl.show(of.flowControl),
+  ...turn.show(of),
   ...circuit.show(of.circuit),
   ...hideHeaders.show(of.hideHeaders),
   ...callbacks.show(of.callback, of.failureCallback),
@@ -120,12 +130,14 @@ export const writeRun = (
   of: WrittenBy<typeof retries.write> &
     WrittenBy<typeof retryDelay.write> &
     WrittenBy<typeof labels.write> &
-    WrittenBy<typeof flowControl.write>,
+    WrittenBy<typeof flowControl.write> &
+    WrittenBy<typeof turn.write>,
 ) => ({
   ...retries.write(of),
   ...retryDelay.write(of),
   ...labels.write(of),
   ...flowControl.write(of),
+  ...turn.write(of),
 });
 
 /** Writes what an answer shows as the settings that ask for it, by canonical name. */

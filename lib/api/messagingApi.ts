@@ -105,11 +105,12 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...answer,
       ...rights.changeLanes(),
       ...rights.listLanes(),
+      rights.readTenants(),
       // The delayed messages of a deleted queue are cancelled.
       rights.on('messages', 'Query', 'PutItem'),
       rights.endSchedules(),
     ],
-    flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
+    flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes(), rights.readTenants()],
     dlq: [
       ...answer,
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
@@ -149,6 +150,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.countOutcomes(),
       rights.on('lanes', 'GetItem'),
       ...rights.listLanes(),
+      rights.readTenants(),
       rights.on('dlq', 'GetItem', 'Query'),
       rights.on('schedules', 'Query'),
       // Runs that hang are told by their journals and the attempts of their messages, and failing schedules by their messages.

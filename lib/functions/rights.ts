@@ -184,7 +184,7 @@ export class Rights {
   /** Allows to change lanes, to send the jobs that this grants, and to ask for pumps. */
   changeLanes(): PolicyStatement[] {
     return [
-      this.on('lanes', 'GetItem', 'PutItem', 'BatchWriteItem'),
+      this.on('lanes', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),
       this.sendJobsInBatches(),
       ...this.makeSchedules(),
     ];
@@ -193,6 +193,11 @@ export class Rights {
   /** Allows to list lanes by their names. */
   listLanes(): PolicyStatement[] {
     return [this.queryIndex('lanes', 'names'), this.on('lanes', 'BatchGetItem')];
+  }
+
+  /** Allows to read the tenants that wait in lanes. */
+  readTenants(): PolicyStatement {
+    return this.on('lanes', 'Query');
   }
 
   /** Allows to make a queue that a message names for the first time, and to join its line. */

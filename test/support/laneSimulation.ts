@@ -7,8 +7,11 @@ import {
   type Limits,
 } from '../../lambdas/lane/lane.ts';
 import { leave } from '../../lambdas/lane/rules/leaving.ts';
+import type { Tenant } from '../../lambdas/lane/rules/fairLine.ts';
 import type { Page } from '../../lambdas/lane/rules/line.ts';
-import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/lane/slots/lanes.ts';
+import type { Turn } from '../../lambdas/value/turn.ts';
+import { createLanes, LaneBusy, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
+import type { LaneStore } from '../../lambdas/lane/slots/laneStore.ts';
 import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
 import { createLaneGate } from '../../lambdas/lane/slots/acquire.ts';
 import { queueEntry } from '../../lambdas/lane/rules/entry.ts';
@@ -32,6 +35,7 @@ const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
 export class Table {
   readonly lanes = new Map<string, Lane>();
   readonly pages = new Map<string, readonly string[]>();
+  readonly tenants = new Map<string, { readonly at: number; readonly tenant: Tenant }>();
   writes = 0;
   reads = 0;
 }
@@ -54,6 +58,7 @@ export interface Sent {
   readonly queue: string | undefined;
   readonly key: string | undefined;
   readonly limits: Limits;
+  readonly turn?: Turn;
   readonly madeAt: number;
   readonly lastsMs: number;
   done: boolean;
@@ -156,18 +161,35 @@ export class Simulation {
           table.lanes.set(nameOf(lane), { ...lane, version: lane.version + 1 });
           return undefined;
         }),
-      loadPage: (key, number) =>
+      loadPage: (key, number, line = '') =>
         this.#call(alive, () => {
           table.reads += 1;
-          const page = table.pages.get(`${nameOf(key)} ${number}`);
+          const page = table.pages.get(`${nameOf(key)} ${number} ${line}`);
           if (page === undefined) throw new Error(`There is no page ${number}.`);
           return page;
         }),
       savePages: (key, pages: readonly Page[]) =>
         this.#call(alive, () => {
-          for (const { number, entries } of pages) {
+          for (const { number, line = '', entries } of pages) {
             table.writes += 1;
-            table.pages.set(`${nameOf(key)} ${number}`, entries);
+            table.pages.set(`${nameOf(key)} ${number} ${line}`, entries);
+          }
+        }),
+      loadTenants: (key, fairId, names) =>
+        this.#call(alive, () => {
+          table.reads += 1;
+          const rows = names.flatMap((name) => {
+            const row = table.tenants.get(`${nameOf(key)} ${fairId} ${name}`);
+            return row === undefined ? [] : [[name, row.tenant] as const];
+          });
+          return new Map(rows);
+        }),
+      saveTenants: (key, fairId, at, tenants) =>
+        this.#call(alive, () => {
+          for (const [name, tenant] of tenants) {
+            table.writes += 1;
+            const place = `${nameOf(key)} ${fairId} ${name}`;
+            if ((table.tenants.get(place)?.at ?? -1) < at) table.tenants.set(place, { at, tenant });
           }
         }),
     };
@@ -289,6 +311,7 @@ export class Simulation {
         message.key === undefined
           ? undefined
           : { key: message.key, madeAt: message.madeAt, ...message.limits },
+      turn: message.turn,
       circuit: undefined,
       accountLimits: { parallelism: this.#options.accountParallelism, version: 1 },
       timeoutMs: 30_000,

@@ -2,6 +2,7 @@
 import { isDeleted, limitsOf, type Account } from '../../account/account.ts';
 import { dayMs, now } from '../../shared/clock.ts';
 import type { Lane } from '../lane.ts';
+import type { Entry } from '../rules/entry.ts';
 import { expiryOf } from '../../message/message.ts';
 import { loadAccount } from '../../account/accounts.ts';
 import { savePages } from '../store/lanes.ts';
@@ -10,6 +11,7 @@ import { loadMessage, type MessageHistory } from '../../message/history.ts';
 import { extendMessageRow } from '../../message/messages.ts';
 import { kindOf } from '../../message/kinds.ts';
 import { extendEveryMs } from '../slots/lanes.ts';
+import { extendFairLine } from './extendFairLine.ts';
 import { onLine } from './linePages.ts';
 
 /** A message may start with this much less than the lifetime that it was given for all its retries and its dead letter. */
@@ -38,29 +40,46 @@ export async function extendMessage(
   await extendMessageRow(extended, await extendBody(extended, body, now()));
 }
 
+/** The place in a lane's lines to go on from; all before it was extended. */
+export interface ExtendedTo {
+  /** The page of the lane's own line; 0 for the whole line. */
+  readonly keepsFrom: number;
+  /** The place in the fair line; undefined for its beginning. */
+  readonly keepsFairFrom?: string | undefined;
+}
+
 /**
  * Extends the lifetimes of all messages that wait in a lane.
  *
- * @param from the page to begin with; 0 for the whole line
  * @param until Unix milliseconds after which it begins no more pages
- * @returns the page to go on from where the time did not suffice
+ * @returns the place to go on from where the time did not suffice
  */
-export async function extendLine(lane: Lane, from: number, until: number): Promise<number | undefined> {
+export async function extendLine(
+  lane: Lane,
+  { keepsFrom: from, keepsFairFrom }: ExtendedTo,
+  until: number,
+): Promise<ExtendedTo | undefined> {
   const { front, back, firstPage, nextPage } = lane.line;
   const account = await loadAccount(lane.accountId, false);
   // The messages of a deleted account are not delivered, and expire.
   if (account === undefined || isDeleted(account)) return undefined;
-  return onLine(
-    lane,
-    from === 0 ? [...front, ...back] : [],
-    [Math.max(from, firstPage), nextPage],
-    until,
-    async ({ messageId }) => {
-      const history = await loadMessage({ accountId: lane.accountId, messageId });
-      if (history !== undefined && history.end === undefined) {
-        await extendMessage(history, account, now() + extendEveryMs);
-      }
-    },
-    (number, entries) => savePages(lane, [{ number, entries }]),
-  );
+  const extend = async ({ messageId }: Entry): Promise<void> => {
+    const history = await loadMessage({ accountId: lane.accountId, messageId });
+    if (history !== undefined && history.end === undefined) {
+      await extendMessage(history, account, now() + extendEveryMs);
+    }
+  };
+  if (keepsFairFrom === undefined) {
+    const keepsFrom = await onLine(
+      lane,
+      from === 0 ? [...front, ...back] : [],
+      [Math.max(from, firstPage), nextPage],
+      until,
+      extend,
+      (number, entries) => savePages(lane, [{ number, entries }]),
+    );
+    if (keepsFrom !== undefined) return { keepsFrom };
+  }
+  const left = await extendFairLine(lane, keepsFairFrom, until, extend);
+  return left === undefined ? undefined : { keepsFrom: nextPage, keepsFairFrom: left };
 }

@@ -14,7 +14,15 @@ import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/fil
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { duration } from '../../ui/time.tsx';
 import { Circuits, useCircuits } from './circuits.tsx';
-import { GlobalParallelism, LaneState, Oldest, Pause, WaitingCard, WaitingMessages } from './parts.tsx';
+import {
+  FairKeys,
+  GlobalParallelism,
+  LaneState,
+  Oldest,
+  Pause,
+  WaitingCard,
+  WaitingMessages,
+} from './parts.tsx';
 
 type Key = Answer<typeof flowControl>;
 
@@ -160,6 +168,7 @@ function OneKey({ name }: { readonly name: string }) {
                 )}
               </div>
             </Card>
+            <FairKeys of={one.fairKeys} />
             {one.waitListSize + one.parallelismCount > 0 && <WaitingCard name={name} />}
           </>
         )}

@@ -12,7 +12,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Head, Pace, PausedBy } from './line.tsx';
-import { GlobalParallelism, LaneState, Oldest, Pause, WaitingMessages } from './parts.tsx';
+import { FairKeys, GlobalParallelism, LaneState, Oldest, Pause, WaitingMessages } from './parts.tsx';
 
 type Queue = Answer<typeof queue>;
 
@@ -122,6 +122,7 @@ function OneQueue({ name }: { readonly name: string }) {
                 />
               </Card>
               {lag > 0 && <Head of={of} />}
+              <FairKeys of={of.fairKeys} />
               <Pace of={of} />
             </>
           );

@@ -1,0 +1,62 @@
+/** Fair lines and their tenants, as rows have them. */
+import * as z from 'zod/mini';
+import { priorities, type Priority } from '../../value/turn.ts';
+import type { FairLine, Tenant } from '../rules/fairLine.ts';
+import type { Line } from '../rules/line.ts';
+
+const number = z._default(z.number(), 0);
+const texts = z._default(z.array(z.string()), []);
+
+const lineShape = { front: texts, firstPage: number, nextPage: number, back: texts } as const;
+const lineRow = z._default(z.object(lineShape), { front: [], firstPage: 0, nextPage: 0, back: [] });
+
+export const tenantShape = {
+  high: lineRow,
+  normal: lineRow,
+  low: lineRow,
+  overtakes: number,
+  isInRing: z._default(z.boolean(), false),
+} as const;
+/** The shape of a fair line in a row. */
+export const fairRow = z.object({
+  id: z.string(),
+  ring: lineRow,
+  first: texts,
+  waiting: number,
+  tenants: z.array(z.object({ name: z.string(), ...tenantShape })),
+});
+
+/** Leaves out what a shape gives where it is absent: writes are billed by the kilobyte. */
+export function withoutDefaults(row: object): object {
+  const isDefault = (value: unknown): boolean =>
+    value === false || value === 0 || (Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => !isDefault(value)));
+}
+
+export function rowOfTenant({ lines, ...rest }: Tenant): object {
+  const short = priorities.flatMap((priority): [Priority, object][] => {
+    const line = withoutDefaults(lines[priority]);
+    return Object.keys(line).length === 0 ? [] : [[priority, line]];
+  });
+  return { ...Object.fromEntries(short), ...withoutDefaults(rest) };
+}
+
+type TenantFields = Record<Priority, Line> & Omit<Tenant, 'lines'>;
+
+export const tenantOf = ({ high, normal, low, overtakes, isInRing }: TenantFields): Tenant => ({
+  lines: { high, normal, low },
+  overtakes,
+  isInRing,
+});
+
+export const rowOfFair = ({ ring, tenants, asked: _asked, ...rest }: FairLine): object => ({
+  ...withoutDefaults(rest),
+  ring: withoutDefaults(ring),
+  tenants: [...tenants].map(([name, tenant]) => ({ name, ...rowOfTenant(tenant) })),
+});
+
+export const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
+  ...rest,
+  tenants: new Map(tenants.map(({ name, ...tenant }) => [name, tenantOf(tenant)])),
+  asked: [],
+});
