@@ -7,7 +7,6 @@ import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
 import type { PumpJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
-import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
 import { extendLine } from './line/extendLine.ts';
 import { budgetMs } from './line/linePages.ts';
@@ -28,7 +27,9 @@ export async function pump(job: PumpJob): Promise<void> {
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
   // Lines of a deleted queue are cancelled also where the queue was made again meanwhile.
-  if (hasDeletedLines(lane) && !(await cancelDeletedLines(lane, until))) {
+  const isCancelled = async (): Promise<boolean> =>
+    (await import('./line/cancelDeletedLines.ts')).cancelDeletedLines(lane, until);
+  if (hasDeletedLines(lane) && !(await isCancelled())) {
     await sendJob({ ...job, dueAt: now() }, now());
     return;
   }

@@ -3,7 +3,7 @@ import type { Lane } from '../lane.ts';
 import type { Entry } from '../rules/entry.ts';
 import { ringLine } from '../rules/fairLine.ts';
 import { loadPage, savePages } from '../store/lanes.ts';
-import { extendTenant } from '../store/tenants.ts';
+import { extendTenant } from '../store/tenantList.ts';
 import { onFairLine } from './fairEntries.ts';
 
 const ringPagesAtOnce = 10;

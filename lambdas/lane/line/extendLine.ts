@@ -11,7 +11,6 @@ import { loadMessage, type MessageHistory } from '../../message/history.ts';
 import { extendMessageRow } from '../../message/messages.ts';
 import { kindOf } from '../../message/kinds.ts';
 import { extendEveryMs } from '../slots/lanes.ts';
-import { extendFairLine } from './extendFairLine.ts';
 import { onLine } from './linePages.ts';
 
 /** A message may start with this much less than the lifetime that it was given for all its retries and its dead letter. */
@@ -80,6 +79,8 @@ export async function extendLine(
     );
     if (keepsFrom !== undefined) return { keepsFrom };
   }
+  if (lane.fair === undefined) return undefined;
+  const { extendFairLine } = await import('./extendFairLine.ts');
   const left = await extendFairLine(lane, keepsFairFrom, until, extend);
   return left === undefined ? undefined : { keepsFrom: nextPage, keepsFairFrom: left };
 }

@@ -1,7 +1,8 @@
 /** All tenants of a fair line: those that its lane's row has, and those with rows of their own. */
 import type { LaneKey } from '../lane.ts';
 import type { FairLine, Tenant } from '../rules/fairLine.ts';
-import { listTenants, type StoredTenant } from '../store/tenants.ts';
+import { listTenants } from '../store/tenantList.ts';
+import type { StoredTenant } from '../store/tenants.ts';
 
 /** A tenant; `at` only where its own row is the one that counts. */
 export type FoundTenant = Pick<StoredTenant, 'name' | 'tenant'> & { readonly at?: number | undefined };

@@ -1,6 +1,7 @@
 /** Fair lines and their tenants, as rows have them. */
 import * as z from 'zod/mini';
 import { priorities, type Priority } from '../../value/turn.ts';
+import type { Lane } from '../lane.ts';
 import type { FairLine, Tenant } from '../rules/fairLine.ts';
 import type { Line } from '../rules/line.ts';
 
@@ -17,8 +18,7 @@ export const tenantShape = {
   overtakes: number,
   isInRing: z._default(z.boolean(), false),
 } as const;
-/** The shape of a fair line in a row. */
-export const fairRow = z.object({
+const fairRow = z.object({
   id: z.string(),
   ring: lineRow,
   first: texts,
@@ -49,14 +49,57 @@ export const tenantOf = ({ high, normal, low, overtakes, isInRing }: TenantField
   isInRing,
 });
 
-export const rowOfFair = ({ ring, tenants, asked: _asked, ...rest }: FairLine): object => ({
+const rowOfFair = ({ ring, tenants, asked: _asked, ...rest }: FairLine): object => ({
   ...withoutDefaults(rest),
   ring: withoutDefaults(ring),
   tenants: [...tenants].map(([name, tenant]) => ({ name, ...rowOfTenant(tenant) })),
 });
 
-export const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
+const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
   ...rest,
   tenants: new Map(tenants.map(({ name, ...tenant }) => [name, tenantOf(tenant)])),
   asked: [],
 });
+
+/**
+ * Is in the place of `back` in a row with a fair line, which has the lane's own line in `own`. A function of release 0.1.0, which would
+ * write the row without its fair line, cannot read such a row: its jobs come again.
+ */
+const elsewhere = 'own';
+
+/** The shapes of all lines of a lane in its row. */
+export const lineShapes = {
+  ...lineShape,
+  back: z._default(z.union([z.array(z.string()), z.literal(elsewhere)]), []),
+  own: z.optional(z.object(lineShape)),
+  fair: z.optional(fairRow),
+  deletedFairLines: z._default(z.array(z.object({ fair: fairRow, from: z.optional(z.string()) })), []),
+} as const;
+
+type LineFields = z.infer<z.ZodMiniObject<typeof lineShapes>>;
+
+/** Makes the lines of a lane from its row. */
+export function withLines<Fields extends LineFields>(row: Fields) {
+  const { front, firstPage, nextPage, back, own, fair, deletedFairLines, ...rest } = row;
+  return {
+    ...rest,
+    line: own ?? { front, firstPage, nextPage, back: back === elsewhere ? [] : back },
+    ...(fair && { fair: fairOf(fair) }),
+    deletedFairLines: deletedFairLines.map((one) => ({ ...one, fair: fairOf(one.fair) })),
+  };
+}
+
+/** Makes the part of a lane's row that has its lines. */
+export function rowOfLines({
+  line,
+  fair,
+  deletedFairLines,
+}: Pick<Lane, 'line' | 'fair' | 'deletedFairLines'>): object {
+  if (fair === undefined && deletedFairLines.length === 0) return line;
+  return {
+    back: elsewhere,
+    own: withoutDefaults(line),
+    ...(fair && { fair: rowOfFair(fair) }),
+    deletedFairLines: deletedFairLines.map((one) => ({ ...one, fair: rowOfFair(one.fair) })),
+  };
+}

@@ -10,7 +10,7 @@ import { dayMs, now, secondMs, epochSeconds } from '../../shared/clock.ts';
 import { holdsBack, processPrefix, type Lane, type LaneKey, type Lease } from '../lane.ts';
 import { laneKinds, type LaneKind } from '../../job/job.ts';
 import { isEmpty, type Page } from '../rules/line.ts';
-import { fairOf, fairRow, rowOfFair, withoutDefaults } from './fairRows.ts';
+import { lineShapes, rowOfLines, withLines, withoutDefaults } from './fairRows.ts';
 import { log } from '../../aws/log.ts';
 import { processLeases } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
@@ -38,7 +38,6 @@ const keyOf = (key: LaneKey) => ({ lane: laneId(key), part: ownPart });
 
 const flag = z._default(z.boolean(), false);
 const number = z._default(z.number(), 0);
-const texts = z._default(z.array(z.string()), []);
 
 const leaseRow = z.object({
   by: z.string(),
@@ -75,10 +74,7 @@ const laneRow = z.object({
   leases: leaseRows,
   [processLeases]: leaseRows,
   starts: z._default(z.array(z.object({ at: z.number(), count: z.number() })), []),
-  front: texts,
-  firstPage: number,
-  nextPage: number,
-  back: texts,
+  ...lineShapes,
   cancelled: number,
   pumpAt: number,
   keepAt: number,
@@ -89,8 +85,6 @@ const laneRow = z.object({
     z.array(z.object({ entries: z.array(z.string()), firstPage: z.number(), nextPage: z.number() })),
     [],
   ),
-  fair: z.optional(fairRow),
-  deletedFairLines: z._default(z.array(z.object({ fair: fairRow, from: z.optional(z.string()) })), []),
   circuit: z.optional(circuitRow),
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -98,36 +92,20 @@ const laneRow = z.object({
 });
 
 function laneOf({ accountId, kind, name }: LaneKey, row: Row): Lane {
-  const parsed = laneRow.parse(row);
-  const { leases, [processLeases]: processRows, front, firstPage, nextPage, back, ...others } = parsed;
-  const { fair, deletedFairLines, ...rest } = others;
+  const { leases, [processLeases]: processRows, ...rest } = laneRow.parse(row);
   const all = [...leases, ...processRows].map(({ by, ...lease }): [string, Lease] => [by, lease]);
   return {
     accountId,
     kind,
     name,
-    ...rest,
+    ...withLines(rest),
     leases: new Map(all),
-    line: { front, firstPage, nextPage, back },
-    ...(fair && { fair: fairOf(fair) }),
-    deletedFairLines: deletedFairLines.map((one) => ({ ...one, fair: fairOf(one.fair) })),
   };
 }
 
 function rowOf(lane: Lane, mark: string): object {
-  const {
-    accountId,
-    kind,
-    name,
-    leases,
-    line,
-    version,
-    circuit,
-    isCircuitOn,
-    fair,
-    deletedFairLines,
-    ...rest
-  } = lane;
+  const { accountId, kind, name, leases, version, circuit, isCircuitOn, ...others } = lane;
+  const { line, fair, deletedFairLines, ...rest } = others;
   const rows = [...leases].map(([by, { slots, ...lease }]) => ({
     by,
     ...(slots !== 1 && { slots }),
@@ -137,12 +115,10 @@ function rowOf(lane: Lane, mark: string): object {
   return {
     ...withoutDefaults({
       ...rest,
-      ...line,
+      ...rowOfLines({ line, fair, deletedFairLines }),
       leases: rows.filter((row) => !isOfProcess(row)),
       [processLeases]: rows.filter(isOfProcess),
-      deletedFairLines: deletedFairLines.map((one) => ({ ...one, fair: rowOfFair(one.fair) })),
     }),
-    ...(fair && { fair: rowOfFair(fair) }),
     isCircuitOn,
     ...(circuit && { circuit: withoutDefaults(circuit) }),
     ...keyOf(lane),

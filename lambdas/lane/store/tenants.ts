@@ -1,7 +1,7 @@
-/** The rows of tenants of fair lines, in the partitions of their lanes. */
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+/** The rows of tenants of fair lines, in the partitions of their lanes, as changes of lanes read and write them. */
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { dynamodb, getRows, queryRows, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
+import { dynamodb, getRows, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
 import { epochSeconds, now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -10,11 +10,10 @@ import type { Tenant } from '../rules/fairLine.ts';
 import { rowOfTenant, tenantOf, tenantShape } from './fairRows.ts';
 import { laneId, pageLifetimeMs } from './lanes.ts';
 
-const partsBegin = (fairId: string): string => `fair#${fairId}#tenant#`;
-/** Behind the keys of all tenants. */
-const partsEnd = (fairId: string): string => `fair#${fairId}#tenant$`;
+/** The beginning of the keys of a fair line's tenants. */
+export const partsBegin = (fairId: string): string => `fair#${fairId}#tenant#`;
 
-const keyOf = (lane: LaneKey, fairId: string, name: string) => ({
+export const tenantKey = (lane: LaneKey, fairId: string, name: string) => ({
   lane: laneId(lane),
   part: partsBegin(fairId) + name,
 });
@@ -29,7 +28,7 @@ export interface StoredTenant {
   readonly at: number;
 }
 
-function storedTenant(fairId: string, row: Row): StoredTenant {
+export function storedTenant(fairId: string, row: Row): StoredTenant {
   const { part, at, ...tenant } = tenantRow.parse(row);
   return { name: part.slice(partsBegin(fairId).length), tenant: tenantOf(tenant), at };
 }
@@ -40,7 +39,7 @@ export async function loadTenants(
   fairId: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Tenant>> {
-  const keys = names.map((name) => keyOf(lane, fairId, name));
+  const keys = names.map((name) => tenantKey(lane, fairId, name));
   const rows = await getRows(settings.lanesTable, keys, { ConsistentRead: true });
   return new Map(rows.map((row) => storedTenant(fairId, row)).map(({ name, tenant }) => [name, tenant]));
 }
@@ -64,7 +63,7 @@ export const saveTenants = (
       dynamodb.send(
         new PutItemCommand({
           TableName: settings.lanesTable,
-          Item: toItem({ ...keyOf(lane, fairId, name), ...rowOfTenant(tenant), at, expiresAt }),
+          Item: toItem({ ...tenantKey(lane, fairId, name), ...rowOfTenant(tenant), at, expiresAt }),
           ConditionExpression: 'attribute_not_exists(part) OR #at < :at',
           ExpressionAttributeNames: { '#at': 'at' },
           ExpressionAttributeValues: toItem({ ':at': at }),
@@ -72,41 +71,3 @@ export const saveTenants = (
       ),
     );
   });
-
-/** Extends the lifetime of a tenant's row, unless it was written since. */
-export const extendTenant = (lane: LaneKey, fairId: string, { name, at }: StoredTenant): Promise<unknown> =>
-  unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.lanesTable,
-        Key: toItem(keyOf(lane, fairId, name)),
-        UpdateExpression: 'SET expiresAt = :expiresAt',
-        ConditionExpression: '#at = :at',
-        ExpressionAttributeNames: { '#at': 'at' },
-        ExpressionAttributeValues: toItem({ ':at': at, ':expiresAt': epochSeconds(now() + pageLifetimeMs) }),
-      }),
-    ),
-  );
-
-/**
- * Reads the tenants of a fair line that have rows of their own, in the order of their names as UTF-8.
- *
- * @param from the first name
- */
-export async function* listTenants(
-  lane: LaneKey,
-  fairId: string,
-  from: string,
-): AsyncGenerator<StoredTenant> {
-  const rows = queryRows({
-    TableName: settings.lanesTable,
-    ConsistentRead: true,
-    KeyConditionExpression: 'lane = :lane AND part BETWEEN :from AND :end',
-    ExpressionAttributeValues: toItem({
-      ':lane': laneId(lane),
-      ':from': partsBegin(fairId) + from,
-      ':end': partsEnd(fairId),
-    }),
-  });
-  for await (const row of rows) yield storedTenant(fairId, row);
-}

@@ -1,4 +1,4 @@
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PumpJob } from '../../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
@@ -186,6 +186,27 @@ describe('a queue in which tenants wait', () => {
     await lambdas.resumeQueue(fixture.account, 'patient');
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(ids.length);
+  });
+
+  it('has a row that a release without fair lines cannot read, and so does not write without them', async () => {
+    await fill('guarded', fixture.receiver.inbox().url);
+    const backOf = async () => {
+      const { Item: row } = await fixture.dynamodb.send(
+        new GetItemCommand({
+          TableName: fixture.settings.lanesTable,
+          Key: { lane: { S: `${accountId()}#queue#guarded` }, part: { S: 'lane' } },
+        }),
+      );
+      return row?.['back'];
+    };
+    await fixture.enqueue('guarded', fixture.receiver.inbox().url, {}, 'plain');
+    // Release 0.1.0 reads a list there, or nothing.
+    expect(await backOf()).toEqual({ S: 'own' });
+    expect((await laneOf('guarded')).line.back).toHaveLength(1);
+    await lambdas.deleteQueue(fixture.account, 'guarded');
+    expect(await backOf()).toEqual({ S: 'own' });
+    await fixture.doJobs();
+    expect(await backOf()).toBeUndefined();
   });
 
   it('is known by what recovers jobs', async () => {
