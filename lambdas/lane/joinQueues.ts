@@ -14,7 +14,7 @@ export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
 
 /** Entries that join with one write; see `mostAtOnce` in `slots/lanes.ts`. */
 const joinedTogether = 100;
-/** Of those with a turn fewer: see `mostAsked` in `slots/fairLines.ts`. */
+/** Of those with a turn fewer: see `mostAsked` in `slots/lineRows.ts`. */
 const turnsTogether = 20;
 /** Queues whose lines are joined at the same time. */
 const queuesAtOnce = 20;

@@ -3,7 +3,8 @@ import { priorities } from '../value/turn.ts';
 import { processPrefix, type Lane } from './lane.ts';
 import { tenantsOf } from './line/tenants.ts';
 import { parseEntry } from './rules/entry.ts';
-import { unnamed, waitingOf, type FairLine } from './rules/fairLine.ts';
+import { unnamed, type FairLine } from './rules/fairLine.ts';
+import { waitingOf } from './rules/tenants.ts';
 import { loadPage } from './store/lanes.ts';
 
 const publishedAt = (entry: string): number => timeOfId(parseEntry(entry).messageId);

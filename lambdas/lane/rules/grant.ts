@@ -1,10 +1,9 @@
 /** Grants of slots to attempts that wait in a lane. */
 import { startOf } from './arrival.ts';
 import { type Lane, type Lease, freeSlots, hasCapacity, withLease } from '../lane.ts';
-import type { Tenant } from './fairLine.ts';
 import { next, withPage } from './line.ts';
 import { countStart, freeStarts } from './rate.ts';
-import { nextTurn, type NextTurn, type Unread } from './turns.ts';
+import type { NextTurn, Unread } from './turns.ts';
 
 export type GrantStep =
   | { readonly kind: 'none' }
@@ -19,18 +18,17 @@ export type GrantStep =
  *
  * @param leaseOf makes the lease of an entry
  * @param hasLeft tells whether an entry is over, though it stands in the line once more
- * @param tenants those of a fair line that were read
+ * @param nextOf finds the first, where so many have their turn now
  */
 export function grantNext(
   lane: Lane,
   leaseOf: (entry: string) => Lease,
   now: number,
   hasLeft: (entry: string) => boolean = () => false,
-  tenants: ReadonlyMap<string, Tenant> = new Map(),
+  nextOf: (lane: Lane, turns: number) => NextTurn | undefined = nextInLine,
 ): GrantStep {
   if (!hasCapacity(lane, now)) return { kind: 'none' };
-  const turns = Math.min(freeSlots(lane, now), freeStarts(lane, now));
-  const first = lane.fair === undefined ? nextInLine(lane) : nextTurn(lane, lane.fair, tenants, turns);
+  const first = nextOf(lane, Math.min(freeSlots(lane, now), freeStarts(lane, now)));
   if (first === undefined) return { kind: 'none' };
   if (first.kind !== 'next') return first;
   const { entry, lane: moved } = first;
@@ -39,7 +37,8 @@ export function grantNext(
   return { kind: 'granted', lane: countStart(withLease(moved, entry, lease), now), entry };
 }
 
-function nextInLine(lane: Lane): NextTurn | undefined {
+/** Finds the first in the lane's own line. */
+export function nextInLine(lane: Lane): NextTurn | undefined {
   const first = next(lane.line);
   if (first === undefined) return undefined;
   if (typeof first === 'number') return { kind: 'page', number: first };

@@ -1,18 +1,16 @@
 /** The turns of the tenants of a fair line. */
 import { priorities, type Priority } from '../../value/turn.ts';
 import type { Lane } from '../lane.ts';
+import { unnamed, type FairLine, type Tenant } from './fairLine.ts';
 import {
   inRing,
   ringLine,
   takeFirst,
   tenantLine,
-  unnamed,
   withPageBehind,
   withTenant,
   withTenantLine,
-  type FairLine,
-  type Tenant,
-} from './fairLine.ts';
+} from './tenants.ts';
 import { isEmpty, next, withPage, type Line } from './line.ts';
 
 /** Of eight starts of a tenant, one goes to a lower priority, if any such entry waits. */

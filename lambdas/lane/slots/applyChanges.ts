@@ -1,9 +1,10 @@
 /** What changes make of a lane: those in its line get the slots for which there is capacity afterwards. */
 import { pruned, type Lane, type LaneKey, type Lease } from '../lane.ts';
 import { endOfGrant, parseEntry, type Entry } from '../rules/entry.ts';
-import { grantNext, withPageRead } from '../rules/grant.ts';
+import { grantNext, nextInLine, withPageRead } from '../rules/grant.ts';
 import type { Unread } from '../rules/turns.ts';
-import { LineRows, mayAskMore, mostTurns, settledLane, withoutEmptyFair, type Spilled } from './fairLines.ts';
+import type { Spilled } from './fairLines.ts';
+import { mayAskMore, mostTurns, withoutEmptyFair, LineRows } from './lineRows.ts';
 import type { LaneStore } from './laneStore.ts';
 
 /** Slots that one write grants. A pump grants more of them. */
@@ -22,7 +23,7 @@ export interface PendingChange {
 }
 
 /** The result of changes; or what has to be read first. */
-type Read<T> = (T & { readonly unread?: undefined }) | { readonly unread: Unread };
+type Read<T> = (T & { readonly unread?: undefined }) | { readonly unread: Unread | 'rules' };
 
 interface Granting {
   readonly lane: Lane;
@@ -51,7 +52,11 @@ function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: 
   const hasLeft = (entry: string): boolean => lane.kind === 'queue' && before.leases.has(entry);
   let after = lane;
   for (;;) {
-    const step = grantNext(after, leaseOf, time, hasLeft, rows.tenants);
+    const step = grantNext(after, leaseOf, time, hasLeft, (lane, turns) =>
+      lane.fair === undefined
+        ? nextInLine(lane)
+        : rows.fairRules?.nextTurn(lane, lane.fair, rows.tenants, turns),
+    );
     const most = after.fair === undefined ? mostGranted : mostTurns;
     if (step.kind === 'none' || granted.length >= most) return { lane: after, granted };
     if (step.kind === 'tenants') return { unread: step };
@@ -84,9 +89,13 @@ function applied(
     lane = changed.lane;
     tells.push(changed.tell);
   }
-  const settled = settledLane(lane, ticket, rows);
-  if (settled.unread !== undefined) return settled;
-  const granting = grantAll(settled.lane, before, time, ticket, rows);
+  if (lane.fair !== undefined) {
+    if (rows.fairRules === undefined) return { unread: 'rules' };
+    const settled = rows.fairRules.settledLane(lane, lane.fair, ticket, rows.tenants);
+    if (settled.unread !== undefined) return settled;
+    lane = settled.lane;
+  }
+  const granting = grantAll(lane, before, time, ticket, rows);
   if (granting.unread !== undefined) return granting;
   const { lane: after, granted } = granting;
   // Leases that have ended and old starts are not worth a write: each reader of the lane leaves them out again. Neither are tenants

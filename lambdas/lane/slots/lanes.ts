@@ -15,7 +15,7 @@ import { countLargest } from '../../aws/metrics.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
 import { applyChanges, type Granted, type PendingChange } from './applyChanges.ts';
-import { pageName, spillLane } from './fairLines.ts';
+import { pageName, spillLane } from './lineRows.ts';
 import type { LaneStore } from './laneStore.ts';
 
 export interface JobSender {
@@ -143,7 +143,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
     const until = now() + longestCommitMs;
     for (let tries = 0; tries < mostTries && now() < until; tries += 1) {
       const before = base ?? newLane(key, now());
-      const spilled = spillLane(before);
+      const spilled = await spillLane(before);
       const { lane, granted, tells, time } = await applyChanges(
         { store, now },
         key,

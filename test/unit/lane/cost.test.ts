@@ -133,7 +133,7 @@ describe('a message', () => {
     expect(few.calls).toBeLessThanOrEqual(plain.calls);
     expect(few.units).toBeLessThan(plain.units + 3);
     const many = await costOfTenants('of-twenty', 20);
-    expect(many.calls).toBeLessThan(plain.calls + 4);
+    expect(many.calls).toBeLessThan(plain.calls + 5);
     expect(many.units).toBeLessThan(plain.units + 5);
   });
 
