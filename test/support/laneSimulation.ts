@@ -16,6 +16,7 @@ import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
 import { createLaneGate } from '../../lambdas/lane/slots/acquire.ts';
 import { queueEntry } from '../../lambdas/lane/rules/entry.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
+import { fairRules } from '../../lambdas/lane/slots/lineRows.ts';
 import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';
 import { Tally } from './faults.ts';
 import { Clock, randomOf } from './simulatedClock.ts';
@@ -25,6 +26,9 @@ import { Clock, randomOf } from './simulatedClock.ts';
  * conditional writes, a queue that has SQS's visibility and at-least-once, and a clock that jumps to the next event. A seed
  * decides the order of everything that takes time, and the calls at which processes die. So a failed run can be repeated.
  */
+
+// The simulated clock does not wait for code that is being loaded.
+await fairRules();
 
 /** A job that arrives within this time is not late, ms. */
 export const quicklyMs = 5;

@@ -10,11 +10,14 @@ import type { LaneStore } from './laneStore.ts';
 
 type FairRules = typeof fairLines & typeof turns;
 
-/** Few lanes have tenants, and their code is loaded for the first that does. */
-const fairRules = async (): Promise<FairRules> => ({
+const loadFairRules = async (): Promise<FairRules> => ({
   ...(await import('./fairLines.ts')),
   ...(await import('../rules/turns.ts')),
 });
+let loaded: Promise<FairRules> | undefined;
+
+/** The rules of fair lines. Few lanes have tenants, and the code is loaded for the first that does. */
+export const fairRules = (): Promise<FairRules> => (loaded ??= loadFairRules());
 
 /**
  * Entries that join or leave a fair line with one write, and one change more. Their tenants are in the row until the next write,
