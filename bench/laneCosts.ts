@@ -19,6 +19,8 @@ export interface LaneCase {
   readonly queueName?: string;
   /** The values of the two headers of flow control. */
   readonly flowControl?: { readonly key: string; readonly value: string };
+  /** The fair keys that its messages have in turn. */
+  readonly fairKeys?: number;
 }
 
 const parallelisms = [1, 10, 100];
@@ -29,6 +31,12 @@ export const laneCases: readonly LaneCase[] = [
     name: `queue, parallelism ${parallelism}`,
     parallelism,
     queueName: `orders-${parallelism}`,
+  })),
+  ...[4, 30].map((fairKeys) => ({
+    name: `queue, parallelism 1, ${fairKeys} fair keys`,
+    parallelism: 1,
+    queueName: `fair-${fairKeys}`,
+    fairKeys,
   })),
   ...parallelisms.map((parallelism) => ({
     name: `key, parallelism ${parallelism}`,
@@ -108,7 +116,7 @@ interface Traffic {
 }
 
 async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: LaneCase): Promise<Traffic> {
-  const { queueName, flowControl, parallelism } = lane;
+  const { queueName, flowControl, parallelism, fairKeys } = lane;
   if (queueName !== undefined) {
     const queues = await fixture.load('queues');
     const body = Buffer.from(JSON.stringify({ queueName, parallelism }));
@@ -119,13 +127,17 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
   });
   // As long as a real one: it stands in the message's row, which is billed by its size.
   const destination = `${inbox.url}/hooks/orders/paid?tenant=acme-shop`;
-  const event = apiEvent({
+  const eventOf = (number: number) => ({
     token,
     route: queueName === undefined ? '/v2/publish/{destination+}' : '/v2/enqueue/{queueName}/{destination+}',
     pathParameters: { destination, ...(queueName !== undefined && { queueName }) },
-    ...(flowControl !== undefined && {
-      headers: { 'Svc-Flow-Control-Key': flowControl.key, 'Svc-Flow-Control-Value': flowControl.value },
-    }),
+    headers: {
+      ...(flowControl !== undefined && {
+        'Svc-Flow-Control-Key': flowControl.key,
+        'Svc-Flow-Control-Value': flowControl.value,
+      }),
+      ...(fairKeys !== undefined && { 'Svc-Fair-Key': `customer-${number % fairKeys}` }),
+    },
     body: jsonBody,
   });
   let published = 0;
@@ -134,7 +146,7 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
     fleet,
     lane,
     publish: async () => {
-      checkAnswer(await fixture.publish.invoke(event));
+      checkAnswer(await fixture.publish.invoke(apiEvent(eventOf(published))));
       published += 1;
     },
     deliver: async (batchSize) => {

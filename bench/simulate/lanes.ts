@@ -6,7 +6,7 @@ import type { Account } from '../../lambdas/account/account.ts';
 import { secondMs } from '../../lambdas/shared/clock.ts';
 import type { Lane, LaneKey } from '../../lambdas/lane/lane.ts';
 import { renewalMs } from '../../lambdas/lane/slots/processSlots.ts';
-import type { LaneStore } from '../../lambdas/lane/slots/lanes.ts';
+import type { LaneStore } from '../../lambdas/lane/slots/laneStore.ts';
 import type { CutOff } from './cutOff.ts';
 import { randomFrom, type Scenario } from './scenario.ts';
 import type { Service } from './service.ts';
@@ -26,6 +26,8 @@ export async function simulateLanes(
   await simulateKey(service, scenario, tables, account, share);
 }
 
+const nobodyWaits = (): Promise<never> => Promise.reject(new Error('Nobody waits in a lane that has room.'));
+
 /** Lanes in memory; what is saved is noted as the store writes it. */
 function storeOf(service: Service, onSave: () => void): LaneStore {
   const rows = new Map<string, Lane>();
@@ -41,14 +43,14 @@ function storeOf(service: Service, onSave: () => void): LaneStore {
       rows.set(nameOf(lane), { ...lane, version: lane.version + 1 });
       return undefined;
     },
-    loadPage: () => Promise.reject(new Error('Nobody waits in a lane that has room.')),
-    savePages: () => Promise.reject(new Error('Nobody waits in a lane that has room.')),
+    loadPage: nobodyWaits,
+    savePages: nobodyWaits,
+    loadTenants: nobodyWaits,
+    saveTenants: nobodyWaits,
   };
 }
 
 function fleetOf(service: Service, size: number, store: LaneStore, now: () => number) {
-  const nobodyWaits = (): Promise<never> =>
-    Promise.reject(new Error('Nobody waits in a lane that has room.'));
   return Array.from({ length: size }, () =>
     service.createLanes({
       store,

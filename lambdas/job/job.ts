@@ -70,6 +70,8 @@ export interface PumpJob {
   readonly dueAt: number;
   /** The page from which on the lifetimes of the line's messages are extended, 0 for all; undefined where they are not. */
   readonly keepsFrom?: number | undefined;
+  /** The place in the fair line from which on they are; undefined for its beginning. */
+  readonly keepsFairFrom?: string | undefined;
 }
 
 /** The check of a run whose end is about to be written: should the process die that writes it, the check does what follows. */

@@ -13,6 +13,7 @@ const jobShape = z.discriminatedUnion('kind', [
     name: z._default(z.string(), ''),
     dueAt: z._default(z.number(), 0),
     keepsFrom: z.optional(z.number()),
+    keepsFairFrom: z.optional(z.string()),
   }),
   z.object({
     kind: z.literal('runStart'),

@@ -8,7 +8,7 @@ import type { MessageHistory } from '../message/history.ts';
 import { endMessage, noteHeld } from '../message/messages.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
 import { resumeAccount } from './accountLanes.ts';
-import { extendMessage } from './line/extendLine.ts';
+import { extendMessage } from './line/extendMessage.ts';
 import type { Acquired, Refusal } from './slots/acquire.ts';
 import { dueAttemptOf } from './slots/dueAttemptOf.ts';
 import { comeAgain, unlessEarly } from './slots/early.ts';

@@ -11,7 +11,7 @@ import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type L
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { depthsOf, type Depth } from './rules/depths.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
-import { oldestWaiting } from './oldest.ts';
+import { whatWaits } from './oldest.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
@@ -77,7 +77,7 @@ function laneOf(account: Account, key: string): LaneKey {
 export async function getFlowControl(account: Account, key: string): Promise<KeyAnswer> {
   const lane = await loadLane(laneOf(account, key));
   if (lane === undefined) throw noSuchKey(key);
-  return { ...flowControlRecord(lane, now()), oldestAt: await oldestWaiting(lane) };
+  return { ...flowControlRecord(lane, now()), ...(await whatWaits(lane)) };
 }
 
 /** @throws HttpError 404 */

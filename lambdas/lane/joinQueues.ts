@@ -1,6 +1,6 @@
 /** Messages join the lines of their queues in the order in which they are accepted. */
 import { now } from '../shared/clock.ts';
-import { joinLine } from './rules/arrival.ts';
+import { joinLine, placeOf } from './rules/arrival.ts';
 import { asQueue, queueLane } from './lane.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
@@ -14,6 +14,8 @@ export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
 
 /** Entries that join with one write; see `mostAtOnce` in `slots/lanes.ts`. */
 const joinedTogether = 100;
+/** Of those with a turn fewer: see `mostAsked` in `slots/lineRows.ts`. */
+const turnsTogether = 20;
 /** Queues whose lines are joined at the same time. */
 const queuesAtOnce = 20;
 
@@ -32,7 +34,8 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
   }
   await eachOf([...byQueue], queuesAtOnce, async ([name, all]) => {
     // One after another, because the order counts.
-    for (const some of chunksOf(all, joinedTogether)) {
+    const together = all.some((message) => placeOf(message)) ? turnsTogether : joinedTogether;
+    for (const some of chunksOf(all, together)) {
       try {
         await join(name, some);
       } catch (error) {
@@ -52,7 +55,7 @@ async function join(name: string, messages: readonly Message[]): Promise<void> {
   if (first === undefined) return;
   await lanes.change(queueLane(first.accountId, name), (lane, time) => ({
     lane: messages.reduce(
-      (joined, message) => joinLine(joined, queueEntry(attemptJob(message, 0))),
+      (joined, message) => joinLine(joined, queueEntry(attemptJob(message, 0)), message),
       asQueue(lane, time),
     ),
     result: undefined,

@@ -10,6 +10,7 @@ import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
 import type { LaneKind } from '../job/job.ts';
 import type { FlowControl } from '../value/flowControl.ts';
+import type { FairLine } from './rules/fairLine.ts';
 import { type Line, emptyLine, isEmpty, lengthOf } from './rules/line.ts';
 import { type Starts, freeStarts, recentStarts } from './rules/rate.ts';
 
@@ -63,6 +64,13 @@ export interface DeletedLine {
   readonly nextPage: number;
 }
 
+/** A fair line that was deleted with its queue. */
+export interface DeletedFairLine {
+  readonly fair: FairLine;
+  /** The place up to which its messages were cancelled; undefined for its beginning. */
+  readonly from?: string | undefined;
+}
+
 export interface Lane extends LaneKey, Limits {
   /** When the message was made whose limits these are, Unix milliseconds: an older message does not change them. */
   readonly limitsMadeAt: number;
@@ -76,6 +84,8 @@ export interface Lane extends LaneKey, Limits {
   /** The starts of the last period, and those that are counted ahead; the oldest first. */
   readonly starts: readonly Starts[];
   readonly line: Line;
+  /** The line of messages with a fair key or a priority; undefined where none of them waits. */
+  readonly fair?: FairLine | undefined;
   /** Entries of the line's pages that were cancelled: they leave when it is their turn. */
   readonly cancelled: number;
   /** Unix milliseconds at which a pump comes; in the past where none is on its way. */
@@ -93,6 +103,7 @@ export interface Lane extends LaneKey, Limits {
   readonly deletedAt?: number | undefined;
   /** The lines of a deleted queue whose messages are not all cancelled yet. */
   readonly deletedLines: readonly DeletedLine[];
+  readonly deletedFairLines: readonly DeletedFairLine[];
   /** How many waited in a queue or key in its last hours; undefined where nobody did. `rules/depths.ts` reads and writes it. */
   readonly depths?: string | undefined;
   /** The state of the circuit; only the lane of a circuit has one. */
@@ -120,13 +131,22 @@ export const newLane = (key: LaneKey, now: number, limits: Limits = {}): Lane =>
   keptUntil: 0,
   isDeleted: false,
   deletedLines: [],
+  deletedFairLines: [],
   createdAt: now,
   updatedAt: now,
   version: 0,
 });
 
 /** Counts the attempts that wait in a lane. */
-export const waitingIn = ({ line, cancelled }: Lane): number => Math.max(0, lengthOf(line) - cancelled);
+export const waitingIn = ({ line, fair, cancelled }: Lane): number =>
+  Math.max(0, lengthOf(line) + (fair?.waiting ?? 0) - cancelled);
+
+/** Whether nothing waits in a lane. */
+export const isLineEmpty = ({ line, fair }: Lane): boolean => fair === undefined && isEmpty(line);
+
+/** Whether the messages of a deleted queue are not all cancelled yet. */
+export const hasDeletedLines = ({ deletedLines, deletedFairLines }: Lane): boolean =>
+  deletedLines.length + deletedFairLines.length > 0;
 
 /** Whether a lane was made, and not deleted. */
 export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
@@ -163,8 +183,8 @@ export const freeSlots = (lane: Lane, now: number): number =>
   Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
 
 /** Whether a circuit's lane holds attempts back: it is open, or those that waited have not all been let go. */
-export const holdsBack = ({ circuit, line }: Lane): boolean =>
-  (circuit !== undefined && isOpen(circuit)) || !isEmpty(line);
+export const holdsBack = (lane: Lane): boolean =>
+  (lane.circuit !== undefined && isOpen(lane.circuit)) || !isLineEmpty(lane);
 
 /** A row has 400 KB: with so many leases, of some 90 bytes each, all else still fits in. */
 export const mostLeases = 2_000;
@@ -176,7 +196,7 @@ export const hasCapacity = (lane: Lane, now: number): boolean =>
 export function pruned(lane: Lane, now: number): Lane {
   const leases = [...lane.leases].filter(([, { until }]) => until === undefined || until > now);
   const starts = recentStarts(lane, now);
-  const cancelled = isEmpty(lane.line) ? 0 : lane.cancelled;
+  const cancelled = isLineEmpty(lane) ? 0 : lane.cancelled;
   if (
     leases.length === lane.leases.size &&
     starts.length === lane.starts.length &&
@@ -215,7 +235,7 @@ export function leaseTo(
   now: number,
 ): Changed<number> {
   const has = lane.leases.get(process)?.slots ?? 0;
-  const free = lane.isPaused || !isEmpty(lane.line) ? 0 : freeSlots(lane, now);
+  const free = lane.isPaused || !isLineEmpty(lane) ? 0 : freeSlots(lane, now);
   const granted = Math.min(slots, has + free);
   const isRefused = granted === has && slots > has;
   if (isRefused || (granted === 0 && has === 0)) return { lane, result: granted };

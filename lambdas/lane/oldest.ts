@@ -1,29 +1,78 @@
 import { timeOfId } from '../shared/ids.ts';
+import { priorities } from '../value/turn.ts';
 import { processPrefix, type Lane } from './lane.ts';
+import { tenantsOf } from './line/tenants.ts';
 import { parseEntry } from './rules/entry.ts';
+import { unnamed, type FairLine } from './rules/fairLine.ts';
+import { waitingOf } from './rules/tenants.ts';
 import { loadPage } from './store/lanes.ts';
 
 const publishedAt = (entry: string): number => timeOfId(parseEntry(entry).messageId);
 
-/**
- * Finds when the oldest message was published that waits in a lane; the page of the line that is next is read where the lane's row
- * does not have its entries.
- *
- * @returns Unix milliseconds; undefined where none waits
- */
-export async function oldestWaiting(lane: Lane): Promise<number | undefined> {
-  const { front, firstPage, nextPage, back } = lane.line;
-  const next = front.length > 0 ? front : firstPage < nextPage ? await loadPage(lane, firstPage) : back;
-  const [entry] = next;
-  return entry === undefined ? undefined : publishedAt(entry);
+/** A fair key, and its messages that wait. */
+export interface WaitingKey {
+  readonly fairKey: string;
+  readonly waiting: number;
 }
 
-/** As {@link oldestWaiting}, those included that are being delivered or retried. */
-export async function oldestInQueue(queue: Lane): Promise<number | undefined> {
+/** What waits in a lane. */
+export interface Waiting {
+  /** When the oldest message was published, Unix milliseconds; undefined where none waits. */
+  readonly oldestAt: number | undefined;
+  /** The fair keys with most messages that wait; undefined where no message with a key does. */
+  readonly fairKeys?: readonly WaitingKey[] | undefined;
+}
+
+/** Fair keys that an answer shows. */
+const mostShown = 20;
+/** Tenants that are read: about four calls of DynamoDB. */
+const mostTenants = 10_000;
+
+/** Finds the oldest in the lane's own line. */
+async function oldestInLine(lane: Lane): Promise<readonly string[]> {
+  const { front, firstPage, nextPage, back } = lane.line;
+  const next = front.length > 0 ? front : firstPage < nextPage ? await loadPage(lane, firstPage) : back;
+  return next.slice(0, 1);
+}
+
+async function waitingInFair(lane: Lane, fair: FairLine) {
+  const heads = [...fair.first];
+  const keys: WaitingKey[] = [];
+  let count = 0;
+  for await (const { name, tenant } of tenantsOf(lane, fair)) {
+    heads.push(...priorities.flatMap((priority) => tenant.lines[priority].front.slice(0, 1)));
+    const waiting = waitingOf(tenant);
+    if (name !== unnamed && waiting > 0) keys.push({ fairKey: name, waiting });
+    count += 1;
+    if (count === mostTenants) break;
+  }
+  const fairKeys = keys.toSorted((one, other) => other.waiting - one.waiting).slice(0, mostShown);
+  return { heads, fairKeys };
+}
+
+/** Whether rows besides the lane's own have to be read to find the oldest. */
+export const isReadForOldest = ({ line, fair }: Lane): boolean =>
+  fair !== undefined || (line.front.length === 0 && line.firstPage < line.nextPage);
+
+/**
+ * Finds what waits in a lane. The page of the line that is next is read where the lane's row does not have its entries, and the
+ * tenants of a fair line.
+ */
+export async function whatWaits(lane: Lane): Promise<Waiting> {
+  const inLine = await oldestInLine(lane);
+  const { heads, fairKeys } = lane.fair
+    ? await waitingInFair(lane, lane.fair)
+    : { heads: [], fairKeys: undefined };
+  const times = [...inLine, ...heads].map(publishedAt);
+  return { oldestAt: times.length === 0 ? undefined : Math.min(...times), fairKeys };
+}
+
+/** As {@link whatWaits}; the oldest may be one that is being delivered or retried. */
+export async function whatIsInQueue(queue: Lane): Promise<Waiting> {
   const held = [...queue.leases]
     .filter(([holder, { isOver }]) => !holder.startsWith(processPrefix) && isOver !== true)
     .map(([holder]) => publishedAt(holder));
-  const all = [...held, (await oldestWaiting(queue)) ?? Infinity];
-  const oldest = Math.min(...all);
-  return oldest === Infinity ? undefined : oldest;
+  const { oldestAt, fairKeys } = await whatWaits(queue);
+  const oldest = Math.min(...held, oldestAt ?? Infinity);
+  return { oldestAt: oldest === Infinity ? undefined : oldest, fairKeys };
 }

@@ -7,11 +7,11 @@ import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
 import type { PumpJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
-import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
-import { checkHolders } from './line/checkHolders.ts';
-import { extendLine } from './line/extendLine.ts';
-import { budgetMs } from './line/linePages.ts';
+import { hasDeletedLines } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
+
+/** A pump works for this long on all its lines; its function ends after 60 s. */
+const budgetMs = 30 * secondMs;
 
 /** @throws when the pump has to come again */
 export async function pump(job: PumpJob): Promise<void> {
@@ -27,12 +27,20 @@ export async function pump(job: PumpJob): Promise<void> {
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
   // Lines of a deleted queue are cancelled also where the queue was made again meanwhile.
-  if (lane.deletedLines.length > 0 && !(await cancelDeletedLines(lane, until))) {
+  // Long work is rare, and its code is loaded for it.
+  const isCancelled = async (): Promise<boolean> =>
+    (await import('./line/cancelDeletedLines.ts')).cancelDeletedLines(lane, until);
+  if (hasDeletedLines(lane) && !(await isCancelled())) {
     await sendJob({ ...job, dueAt: now() }, now());
     return;
   }
   if (job.keepsFrom === undefined) return;
+  const [{ checkHolders }, { extendLine }] = await Promise.all([
+    import('./line/checkHolders.ts'),
+    import('./line/extendLine.ts'),
+  ]);
   if (job.keepsFrom === 0 && lane.kind === 'queue') await checkHolders(lane);
-  const keepsFrom = await extendLine(lane, job.keepsFrom, until);
-  if (keepsFrom !== undefined) await sendJob({ ...job, dueAt: now(), keepsFrom }, now());
+  const { keepsFrom, keepsFairFrom } = job;
+  const left = await extendLine(lane, { keepsFrom, keepsFairFrom }, until);
+  if (left !== undefined) await sendJob({ ...job, ...left, dueAt: now() }, now());
 }

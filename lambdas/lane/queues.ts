@@ -12,7 +12,7 @@ import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
 import { queueSettings } from '../wire/requests.ts';
 import { show as showCircuit } from '../options/circuit.ts';
-import { oldestInQueue } from './oldest.ts';
+import { whatIsInQueue } from './oldest.ts';
 import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
@@ -66,7 +66,7 @@ export const listQueues = (
 export async function getQueue(account: Account, name: string): Promise<Answer<typeof answers.queue>> {
   const queue = await loadQueue(account.id, name);
   if (queue === undefined) throw noSuchQueue(name);
-  return { ...queueRecord(queue), oldestAt: await oldestInQueue(queue) };
+  return { ...queueRecord(queue), ...(await whatIsInQueue(queue)) };
 }
 
 /** The settings of a queue, for the audit trail. */

@@ -6,6 +6,7 @@ import type { DueJob } from '../job/send.ts';
 import { allLanes } from './store/lanes.ts';
 import { listOf } from '../shared/lists.ts';
 import { now } from '../shared/clock.ts';
+import { onFairLine } from './line/fairEntries.ts';
 import { onLine } from './line/linePages.ts';
 import { youngMs } from './slots/dueAttempt.ts';
 
@@ -29,17 +30,21 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
   const waiting = new Set<string>();
   const granted = new Map<string, AdmittedTo>();
   for (const lane of lanes.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))) {
-    const { accountId, kind, name, line, deletedLines, leases } = lane;
+    const { accountId, kind, name, line, fair, deletedLines, deletedFairLines, leases } = lane;
     const lines = [
       { entries: [...line.front, ...line.back], firstPage: line.firstPage, nextPage: line.nextPage },
       // Their messages are being cancelled.
       ...deletedLines,
     ];
+    const onEntry = (entry: Entry): Promise<void> => {
+      waiting.add(nameOf(accountId, entry));
+      return Promise.resolve();
+    };
     for (const { entries, firstPage, nextPage } of lines) {
-      await onLine(lane, entries, [firstPage, nextPage], Infinity, (entry) => {
-        waiting.add(nameOf(accountId, entry));
-        return Promise.resolve();
-      });
+      await onLine(lane, entries, [firstPage, nextPage], Infinity, onEntry);
+    }
+    for (const { fair: one, from } of [...(fair ? [{ fair, from: undefined }] : []), ...deletedFairLines]) {
+      await onFairLine(lane, one, from, Infinity, { onEntry });
     }
     for (const [holder, { ticket, until }] of leases) {
       if (ticket === undefined || holder.startsWith(processPrefix)) continue;

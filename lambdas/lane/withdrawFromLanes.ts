@@ -34,13 +34,17 @@ export async function withdrawFromLanes(
     // An attempt of it may be in flight, and keeps its slot until it has ended.
     const until = isDue && open === undefined ? endOfAttempt(timeoutMs, now()) : undefined;
     changes.push(
-      lanes.update(queueLane(accountId, queueName), (lane) => withdraw(lane, queueEntry(attempt), until)),
+      lanes.update(queueLane(accountId, queueName), (lane) =>
+        withdraw(lane, queueEntry(attempt), until, message),
+      ),
     );
   }
   if (flowControl !== undefined && now() >= dueAt) {
     changes.push(
       lanes.update(keyLane(accountId, flowControl.key), (lane) =>
-        open === undefined ? withdrawWaiting(lane, formatEntry(attempt)) : leave(lane, formatEntry(attempt)),
+        open === undefined
+          ? withdrawWaiting(lane, formatEntry(attempt), message)
+          : leave(lane, formatEntry(attempt)),
       ),
     );
   }

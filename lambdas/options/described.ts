@@ -18,6 +18,7 @@ import * as redaction from './redaction.ts';
 import * as retries from './retries.ts';
 import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
+import * as turn from './turn.ts';
 
 /** The settings of a schedule, and of the start of a run. */
 const others = {
@@ -67,6 +68,7 @@ export const settings = /* @__PURE__ */ made(() => ({
   ...callbacks.settings,
   ...labels.settings,
   ...flowControl.settings,
+  ...turn.settings,
   ...redaction.settings,
   ...circuit.settings,
   ...hideHeaders.settings,
@@ -87,6 +89,7 @@ export const answered = /* @__PURE__ */ made(() => ({
   ...timeout.answer,
   ...labels.answer,
   ...flowControl.answer,
+  ...turn.answer,
   ...circuit.answer,
   ...hideHeaders.answer,
   ...failOn.answer,
@@ -111,6 +114,7 @@ export const fields: FormFields = /* @__PURE__ */ made(() => ({
   },
   'queue-name': { label: 'Queue', placeholder: 'orders', place: 'lane', only: 'schedule' },
   ...flowControl.fields,
+  ...turn.fields,
   ...callbacks.fields,
   ...labels.fields,
   ...redaction.fields,

@@ -13,6 +13,7 @@ import * as redaction from './redaction.ts';
 import * as retries from './retries.ts';
 import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
+import * as turn from './turn.ts';
 
 export { parseGone, storedGone, type Gone } from './failOn.ts';
 
@@ -24,6 +25,8 @@ export const stored = {
   retryDelay: retryDelay.stored,
   labels: labels.stored,
   flowControl: flowControl.stored,
+  fairKey: turn.stored,
+  priority: turn.storedPriority,
   redaction: redaction.stored,
   circuit: circuit.stored,
   hideHeaders: hideHeaders.stored,
@@ -51,6 +54,8 @@ export const parseGiven = (
   maxRetries: retries.parse(given, limits),
   timeoutMs: timeout.parse(given, limits),
   labels: labels.parse(given),
+  fairKey: turn.parse(given),
+  priority: turn.parsePriority(given),
   redaction: redaction.parse(given),
   circuit: circuit.parse(given),
   hideHeaders: hideHeaders.parse(given),
@@ -77,6 +82,8 @@ export const storedOfRun = {
   retryDelay: retryDelay.stored,
   labels: labels.stored,
   flowControl: flowControl.stored,
+  fairKey: turn.stored,
+  priority: turn.storedPriority,
   redaction: redaction.stored,
 } satisfies Shape<RunSettings>;
 
@@ -89,6 +96,8 @@ export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>>
     retryDelay: of.retryDelay,
     labels: of.labels,
     flowControl: of.flowControl,
+    fairKey: of.fairKey,
+    priority: of.priority,
     redaction: of.redaction,
   };
 }
@@ -114,6 +123,7 @@ export const showOptions = <Headers>(
   ...timeout.show(of),
   ...labels.show(of.labels),
   ...flowControl.show(of.flowControl),
+  ...turn.show(of),
   ...circuit.show(of.circuit),
   ...hideHeaders.show(of.hideHeaders),
   ...failOn.show(of),
@@ -127,12 +137,14 @@ export const writeRun = (
   of: WrittenBy<typeof retries.write> &
     WrittenBy<typeof retryDelay.write> &
     WrittenBy<typeof labels.write> &
-    WrittenBy<typeof flowControl.write>,
+    WrittenBy<typeof flowControl.write> &
+    WrittenBy<typeof turn.write>,
 ) => ({
   ...retries.write(of),
   ...retryDelay.write(of),
   ...labels.write(of),
   ...flowControl.write(of),
+  ...turn.write(of),
 });
 
 /** Writes what an answer shows as the settings that ask for it, by canonical name. */

@@ -11,6 +11,8 @@ const labelForm = `\\s*[^,\\s]([^,]{0,${longestLabel - 2}}[^,\\s])?\\s*`;
 export const labelsForm = `^${labelForm}(,${labelForm}){0,${mostLabels - 1}}$`;
 export const longestDeduplicationId = 1_024;
 export const longestFlowControlKey = 256;
+/** A lane's row has the keys of up to 50 tenants. */
+export const longestFairKey = 64;
 /** Entries of a workflow's run, which bound its steps' numbers and a group's branches: each delivery shows all before it. */
 export const mostEntries = 10_000;
 /** Characters of a step's name. */

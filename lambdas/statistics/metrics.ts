@@ -2,7 +2,7 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
 import { readFigures } from '../lane/figures.ts';
-import { oldestWaiting } from '../lane/oldest.ts';
+import { isReadForOldest, whatWaits } from '../lane/oldest.ts';
 import { slotsInUse, waitingIn, type Lane } from '../lane/lane.ts';
 import { eachOf } from '../shared/lists.ts';
 import { dayOf, now, secondMs } from '../shared/clock.ts';
@@ -156,13 +156,13 @@ function busiest(
 async function oldestSeries(queues: readonly Lane[], time: number): Promise<readonly Series[]> {
   const series = new Map<string, number>();
   let pages = 0;
-  const wanted = queues.filter(({ line }) => {
-    if (line.front.length > 0 || line.firstPage === line.nextPage) return true;
+  const wanted = queues.filter((lane) => {
+    if (!isReadForOldest(lane)) return true;
     pages += 1;
     return pages <= mostPages;
   });
   await eachOf(wanted, pagesAtOnce, async (lane) => {
-    const oldestAt = await oldestWaiting(lane);
+    const { oldestAt } = await whatWaits(lane);
     const ageMs = oldestAt === undefined ? 0 : Math.max(0, time - oldestAt);
     series.set(lane.name, ageMs / secondMs);
   });

@@ -54,6 +54,17 @@ export function parsePeriod(field: string, text: string): number {
 }
 
 /**
+ * Checks a flow-control key, or a fair key.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 400
+ */
+export function checkKey(field: string, key: string, longest: number): void {
+  if (key !== '' && key.length <= longest && !unsendable.test(key)) return;
+  throw badField(`${field} is ${quote(key)}; allowed are 1 to ${longest} characters of Unicode.`);
+}
+
+/**
  * Reads the two headers of flow control.
  *
  * @param fields the headers' names as their author wrote them
@@ -66,11 +77,7 @@ export function parseFlowControl(
 ): FlowControl | undefined {
   if (key === undefined && value === undefined) return undefined;
   if (key === undefined) throw badField(`${fields.value} is given without ${fields.key}.`);
-  if (key === '' || key.length > longestFlowControlKey || unsendable.test(key)) {
-    throw badField(
-      `${fields.key} is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters of Unicode.`,
-    );
-  }
+  checkKey(fields.key, key, longestFlowControlKey);
   if (value === undefined)
     throw badField(`${fields.key} is given without ${fields.value}; allowed is ${allowed}.`);
 

@@ -220,6 +220,16 @@ const oldestAt = z.optional(
   time('When the oldest of them was published; absent in lists, and where there is none.'),
 );
 
+const fairKeys = z.optional(
+  z
+    .array(z.object({ fairKey: z.string(), waiting: whole('Messages of it that wait for their turn here.') }))
+    .check(
+      z.describe(
+        'The 20 fair keys with most messages that wait; absent in lists, and where only messages without a fair key and a priority wait.',
+      ),
+    ),
+);
+
 export const queue = z.object({
   name: z.string(),
   createdAt: time('When it was created.'),
@@ -231,6 +241,7 @@ export const queue = z.object({
     'Messages that wait in it for their turn, or are being delivered or retried; delayed ones join when they are due.',
   ),
   oldestAt,
+  fairKeys,
 });
 export const queues = z.array(queue);
 
@@ -238,6 +249,7 @@ export const flowControl = z.object({
   flowControlKey: z.string(),
   waitListSize: whole('Deliveries that wait for their turn.'),
   oldestAt,
+  fairKeys,
   parallelismMax: whole('Deliveries that may be in flight at once; 0 where that is not limited.'),
   parallelismCount: whole(
     'Slots that are taken: by deliveries in flight, and by those that are about to start.',

@@ -107,12 +107,13 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...answer,
       ...rights.changeLanes(),
       ...rights.listLanes(),
+      rights.readTenants(),
       // The delayed messages of a deleted queue are cancelled.
       rights.on('messages', 'Query', 'PutItem'),
       rights.endPeriods(),
       rights.endSchedules(),
     ],
-    flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
+    flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes(), rights.readTenants()],
     dlq: [
       ...answer,
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),

@@ -95,6 +95,9 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   // The schedule of a wait whose event came before its timeout.
   rights.endSchedules(),
   ...rights.changeLanes(),
+  // The tenants that wait in lanes, whose lifetimes are extended.
+  rights.readTenants(),
+  rights.on('lanes', 'UpdateItem'),
   rights.onBodies('GetObject', 'PutObject'),
   rights.seeMissingBodies(),
   ...rights.invokeFunctions(),

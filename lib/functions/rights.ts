@@ -165,6 +165,7 @@ export class Rights {
     return [
       this.queryIndex('messages', 'log'),
       ...this.listLanes(),
+      this.readTenants(),
       this.on('dlq', 'GetItem', 'Query'),
       this.on('schedules', 'Query'),
       // Runs that hang are told by their journals and the attempts of their messages, and failing schedules by their messages.
@@ -202,7 +203,7 @@ export class Rights {
   /** Allows to change lanes, to send the jobs that this grants, and to ask for pumps. */
   changeLanes(): PolicyStatement[] {
     return [
-      this.on('lanes', 'GetItem', 'PutItem', 'BatchWriteItem'),
+      this.on('lanes', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),
       this.sendJobsInBatches(),
       ...this.makeSchedules(),
     ];
@@ -211,6 +212,11 @@ export class Rights {
   /** Allows to list lanes by their names. */
   listLanes(): PolicyStatement[] {
     return [this.queryIndex('lanes', 'names'), this.on('lanes', 'BatchGetItem')];
+  }
+
+  /** Allows to read the tenants that wait in lanes. */
+  readTenants(): PolicyStatement {
+    return this.on('lanes', 'Query');
   }
 
   /** Allows to make a queue that a message names for the first time, and to join its line. */

@@ -2,8 +2,7 @@ import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
 import { isFinal } from '../../lambdas/message/message.ts';
 import type { Account } from '../../lambdas/account/account.ts';
-import { pruned, type Lane, type LaneKey } from '../../lambdas/lane/lane.ts';
-import { lengthOf } from '../../lambdas/lane/rules/line.ts';
+import { isLineEmpty, pruned, type Lane, type LaneKey } from '../../lambdas/lane/lane.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import type { Inbox } from './receiver.ts';
 import { idOf, requestOf, type Fixture } from './fixture.ts';
@@ -140,7 +139,7 @@ export class LaneFixture {
     for (const lane of lanes) {
       if (lane === undefined) continue;
       const about = `the lane ${lane.kind} ${lane.name}`;
-      expect(lengthOf(lane.line), `those who wait in ${about}`).toBe(0);
+      expect(isLineEmpty(lane), `nobody waits in ${about}`).toBe(true);
       expect([...pruned(lane, Date.now()).leases], `the leases of ${about}`).toEqual([]);
     }
   }

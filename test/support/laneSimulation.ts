@@ -7,12 +7,16 @@ import {
   type Limits,
 } from '../../lambdas/lane/lane.ts';
 import { leave } from '../../lambdas/lane/rules/leaving.ts';
+import type { Tenant } from '../../lambdas/lane/rules/fairLine.ts';
 import type { Page } from '../../lambdas/lane/rules/line.ts';
-import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/lane/slots/lanes.ts';
+import type { Turn } from '../../lambdas/value/turn.ts';
+import { createLanes, LaneBusy, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
+import type { LaneStore } from '../../lambdas/lane/slots/laneStore.ts';
 import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
 import { createLaneGate } from '../../lambdas/lane/slots/acquire.ts';
 import { queueEntry } from '../../lambdas/lane/rules/entry.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
+import { fairRules } from '../../lambdas/lane/slots/lineRows.ts';
 import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';
 import { Tally } from './faults.ts';
 import { Clock, randomOf } from './simulatedClock.ts';
@@ -23,6 +27,9 @@ import { Clock, randomOf } from './simulatedClock.ts';
  * decides the order of everything that takes time, and the calls at which processes die. So a failed run can be repeated.
  */
 
+// The simulated clock does not wait for code that is being loaded.
+await fairRules();
+
 /** A job that arrives within this time is not late, ms. */
 export const quicklyMs = 5;
 
@@ -32,6 +39,7 @@ const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
 export class Table {
   readonly lanes = new Map<string, Lane>();
   readonly pages = new Map<string, readonly string[]>();
+  readonly tenants = new Map<string, { readonly at: number; readonly tenant: Tenant }>();
   writes = 0;
   reads = 0;
 }
@@ -54,6 +62,7 @@ export interface Sent {
   readonly queue: string | undefined;
   readonly key: string | undefined;
   readonly limits: Limits;
+  readonly turn?: Turn;
   readonly madeAt: number;
   readonly lastsMs: number;
   done: boolean;
@@ -156,18 +165,35 @@ export class Simulation {
           table.lanes.set(nameOf(lane), { ...lane, version: lane.version + 1 });
           return undefined;
         }),
-      loadPage: (key, number) =>
+      loadPage: (key, number, line = '') =>
         this.#call(alive, () => {
           table.reads += 1;
-          const page = table.pages.get(`${nameOf(key)} ${number}`);
+          const page = table.pages.get(`${nameOf(key)} ${number} ${line}`);
           if (page === undefined) throw new Error(`There is no page ${number}.`);
           return page;
         }),
       savePages: (key, pages: readonly Page[]) =>
         this.#call(alive, () => {
-          for (const { number, entries } of pages) {
+          for (const { number, line = '', entries } of pages) {
             table.writes += 1;
-            table.pages.set(`${nameOf(key)} ${number}`, entries);
+            table.pages.set(`${nameOf(key)} ${number} ${line}`, entries);
+          }
+        }),
+      loadTenants: (key, fairId, names) =>
+        this.#call(alive, () => {
+          table.reads += 1;
+          const rows = names.flatMap((name) => {
+            const row = table.tenants.get(`${nameOf(key)} ${fairId} ${name}`);
+            return row === undefined ? [] : [[name, row.tenant] as const];
+          });
+          return new Map(rows);
+        }),
+      saveTenants: (key, fairId, at, tenants) =>
+        this.#call(alive, () => {
+          for (const [name, tenant] of tenants) {
+            table.writes += 1;
+            const place = `${nameOf(key)} ${fairId} ${name}`;
+            if ((table.tenants.get(place)?.at ?? -1) < at) table.tenants.set(place, { at, tenant });
           }
         }),
     };
@@ -289,6 +315,7 @@ export class Simulation {
         message.key === undefined
           ? undefined
           : { key: message.key, madeAt: message.madeAt, ...message.limits },
+      turn: message.turn,
       circuit: undefined,
       accountLimits: { parallelism: this.#options.accountParallelism, version: 1 },
       timeoutMs: 30_000,

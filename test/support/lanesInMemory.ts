@@ -1,6 +1,8 @@
 import { newLane, type Lane, type LaneKey } from '../../lambdas/lane/lane.ts';
-import { createLanes, type Granted, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
+import type { Granted } from '../../lambdas/lane/slots/applyChanges.ts';
+import { createLanes, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
+import { noTenants } from './noTenants.ts';
 
 const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${kind} ${name}`;
 
@@ -20,6 +22,7 @@ export class LanesInMemory {
   constructor() {
     this.lanes = createLanes({
       store: {
+        ...noTenants,
         load: (key) => {
           this.onRead(key);
           return Promise.resolve(this.#rows.get(nameOf(key)));

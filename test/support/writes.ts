@@ -12,7 +12,8 @@ const isPut = (input: object): input is { TableName: string; Item: Item } => 'It
 const isBatch = (
   input: object,
 ): input is { RequestItems: Readonly<Record<string, readonly { PutRequest?: { Item: Item } }[]>> } =>
-  'RequestItems' in input;
+  // A read of several rows has none of these lists.
+  'RequestItems' in input && Object.values(input.RequestItems ?? {}).every(Array.isArray);
 
 function writesOf(input: object): readonly Write[] {
   if (isPut(input)) return [{ table: input.TableName, item: input.Item }];

@@ -1,11 +1,9 @@
 import { parseEntry, type Entry } from '../rules/entry.ts';
 import type { LaneKey } from '../lane.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
-import { now, secondMs } from '../../shared/clock.ts';
+import { now } from '../../shared/clock.ts';
 import { loadPage } from '../store/lanes.ts';
 
-/** A pump works for this long on all its lines; its function ends after 60 s. */
-export const budgetMs = 30 * secondMs;
 const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 

@@ -1,6 +1,17 @@
 /** Attempts that arrive at a lane: each takes a slot, or joins the line. */
-import { type Lane, type Lease, type Changed, hasCapacity, slotsOf, withLease, isLasting } from '../lane.ts';
-import { isEmpty, join, rejoin } from './line.ts';
+import type { Turn } from '../../value/turn.ts';
+import {
+  type Lane,
+  type Lease,
+  type Changed,
+  hasCapacity,
+  isLineEmpty,
+  slotsOf,
+  withLease,
+  isLasting,
+} from '../lane.ts';
+import { askToJoin, rejoinFair, unnamed, type TenantPlace } from './fairLine.ts';
+import { join, rejoin } from './line.ts';
 import { countStart, nextFreeStart, startToleranceMs, uncountStart } from './rate.ts';
 
 /**
@@ -15,6 +26,7 @@ export type Grant = 'in' | 'waits' | 'early' | 'stale';
 
 export interface Arrival {
   readonly entry: string;
+  readonly turn?: Turn | undefined;
   /** The ticket of the grant that its job was sent for, if any. */
   readonly ticket?: string | undefined;
   /** Whether its job was sent for a grant, of this lane or another, so lately that the grant may not be written yet. */
@@ -37,8 +49,8 @@ export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant>
   if (lane.kind === 'queue' && lease !== undefined && isLasting(lease, now)) return { lane, result: 'stale' };
   if (arrival.isYoung && (ticket !== undefined || lease !== undefined)) return { lane, result: 'early' };
   if (lease !== undefined) return { lane, result: 'stale' };
-  if (!hasCapacity(lane, now) || !(isEmpty(lane.line) || arrival.hasWaited)) {
-    return { lane: joinLine(lane, entry), result: 'waits' };
+  if (!hasCapacity(lane, now) || !(isLineEmpty(lane) || arrival.hasWaited)) {
+    return { lane: joinLine(lane, entry, arrival.turn), result: 'waits' };
   }
   const taken =
     slotsOf(lane, now) === undefined
@@ -63,22 +75,32 @@ export const longestStartWaitMs = 5_000;
  * ({@link longestStartWaitMs}): `startAt` of its lease says when.
  *
  * @param isBack whether it has waited for another lane: then its start is counted again in any case, see {@link keepWaiting}
+ * @param countedAt the start that it counted before, if it is back
  */
-function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack = false): Changed<Grant> {
+function claim(
+  found: Lane,
+  arrival: Arrival,
+  lease: Lease,
+  now: number,
+  isBack = false,
+  countedAt?: number,
+): Changed<Grant> {
   const { entry, until, mayHaveStarted } = arrival;
   const isLongEnough = lease.until === undefined || (until !== undefined && lease.until >= until);
   const { startAt } = lease;
   const isInTime = startAt !== undefined && now - startAt <= startToleranceMs;
   const isCounted = found.rate === undefined || (isInTime && !isBack);
   if (isLongEnough && isCounted) return { lane: found, result: 'in' };
-  const lane = isCounted || mayHaveStarted ? found : uncountStart(found, lease.startAt);
+  // Another job of the attempt, that came again, may have counted a start since, and be about to make it.
+  const isOfAnother = isBack && startAt !== countedAt;
+  const lane = isCounted || mayHaveStarted || isOfAnother ? found : uncountStart(found, startAt);
   const longer = { ...lease, until: isLongEnough ? lease.until : until };
   if (isCounted) return { lane: withLease(lane, entry, longer), result: 'in' };
   const free = nextFreeStart(lane, now);
   // An attempt that waits here would keep the slot that it has of the next lane, which others wait for.
   if (free - now > (isBack ? 0 : longestStartWaitMs)) {
     const without = withLease(lane, entry, undefined);
-    return { lane: { ...without, line: rejoin(without.line, entry) }, result: 'waits' };
+    return { lane: joinAgain(without, entry), result: 'waits' };
   }
   // Each start has a moment of its own, so that it can be told from the start before it.
   const at = startAt === free ? free + 1 : free;
@@ -89,8 +111,24 @@ function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack 
   };
 }
 
+/** The place in a fair line of a message with a turn; undefined for one that waits in the lane's own line. */
+export function placeOf({ fairKey = unnamed, priority = 'normal' }: Turn = {}): TenantPlace | undefined {
+  return fairKey === unnamed && priority === 'normal' ? undefined : { name: fairKey, priority };
+}
+
 /** Puts an attempt at the end of the line, whether or not there is capacity. */
-export const joinLine = (lane: Lane, entry: string): Lane => ({ ...lane, line: join(lane.line, entry) });
+export function joinLine(lane: Lane, entry: string, turn?: Turn): Lane {
+  const place = placeOf(turn);
+  return place === undefined
+    ? { ...lane, line: join(lane.line, entry) }
+    : { ...lane, fair: askToJoin(lane.fair, place, entry) };
+}
+
+/** Puts an attempt at the beginning of the line: it was granted a slot, and has to wait again through no fault of its own. */
+export const joinAgain = (lane: Lane, entry: string): Lane =>
+  lane.fair === undefined
+    ? { ...lane, line: rejoin(lane.line, entry) }
+    : { ...lane, fair: rejoinFair(lane.fair, entry) };
 
 /**
  * Has an attempt keep its slot while it waits for another lane. Its start is counted when it goes on.
@@ -133,6 +171,6 @@ export function resume(
   now: number,
 ): Changed<Grant> {
   const lease = lane.leases.get(arrival.entry);
-  if (lease !== undefined) return claim(lane, arrival, lease, now, true);
+  if (lease !== undefined) return claim(lane, arrival, lease, now, true, countedAt);
   return enter(uncountStart(lane, countedAt), { ...arrival, isYoung: false, hasWaited: true }, now);
 }

@@ -1,15 +1,17 @@
 /** Messages that are cancelled, and queues that are deleted with all messages that wait in them. */
 import { clockMarginMs } from '../../shared/clock.ts';
-import { type DeletedLine, type Lane, withLease } from '../lane.ts';
-import { isEmpty } from './line.ts';
+import type { Turn } from '../../value/turn.ts';
+import { type DeletedFairLine, type DeletedLine, type Lane, withLease } from '../lane.ts';
+import { placeOf } from './arrival.ts';
+import { askToLeave } from './fairLine.ts';
 
 /**
  * Takes a cancelled message out of the line, or ends its slot.
  *
  * @param until Unix milliseconds by which an attempt of it that may be in flight has ended; undefined where none is
  */
-export function withdraw(lane: Lane, entry: string, until: number | undefined): Lane {
-  if (!lane.leases.has(entry)) return withdrawWaiting(lane, entry);
+export function withdraw(lane: Lane, entry: string, until: number | undefined, turn?: Turn): Lane {
+  if (!lane.leases.has(entry)) return withdrawWaiting(lane, entry, turn);
   return until === undefined ? withLease(lane, entry, undefined) : endLease(lane, entry, until);
 }
 
@@ -25,13 +27,20 @@ export function endLease(lane: Lane, holder: string, until: number): Lane {
 }
 
 /** Takes a cancelled message out of the line. One that has a slot gives it back when its attempt is over. */
-export function withdrawWaiting(lane: Lane, entry: string): Lane {
+export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
   if (lane.leases.has(entry)) return lane;
   const { front, back, firstPage, nextPage } = lane.line;
   const isOther = (one: string): boolean => one !== entry;
   if (front.includes(entry) || back.includes(entry)) {
     return { ...lane, line: { ...lane.line, front: front.filter(isOther), back: back.filter(isOther) } };
   }
+  const { fair } = lane;
+  if (fair?.first.includes(entry) === true) {
+    const first = fair.first.filter(isOther);
+    return { ...lane, fair: { ...fair, first, waiting: fair.waiting + first.length - fair.first.length } };
+  }
+  const place = placeOf(turn);
+  if (place !== undefined) return fair ? { ...lane, fair: askToLeave(fair, place, entry) } : lane;
   return firstPage < nextPage ? { ...lane, cancelled: lane.cancelled + 1 } : lane;
 }
 
@@ -43,14 +52,23 @@ export function withdrawWaiting(lane: Lane, entry: string): Lane {
  * cancelled when they come
  */
 export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
+  const { fair } = lane;
   const { front, firstPage, nextPage, back } = lane.line;
+  const joining = fair?.asked.flatMap(({ entry, leaves }) => (leaves ? [] : entry)) ?? [];
+  const entries = [...front, ...back, ...(fair?.first ?? []), ...joining];
   return {
     ...lane,
     // Numbers of pages are not used again: another process may still be writing those of the deleted line.
     line: { front: [], firstPage: nextPage + 1, nextPage: nextPage + 1, back: [] },
-    deletedLines: isEmpty(lane.line)
-      ? lane.deletedLines
-      : [...lane.deletedLines, { entries: [...front, ...back], firstPage, nextPage }],
+    fair: undefined,
+    deletedLines:
+      entries.length === 0 && firstPage === nextPage
+        ? lane.deletedLines
+        : [...lane.deletedLines, { entries, firstPage, nextPage }],
+    deletedFairLines:
+      fair === undefined || fair.id === ''
+        ? lane.deletedFairLines
+        : [...lane.deletedFairLines, { fair: { ...fair, first: [], asked: [] } }],
     leases: new Map(),
     cancelled: 0,
     // A pump that is on its way may come much later, so the cancellation gets a pump of its own.
@@ -97,3 +115,16 @@ export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane
   });
   return { ...lane, deletedLines };
 }
+
+/**
+ * Notes that the messages of a deleted fair line were cancelled up to a place.
+ *
+ * @param from undefined where all were
+ */
+export const fairLineCancelled = (lane: Lane, { fair }: DeletedFairLine, from: string | undefined): Lane => ({
+  ...lane,
+  deletedFairLines: lane.deletedFairLines.flatMap((one): DeletedFairLine[] => {
+    if (one.fair.id !== fair.id) return [one];
+    return from === undefined ? [] : [{ fair: one.fair, from }];
+  }),
+});

@@ -1,7 +1,6 @@
 /** Checks of lanes: the moments at which a pump has to come, because no change of the lane would let the waiting attempts go on. */
 import { isOpen } from '../../circuit/circuit.ts';
-import { type Lane, freeSlots, hasCapacity, mostLeases } from '../lane.ts';
-import { isEmpty } from './line.ts';
+import { type Lane, freeSlots, hasCapacity, hasDeletedLines, isLineEmpty, mostLeases } from '../lane.ts';
 import { freeStarts, nextFreeStart } from './rate.ts';
 
 /** The time from the deletion of a queue to the cancelling of its messages. */
@@ -18,13 +17,13 @@ const cancellationMs = 70_000;
  */
 export function nextCheckAt(lane: Lane, now: number): number | undefined {
   const checkAt = nextCheckOfLine(lane, now);
-  if (lane.deletedLines.length === 0) return checkAt;
+  if (!hasDeletedLines(lane)) return checkAt;
   // The messages of a deleted queue are to be cancelled, also where the queue has been made again.
   return Math.min(checkAt ?? Infinity, Math.max(now + deletionPauseMs, lane.pumpAt + cancellationMs));
 }
 
 function nextCheckOfLine(lane: Lane, now: number): number | undefined {
-  if (lane.isPaused || isEmpty(lane.line)) return undefined;
+  if (lane.isPaused || isLineEmpty(lane)) return undefined;
   // One write does not grant slots to all for whom there is capacity.
   if (hasCapacity(lane, now)) return now;
   const { circuit } = lane;

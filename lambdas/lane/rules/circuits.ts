@@ -2,10 +2,9 @@
 import { afterVerdict, isOverdue, closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
-import { enter, type Arrival, type Grant } from './arrival.ts';
+import { enter, joinAgain, type Arrival, type Grant } from './arrival.ts';
 import { holdsBack, slotsInUse, withLease, type Lane, type Changed } from '../lane.ts';
 import { leave } from './leaving.ts';
-import { rejoin } from './line.ts';
 
 export const circuitIn = ({ circuit }: Pick<Lane, 'circuit'>): Circuit => circuit ?? closedCircuit;
 
@@ -44,7 +43,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
   // The attempt was granted its slot before the circuit was opened again, or beside attempts that were to expire.
   const without = withLease(lane, entry, undefined);
   return {
-    lane: { ...without, line: rejoin(without.line, entry), circuit: { ...circuit, isExpiring } },
+    lane: { ...joinAgain(without, entry), circuit: { ...circuit, isExpiring } },
     result: 'waits',
   };
 }

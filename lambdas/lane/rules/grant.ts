@@ -1,13 +1,14 @@
 /** Grants of slots to attempts that wait in a lane. */
 import { startOf } from './arrival.ts';
-import { type Lane, type Lease, hasCapacity, withLease } from '../lane.ts';
+import { type Lane, type Lease, freeSlots, hasCapacity, withLease } from '../lane.ts';
 import { next, withPage } from './line.ts';
-import { countStart } from './rate.ts';
+import { countStart, freeStarts } from './rate.ts';
+import type { NextTurn, Unread } from './turns.ts';
 
 export type GrantStep =
   | { readonly kind: 'none' }
-  /** A page of the line has to be read first. */
-  | { readonly kind: 'page'; readonly number: number }
+  /** Something has to be read first: a page of the line, or what belongs to a fair line. */
+  | Unread
   /** The first entry needs no slot: its attempt has one already, or has left. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
   | { readonly kind: 'granted'; readonly lane: Lane; readonly entry: string };
@@ -17,22 +18,31 @@ export type GrantStep =
  *
  * @param leaseOf makes the lease of an entry
  * @param hasLeft tells whether an entry is over, though it stands in the line once more
+ * @param nextOf finds the first, where so many have their turn now
  */
 export function grantNext(
   lane: Lane,
   leaseOf: (entry: string) => Lease,
   now: number,
   hasLeft: (entry: string) => boolean = () => false,
+  nextOf: (lane: Lane, turns: number) => NextTurn | undefined = nextInLine,
 ): GrantStep {
   if (!hasCapacity(lane, now)) return { kind: 'none' };
-  const first = next(lane.line);
+  const first = nextOf(lane, Math.min(freeSlots(lane, now), freeStarts(lane, now)));
   if (first === undefined) return { kind: 'none' };
-  if (typeof first === 'number') return { kind: 'page', number: first };
-  const { entry, rest } = first;
-  const moved = { ...lane, line: rest };
+  if (first.kind !== 'next') return first;
+  const { entry, lane: moved } = first;
   if (lane.leases.has(entry) || hasLeft(entry)) return { kind: 'dropped', lane: moved };
   const lease = { ...leaseOf(entry), ...startOf(lane, now) };
   return { kind: 'granted', lane: countStart(withLease(moved, entry, lease), now), entry };
+}
+
+/** Finds the first in the lane's own line. */
+export function nextInLine(lane: Lane): NextTurn | undefined {
+  const first = next(lane.line);
+  if (first === undefined) return undefined;
+  if (typeof first === 'number') return { kind: 'page', number: first };
+  return { kind: 'next', entry: first.entry, lane: { ...lane, line: first.rest } };
 }
 
 export const withPageRead = (lane: Lane, entries: readonly string[]): Lane => ({

@@ -30,6 +30,8 @@ export const isEmpty = (line: Line): boolean => lengthOf(line) === 0;
 
 export interface Page {
   readonly number: number;
+  /** The line that has it, where that is not the lane's own. */
+  readonly line?: string | undefined;
   readonly entries: readonly string[];
 }
 

@@ -89,6 +89,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     const { admittedTo, timeoutMs } = dueAttempt;
     return {
       entry: formatEntry(dueAttempt),
+      turn: kind === 'circuit' ? undefined : dueAttempt.turn,
       ticket: admittedTo?.lane === kind ? admittedTo.ticket : undefined,
       isYoung: admittedTo !== undefined && now() - admittedTo.sentAt <= youngMs,
       until: kind === 'queue' ? undefined : endOfAttempt(timeoutMs, now()),
@@ -326,7 +327,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       if (queue !== 'in') return queue;
       const { accountId, admittedTo } = dueAttempt;
       await lanes.update(accountLane(accountId), (lane) => ({
-        ...joinLine(lane, formatEntry(dueAttempt)),
+        ...joinLine(lane, formatEntry(dueAttempt), dueAttempt.turn),
         isPaused: true,
       }));
       if (admittedTo?.lane === 'circuit') {

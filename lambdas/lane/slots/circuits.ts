@@ -9,7 +9,8 @@ import type { Arrival, Grant } from '../rules/arrival.ts';
 import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuits.ts';
 import { circuitLane, holdsBack, type Lane, type LaneKey } from '../lane.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
-import { LaneBusy, type Lanes, type LaneStore } from './lanes.ts';
+import { LaneBusy, type Lanes } from './lanes.ts';
+import type { LaneStore } from './laneStore.ts';
 
 export interface CircuitsParts {
   readonly lanes: Lanes;

@@ -1,6 +1,7 @@
 /** Attempts that are due, as their lanes need to know them. */
 import type { AdmittedTo } from '../../job/job.ts';
 import { minuteMs } from '../../shared/clock.ts';
+import type { Turn } from '../../value/turn.ts';
 import type { Limits } from '../lane.ts';
 import type { Entry } from '../rules/entry.ts';
 import type { CircuitOf } from './circuits.ts';
@@ -18,6 +19,7 @@ export interface DueAttempt extends Entry {
   /** The queue that its message was enqueued to, if any. */
   readonly queueName: string | undefined;
   readonly flowControl: KeyLimits | undefined;
+  readonly turn?: Turn | undefined;
   /** The circuit of its host; undefined where none holds it back. */
   readonly circuit: CircuitOf | undefined;
   /** The limits of its account, as this process knows them. */

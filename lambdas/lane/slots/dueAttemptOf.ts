@@ -34,7 +34,7 @@ export function dueAttemptOf(
   isAgain: boolean,
 ): DueAttempt {
   const { message } = history;
-  const { messageId, accountId, queueName, flowControl, createdAt, notBefore } = message;
+  const { messageId, accountId, queueName, flowControl, fairKey, priority, createdAt, notBefore } = message;
   const { attempt, admittedTo } = job;
   return {
     messageId,
@@ -47,6 +47,7 @@ export function dueAttemptOf(
       madeAt: createdAt,
       ...limitsOfKey(flowControl),
     },
+    turn: { fairKey, priority },
     circuit: circuitOf(history, account, job),
     accountLimits: { parallelism: limitsOf(account).max_global_parallelism, version: account.version },
     timeoutMs: timeoutOf(message),

@@ -6,36 +6,18 @@
  * grant that was never written, which is harmless ({@link Grant} `early`), and never a grant without a job.
  */
 import { randomBytes } from 'node:crypto';
-import { endOfGrant, formatEntry, parseEntry, type Entry } from '../rules/entry.ts';
-import { grantNext, withPageRead } from '../rules/grant.ts';
-import { newLane, pruned, waitingIn, type Lane, type LaneKey, type Lease, type Changed } from '../lane.ts';
+import { formatEntry } from '../rules/entry.ts';
+import { isLineEmpty, newLane, waitingIn, type Lane, type LaneKey, type Changed } from '../lane.ts';
 import { nextCheckAt } from '../rules/checks.ts';
 import { withDepth } from '../rules/depths.ts';
-import { isEmpty, spill, type Page } from '../rules/line.ts';
 import { dayMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
 import { countLargest } from '../../aws/metrics.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
-
-/** The table of lanes. */
-export interface LaneStore {
-  readonly load: (key: LaneKey) => Promise<Lane | undefined>;
-  /**
-   * Writes a lane on condition that its version in the table is the one it was read with.
-   *
-   * @returns undefined when it was written, else what stands in the table
-   */
-  readonly save: (lane: Lane) => Promise<{ readonly current: Lane | undefined } | undefined>;
-  readonly loadPage: (key: LaneKey, number: number) => Promise<readonly string[]>;
-  /** Writes pages of a line. They expire by themselves. */
-  readonly savePages: (key: LaneKey, pages: readonly Page[]) => Promise<void>;
-}
-
-/** A grant that has been decided on, as its job carries it. */
-export interface Granted extends Entry {
-  readonly ticket: string;
-}
+import { applyChanges, type Granted, type PendingChange } from './applyChanges.ts';
+import { pageName, spillLane } from './lineRows.ts';
+import type { LaneStore } from './laneStore.ts';
 
 export interface JobSender {
   /** Sends the jobs of attempts to which a lane grants a slot. */
@@ -99,16 +81,6 @@ export const extendEveryMs = 3 * dayMs;
 /** Changes that become one write. Each may add 100 entries to the line, of 34 bytes, and a row has 400 KB. */
 const mostAtOnce = 50;
 
-/** Slots that one write grants. A pump grants more of them. */
-const mostGranted = 100;
-
-/** A change that a caller waits for. */
-interface PendingChange {
-  /** Applies the change. `tell` gives its result to the caller, once it is written. */
-  readonly apply: (lane: Lane, now: number) => { readonly lane: Lane; readonly tell: () => void };
-  readonly fail: (error: unknown) => void;
-}
-
 /** A lane as this process knows it, and what it is about to do to it. */
 interface Known {
   readonly pending: PendingChange[];
@@ -131,60 +103,6 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
       ({ isBusy, pending }) => !isBusy && pending.length === 0,
     );
 
-  type Pages = (number: number) => Promise<readonly string[]>;
-
-  /**
-   * Grants slots to all in the line for whom there is capacity, and reads the pages of the line that this takes.
-   *
-   * @param before the lane as it stands in the table: a message that has a slot of its queue there has left for good where it
-   *   has none any more. Its job would come before this is written, take the old lease for its own, and be dropped
-   */
-  async function grantAll(lane: Lane, before: Lane, time: number, ticket: string, pages: Pages) {
-    const granted: Granted[] = [];
-    const leaseOf = (entry: string): Lease => {
-      const until = lane.kind === 'queue' ? undefined : endOfGrant(parseEntry(entry), time);
-      return { slots: 1, until, ticket };
-    };
-    const hasLeft = (entry: string): boolean => lane.kind === 'queue' && before.leases.has(entry);
-    let after = lane;
-    for (;;) {
-      const step = grantNext(after, leaseOf, time, hasLeft);
-      if (step.kind === 'none' || granted.length >= mostGranted) return { lane: after, granted };
-      if (step.kind === 'page') {
-        after = withPageRead(after, await pages(step.number));
-      } else {
-        after = step.lane;
-        if (step.kind === 'granted') granted.push({ ...parseEntry(step.entry), ticket });
-      }
-    }
-  }
-
-  /** Applies changes to a lane as it stands in the table. */
-  async function applied(
-    key: LaneKey,
-    before: Lane,
-    changes: readonly PendingChange[],
-    time: number,
-    ticket: string,
-  ) {
-    const { line, pages } = spill(before.line);
-    const start = pruned(pages.length === 0 ? before : { ...before, line }, time);
-    let lane = start;
-    const tells: (() => void)[] = [];
-    for (const change of changes) {
-      const changed = change.apply(lane, time);
-      lane = changed.lane;
-      tells.push(changed.tell);
-    }
-    const after = await grantAll(lane, before, time, ticket, async (number) => {
-      const own = pages.find((page) => page.number === number);
-      return own?.entries ?? store.loadPage(key, number);
-    });
-    // Leases that have ended and old starts are not worth a write: each reader of the lane leaves them out again.
-    const isUnchanged = after.lane === start && pages.length === 0;
-    return { ...after, lane: isUnchanged ? before : after.lane, tells, pages };
-  }
-
   /** Sends the pumps that a lane needs, and notes them in it. */
   function pumpsOf(key: LaneKey) {
     const sent = { pumpAt: 0, keepAt: 0 };
@@ -198,7 +116,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
         }
         after = { ...after, pumpAt: sent.pumpAt };
       }
-      if (!isEmpty(lane.line) && lane.keepAt <= time) {
+      if (!isLineEmpty(lane) && lane.keepAt <= time) {
         if (sent.keepAt === 0) {
           await jobs.sendPump(key, time + extendEveryMs, true);
           sent.keepAt = time + extendEveryMs;
@@ -209,26 +127,37 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
     };
   }
 
-  /** Makes changes to a lane, until one write takes them all. */
-  async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<void> {
+  /**
+   * Makes changes to a lane, until one write takes them.
+   *
+   * @returns how many it took: fewer than all where many ask for places in a fair line
+   */
+  async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<number> {
     const ticket = randomBytes(6).toString('base64url');
     // The jobs and pages of a try whose write was refused are valid for the next try, too, and are not sent again. Otherwise a
     // slow table would make more and more of them.
     const sent = new Set<string>();
-    const savedPages = new Set<number>();
+    const savedPages = new Set<string>();
     const withPumps = pumpsOf(key);
     let isRemembered = now() - known.knownAt < freshMs;
     let base = isRemembered ? known.lane : await store.load(key);
     const until = now() + longestCommitMs;
     for (let tries = 0; tries < mostTries && now() < until; tries += 1) {
-      const time = now();
-      const before = base ?? newLane(key, time);
-      const { lane, granted, tells, pages } = await applied(key, before, changes, time, ticket);
+      const before = base ?? newLane(key, now());
+      const spilled = await spillLane(before);
+      const { lane, granted, tells, time } = await applyChanges(
+        { store, now },
+        key,
+        before,
+        spilled,
+        changes,
+        ticket,
+      );
       const after = withDepth(before, await withPumps(lane, time), time);
       if (after === before) {
         if (!isRemembered) {
           for (const tell of tells) tell();
-          return;
+          return tells.length;
         }
         // Nothing is to be written, so no refused write would show that the remembered lane is old.
         isRemembered = false;
@@ -238,9 +167,12 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
       const unsent = granted.filter((one) => !sent.has(formatEntry(one)));
       if (unsent.length > 0) await jobs.sendGranted(key, unsent);
       for (const one of unsent) sent.add(formatEntry(one));
-      const unsaved = pages.filter(({ number }) => !savedPages.has(number));
+      const unsaved = spilled.pages.filter((page) => !savedPages.has(pageName(page)));
       if (unsaved.length > 0) await store.savePages(key, unsaved);
-      for (const { number } of unsaved) savedPages.add(number);
+      for (const page of unsaved) savedPages.add(pageName(page));
+      if (before.fair !== undefined && spilled.tenants.size > 0) {
+        await store.saveTenants(key, before.fair.id, before.version, spilled.tenants);
+      }
       const sentAt = now();
       const conflict = await store.save(after);
       if (conflict === undefined) {
@@ -250,7 +182,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
         // A pump that was due before the lane was written may have come before, and found nobody in the line.
         await withPumps(after, known.knownAt);
         for (const tell of tells) tell();
-        return;
+        return tells.length;
       }
       isRemembered = false;
       base = await afterConflict(key, conflict.current, tries, now() - sentAt);
@@ -279,7 +211,8 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
       while (known.pending.length > 0) {
         const changes = known.pending.splice(0, mostAtOnce);
         try {
-          await commit(key, known, changes);
+          const taken = await commit(key, known, changes);
+          known.pending.unshift(...changes.slice(taken));
         } catch (error) {
           known.knownAt = 0;
           for (const { fail } of changes) fail(error);

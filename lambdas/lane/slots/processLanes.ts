@@ -3,8 +3,10 @@ import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
 import { loadLane, loadPage, saveLane, savePages } from '../store/lanes.ts';
+import { loadTenants, saveTenants } from '../store/tenants.ts';
 import { sendAll, sendJob } from '../../job/send.ts';
-import { createLanes, type Granted } from './lanes.ts';
+import type { Granted } from './applyChanges.ts';
+import { createLanes } from './lanes.ts';
 
 /** @throws TransientError when the jobs of some could not be sent: then no slot is granted */
 async function sendGranted(
@@ -37,7 +39,7 @@ const sendPump = (
   );
 
 export const lanes = createLanes({
-  store: { load: loadLane, save: saveLane, loadPage, savePages },
+  store: { load: loadLane, save: saveLane, loadPage, savePages, loadTenants, saveTenants },
   jobs: { sendGranted, sendPump },
   now,
   sleep: (ms) => setTimeout(ms),

@@ -5,8 +5,7 @@
  * what it does not use. A lease is renewed while something is in flight, and outlives a process that died by no more than
  * 70 s.
  */
-import { leaseTo, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
-import { isEmpty } from '../rules/line.ts';
+import { isLineEmpty, leaseTo, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import type { Lanes } from './lanes.ts';
@@ -105,7 +104,7 @@ class ProcessSlots {
       const leased = leaseTo(this.#limit(lane), { process, slots, until }, time);
       this.#parallelism = leased.lane.parallelism ?? Infinity;
       this.#isTight =
-        !isEmpty(leased.lane.line) || slotsInUse(leased.lane, time) > this.#parallelism * plentyPart;
+        !isLineEmpty(leased.lane) || slotsInUse(leased.lane, time) > this.#parallelism * plentyPart;
       return leased;
     });
     this.#slots = granted;

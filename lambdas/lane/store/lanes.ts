@@ -10,6 +10,7 @@ import { dayMs, now, secondMs, epochSeconds } from '../../shared/clock.ts';
 import { holdsBack, processPrefix, type Lane, type LaneKey, type Lease } from '../lane.ts';
 import { laneKinds, type LaneKind } from '../../job/job.ts';
 import { isEmpty, type Page } from '../rules/line.ts';
+import { lineShapes, rowOfLines, withLines, withoutDefaults } from './fairRows.ts';
 import { log } from '../../aws/log.ts';
 import { processLeases } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
@@ -28,15 +29,15 @@ import {
 
 /** The sort key of a lane's own row. */
 const ownPart = 'lane';
-const pagePart = (number: number): string => `page#${String(number).padStart(12, '0')}`;
+const pagePart = (number: number, line = 'page'): string => `${line}#${String(number).padStart(12, '0')}`;
 
-const laneId = ({ accountId, kind, name }: LaneKey): string => `${accountId}#${kind}#${name}`;
+/** The partition of a lane's rows. */
+export const laneId = ({ accountId, kind, name }: LaneKey): string => `${accountId}#${kind}#${name}`;
 const ownerOf = (accountId: string, kind: LaneKind): string => `${accountId}#${kind}`;
 const keyOf = (key: LaneKey) => ({ lane: laneId(key), part: ownPart });
 
 const flag = z._default(z.boolean(), false);
 const number = z._default(z.number(), 0);
-const texts = z._default(z.array(z.string()), []);
 
 const leaseRow = z.object({
   by: z.string(),
@@ -73,10 +74,7 @@ const laneRow = z.object({
   leases: leaseRows,
   [processLeases]: leaseRows,
   starts: z._default(z.array(z.object({ at: z.number(), count: z.number() })), []),
-  front: texts,
-  firstPage: number,
-  nextPage: number,
-  back: texts,
+  ...lineShapes,
   cancelled: number,
   pumpAt: number,
   keepAt: number,
@@ -95,28 +93,20 @@ const laneRow = z.object({
 });
 
 function laneOf({ accountId, kind, name }: LaneKey, row: Row): Lane {
-  const parsed = laneRow.parse(row);
-  const { leases, [processLeases]: processRows, front, firstPage, nextPage, back, ...rest } = parsed;
+  const { leases, [processLeases]: processRows, ...rest } = laneRow.parse(row);
   const all = [...leases, ...processRows].map(({ by, ...lease }): [string, Lease] => [by, lease]);
   return {
     accountId,
     kind,
     name,
-    ...rest,
+    ...withLines(rest),
     leases: new Map(all),
-    line: { front, firstPage, nextPage, back },
   };
 }
 
-/** Leaves out the fields that have the value which {@link laneRow} gives them when they are absent. */
-function withoutDefaults(row: object): object {
-  const isDefault = (value: unknown): boolean =>
-    value === false || value === 0 || (Array.isArray(value) && value.length === 0);
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => !isDefault(value)));
-}
-
 function rowOf(lane: Lane, mark: string): object {
-  const { accountId, kind, name, leases, line, version, circuit, isCircuitOn, ...rest } = lane;
+  const { accountId, kind, name, leases, version, circuit, isCircuitOn, ...others } = lane;
+  const { line, fair, deletedFairLines, ...rest } = others;
   const rows = [...leases].map(([by, { slots, ...lease }]) => ({
     by,
     ...(slots !== 1 && { slots }),
@@ -126,7 +116,7 @@ function rowOf(lane: Lane, mark: string): object {
   return {
     ...withoutDefaults({
       ...rest,
-      ...line,
+      ...rowOfLines({ line, fair, deletedFairLines }),
       leases: rows.filter((row) => !isOfProcess(row)),
       [processLeases]: rows.filter(isOfProcess),
     }),
@@ -229,14 +219,14 @@ export const removeLane = (lane: Lane): Promise<boolean> =>
 const pageRow = z.object({ entries: z.array(z.string()) });
 
 /** A page is read when its entries are next. Where those wait for longer, it is written again. */
-const pageLifetimeMs = 60 * dayMs;
+export const pageLifetimeMs = 60 * dayMs;
 
-/** Reads a page of a lane's line. */
-export async function loadPage(key: LaneKey, page: number): Promise<readonly string[]> {
-  const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page) }, true);
+/** Reads a page of a lane's line, or of a line of its fair line. */
+export async function loadPage(key: LaneKey, page: number, line?: string): Promise<readonly string[]> {
+  const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page, line) }, true);
   if (row !== undefined) return pageRow.parse(row).entries;
   // A page is written before the lane says that it is there. Should a page be lost all the same, the other entries go on.
-  log.error('A page of a waiting line is not there', { ...key, page });
+  log.error('A page of a waiting line is not there', { ...key, page, line });
   return [];
 }
 
@@ -244,9 +234,9 @@ export async function loadPage(key: LaneKey, page: number): Promise<readonly str
 export const savePages = (key: LaneKey, pages: readonly Page[]): Promise<void> =>
   putAll(
     settings.lanesTable,
-    pages.map(({ number: page, entries }) => ({
+    pages.map(({ number: page, line, entries }) => ({
       lane: laneId(key),
-      part: pagePart(page),
+      part: pagePart(page, line),
       entries,
       expiresAt: epochSeconds(now() + pageLifetimeMs),
     })),

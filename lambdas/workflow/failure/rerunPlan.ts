@@ -24,13 +24,15 @@ function failureCallbackOf(
   given: Partial<CallbackSettings> | undefined,
 ): CallbackSettings | undefined {
   if (asked === undefined) return failed.failureCallback;
-  const { maxRetries, retryDelay, flowControl } = failed.settings;
+  const { maxRetries, retryDelay, flowControl, fairKey, priority } = failed.settings;
   const before = failed.failureCallback ?? {
     ...asked,
     headers: failed.forwarded,
     maxRetries,
     retryDelay,
     flowControl,
+    fairKey,
+    priority,
   };
   return { ...before, ...given, url: asked.url, headers: overlaid(before.headers, asked.headers) };
 }

@@ -15,7 +15,7 @@ import { changeRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
 import { hasEnded } from '../run.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 
-type Fallback = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'flowControl'>;
+type Fallback = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'flowControl' | 'fairKey' | 'priority'>;
 
 /**
  * Makes the settings of a failure callback: its own, else those of the message that it came with.
@@ -25,13 +25,15 @@ type Fallback = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'flowContro
 export const failureCallbackIn = (
   config: Config,
   { failureCallback }: Pick<PublishOptions, 'failureCallback'>,
-  { maxRetries, retryDelay, flowControl }: Fallback,
+  { maxRetries, retryDelay, flowControl, fairKey, priority }: Fallback,
 ): CallbackSettings | undefined =>
   failureCallback && {
     ...failureCallback,
     maxRetries: config.has('failure-callback-retries') ? failureCallback.maxRetries : maxRetries,
     retryDelay: failureCallback.retryDelay ?? retryDelay,
     flowControl: failureCallback.flowControl ?? flowControl,
+    fairKey: failureCallback.fairKey ?? fairKey,
+    priority: failureCallback.priority ?? priority,
   };
 
 /** A submission as far as it tells of a failure callback. */
@@ -49,6 +51,8 @@ export const givenWith = (
     maxRetries: config.has('retries') ? options.maxRetries : ofRun.maxRetries,
     retryDelay: options.retryDelay ?? ofRun.retryDelay,
     flowControl: options.flowControl ?? ofRun.flowControl,
+    fairKey: options.fairKey ?? ofRun.fairKey,
+    priority: options.priority ?? ofRun.priority,
   });
 
 /** Picks what headers in the body of a submission tell of the failure of its run. @param options read from them */

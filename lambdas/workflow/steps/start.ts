@@ -64,7 +64,7 @@ export function startOf(
   { message, options, url, request }: PreparedPart<StartMessage>,
   invoker?: Invoker,
 ): RunStart {
-  const { maxRetries, retryDelay, flowControl, timeoutMs, deferredMs, headers } = options;
+  const { maxRetries, timeoutMs, deferredMs, headers } = options;
   const retries = request.config.has('retries')
     ? maxRetries
     : defaultRunRetries(limitsOf(account).max_retries);
@@ -84,11 +84,7 @@ export function startOf(
     },
     invokeDepth: message.invokeDepth,
     callerIp: request.callerIp,
-    failureCallback: failureCallbackIn(request.config, options, {
-      maxRetries: retries,
-      retryDelay,
-      flowControl,
-    }),
+    failureCallback: failureCallbackIn(request.config, options, { ...options, maxRetries: retries }),
     invoker,
     scheduleId: request.fire?.scheduleId,
   };

@@ -114,6 +114,47 @@ describe('a message', () => {
     expect(laneUnits()).toBeLessThanOrEqual(2 * count + 1 + count / pageSize);
   });
 
+  /** Sends messages of as many tenants into a queue, and delivers them; returns the calls on lanes, and their write units. */
+  async function costOfTenants(name: string, tenants: number) {
+    const count = 40;
+    fixture.reset();
+    writes.reset();
+    for (let number = 0; number < count; number += 1) {
+      await send(tenants === 0 ? {} : { 'fair-key': `customer ${number % tenants}` }, name);
+    }
+    await fixture.doJobs();
+    expect(unitsIn(fixture.settings.messagesTable)).toBe(2 * count);
+    return { calls: fixture.calls() / count, units: laneUnits() / count };
+  }
+
+  it('with a fair key costs no call more where four tenants wait, and else a read and a write when it joins and when it goes', async () => {
+    const plain = await costOfTenants('of-nobody', 0);
+    const few = await costOfTenants('of-four', 4);
+    expect(few.calls).toBeLessThanOrEqual(plain.calls);
+    expect(few.units).toBeLessThan(plain.units + 3);
+    const many = await costOfTenants('of-twenty', 20);
+    expect(many.calls).toBeLessThan(plain.calls + 5);
+    expect(many.units).toBeLessThan(plain.units + 5);
+  });
+
+  it('with a fair key costs what another does where nothing waits', async () => {
+    /** The operations of a message; a lane that was read just now is not read again. */
+    const operationsOf = async (config: Readonly<Record<string, string>>) => {
+      await send(config, 'free');
+      await fixture.doJobs();
+      fixture.reset();
+      writes.reset();
+      await send(config, 'free');
+      expect(laneUnits()).toBe(1);
+      await fixture.doJobs();
+      expect(laneUnits()).toBe(2);
+      const { GetItemCommand: _, ...others } = fixture.operations();
+      return others;
+    };
+    const others = await operationsOf({ 'fair-key': 'customer 1', priority: 'high' });
+    expect(others).toEqual(await operationsOf({}));
+  });
+
   it('that waits for its key costs at most four writes in all', async () => {
     const count = 30;
     const config = { 'flow-control-key': 'busy', 'flow-control-value': 'parallelism=1' };

@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { enter } from '../../../lambdas/lane/rules/arrival.ts';
 import { formatEntry } from '../../../lambdas/lane/rules/entry.ts';
 import { newLane, withLease, type Lane, type LaneKey } from '../../../lambdas/lane/lane.ts';
-import { createLanes, type Lanes, type LaneStore } from '../../../lambdas/lane/slots/lanes.ts';
+import { createLanes, type Lanes } from '../../../lambdas/lane/slots/lanes.ts';
+import type { LaneStore } from '../../../lambdas/lane/slots/laneStore.ts';
+import { noTenants } from '../../support/noTenants.ts';
 
 /** A pump is sent before its lane is written. It may come first: when the write is slow, and the pump due at once. */
 
@@ -29,6 +31,7 @@ it('lets an attempt go whose pump came before the attempt stood in the line', as
     },
     loadPage: () => Promise.resolve([]),
     savePages: () => Promise.resolve(),
+    ...noTenants,
   };
   const pumps: number[] = [];
   const granted: string[] = [];

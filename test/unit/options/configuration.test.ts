@@ -104,6 +104,8 @@ describe('what the table says of a value', () => {
     ['forward-*', ['\u{1f9fe}', 'a\u0000b', 'a\nb']],
     ['flow-control-key', ['', 'x'.repeat(257)]],
     ['flow-control-value', ['', 'parallelism', 'rate=1,,']],
+    ['fair-key', ['', 'x'.repeat(65)]],
+    ['priority', ['', 'urgent', 'high,low']],
     ['redact-fields', ['']],
     ['deduplication-id', ['', 'x'.repeat(1_025)]],
   ])('refuses what the parser refuses: %s', (name, bad) => {
@@ -136,6 +138,7 @@ describe('what the table says of a value', () => {
     'retry-delay',
     'flow-control-key',
     'flow-control-value',
+    'fair-key',
     'redact-fields',
   ]);
   /** A schema cannot say how long a duration may be: milliseconds of the shortest and the longest. */

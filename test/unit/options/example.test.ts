@@ -19,7 +19,7 @@ const root = resolve(import.meta.dirname, '../../..');
 const copy = join(root, `.cache/option-${process.pid}`);
 
 const guide = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
-const [, record = ''] = /```ts\n\/\/ (?:lambdas\/options\/priority\.ts)\n(.*?)```/s.exec(guide) ?? [];
+const [, record = ''] = /```ts\n\/\/ (?:lambdas\/options\/color\.ts)\n(.*?)```/s.exec(guide) ?? [];
 const [, lines = ''] = /```diff\n(.*?)```/s.exec(guide) ?? [];
 
 /** Adds the lines of the example, each below the line for `circuit` that is like it. */
@@ -31,7 +31,7 @@ function addLines(): void {
       continue;
     }
     const added = line.slice(2);
-    const like = added.replaceAll('priority', 'circuit');
+    const like = added.replaceAll('color', 'circuit');
     const text = readFileSync(path, 'utf8');
     expect(text.split('\n')).toContain(like);
     writeFileSync(path, text.replace(`\n${like}\n`, `\n${like}\n${added}\n`));
@@ -49,7 +49,7 @@ beforeAll(() => {
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
   const include = ['lambdas/options', 'lambdas/request/publishOptions.ts', 'lambdas/message/records.ts'];
   writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ extends: '../../tsconfig.json', include }));
-  writeFileSync(join(copy, 'lambdas/options/priority.ts'), record);
+  writeFileSync(join(copy, 'lambdas/options/color.ts'), record);
 });
 afterAll(() => {
   rmSync(copy, { recursive: true });
@@ -68,11 +68,11 @@ describe('an option that is added as the guide says', () => {
     const path = join(copy, 'lambdas/options/options.ts');
     const before = readFileSync(path, 'utf8');
     const like = '  circuit: circuit.stored,';
-    const text = before.replace(like, `${like}\n  priority: priority.stored,`);
-    writeFileSync(path, text.replace('\n\n', `\nimport * as priority from './priority.ts';\n\n`));
+    const text = before.replace(like, `${like}\n  color: color.stored,`);
+    writeFileSync(path, text.replace('\n\n', `\nimport * as color from './color.ts';\n\n`));
     const said = compile();
-    expect(said).toMatch(/Property 'priority' is missing in type .* required in type .*Partial/);
-    expect(said).toMatch(/Property 'priority' is missing in type .* required in type .*RunSettings/);
+    expect(said).toMatch(/Property 'color' is missing in type .* required in type .*Partial/);
+    expect(said).toMatch(/Property 'color' is missing in type .* required in type .*RunSettings/);
     writeFileSync(path, before);
     addLines();
     expect(compile()).toBe('');
@@ -89,25 +89,25 @@ describe('an option that is added as the guide says', () => {
       config: new Map(Object.entries(config).map(([name, value]) => [name, [value]])),
       otherHeaders: [],
     });
-    const callback = { callback: 'https://example.com/', 'callback-priority': 'low' };
-    const options = parsePublishOptions(request({ priority: 'high', ...callback }), account, rules, 0);
-    expect(options).toMatchObject({ priority: 'high', callback: { priority: 'low' } });
-    expect(() => parsePublishOptions(request({ priority: 'urgent' }), account, rules, 0)).toThrow(
-      'Svc-Priority is "urgent"; allowed are low and high.',
+    const callback = { callback: 'https://example.com/', 'callback-color': 'blue' };
+    const options = parsePublishOptions(request({ color: 'red', ...callback }), account, rules, 0);
+    expect(options).toMatchObject({ color: 'red', callback: { color: 'blue' } });
+    expect(() => parsePublishOptions(request({ color: 'urgent' }), account, rules, 0)).toThrow(
+      'Svc-Color is "urgent"; allowed are blue and red.',
     );
-    expect(parseOverrides(request({ priority: 'low' }), account, rules, 0)).toEqual({ priority: 'low' });
-    expect(z.parse(z.object(stored), options)).toMatchObject({ priority: 'high' });
-    expect(settingsRecord(options)).toMatchObject({ priority: 'high' });
+    expect(parseOverrides(request({ color: 'blue' }), account, rules, 0)).toEqual({ color: 'blue' });
+    expect(z.parse(z.object(stored), options)).toMatchObject({ color: 'red' });
+    expect(settingsRecord(options)).toMatchObject({ color: 'red' });
   });
 
   it('is described', async () => {
     const { describeApi } = await load<typeof documentModule>('lambdas/http/openapi/document.ts');
     const { components } = describeApi();
-    for (const name of ['header.priority', 'query.priority', 'header.failure-callback-priority']) {
+    for (const name of ['header.color', 'query.color', 'header.failure-callback-color']) {
       expect(components.parameters).toHaveProperty([name]);
     }
-    expect(JSON.stringify(components.schemas.Schedule)).toContain('As `Svc-Priority` has it.');
-    expect(JSON.stringify(components.schemas.DeadLetter)).toContain('As `Svc-Priority` has it.');
+    expect(JSON.stringify(components.schemas.Schedule)).toContain('As `Svc-Color` has it.');
+    expect(JSON.stringify(components.schemas.DeadLetter)).toContain('As `Svc-Color` has it.');
   });
 
   it('is in the forms of the console, and in what they write down', async () => {
@@ -115,7 +115,7 @@ describe('an option that is added as the guide says', () => {
     const { draftOf } = await load<typeof draftModule>('console/src/screens/publish/draft.ts');
     const { curlOf } = await load<typeof curlModule>('console/src/screens/publish/curl.ts');
     const { clientCodeOf } = await load<typeof codeModule>('console/src/screens/publish/clientCode.ts');
-    expect(fields['priority']).toMatchObject({ label: 'Priority', place: 'delivery' });
+    expect(fields['color']).toMatchObject({ label: 'Color', place: 'delivery' });
     const message = {
       messageId: 'msg_1',
       url: 'https://example.com/a',
@@ -130,11 +130,11 @@ describe('an option that is added as the guide says', () => {
       state: 'CREATED' as const,
       retried: 0,
       callbackIds: [],
-      priority: 'high',
+      color: 'red',
     };
     const draft = draftOf(message, 0);
-    expect(draft.settings).toMatchObject({ priority: 'high' });
-    expect(curlOf(draft, 'https://svc.example.com')).toContain(`-H 'Svc-Priority: high'`);
-    expect(clientCodeOf(draft, 'https://svc.example.com')).toContain('"Upstash-Priority": "high"');
+    expect(draft.settings).toMatchObject({ color: 'red' });
+    expect(curlOf(draft, 'https://svc.example.com')).toContain(`-H 'Svc-Color: red'`);
+    expect(clientCodeOf(draft, 'https://svc.example.com')).toContain('"Upstash-Color": "red"');
   });
 });

@@ -187,6 +187,8 @@ describe('a run that is resumed', () => {
         delay: '1h',
         'flow-control-key': 'tenant',
         'flow-control-value': 'parallelism=3, rate=7, period=1m',
+        'fair-key': 'customer',
+        priority: 'low',
         label: 'new,other',
         'failure-callback': told.url,
       }),
@@ -199,6 +201,8 @@ describe('a run that is resumed', () => {
           retryDelay: '1000',
           labels: ['new', 'other'],
           flowControl: { key: 'tenant', parallelism: 3, rate: 7, period: 60 },
+          fairKey: 'customer',
+          priority: 'low',
           timeoutMs: 30_000,
         },
         failureCallback: {
@@ -218,6 +222,8 @@ describe('a run that is resumed', () => {
       maxRetries: 2,
       labels: ['new', 'other'],
       flowControl: { key: 'tenant' },
+      fairKey: 'customer',
+      priority: 'low',
     });
     expect(sent?.message.notBefore).toBeGreaterThanOrEqual(delayed);
     await fixture.drain();

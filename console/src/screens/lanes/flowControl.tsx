@@ -15,7 +15,15 @@ import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { duration } from '../../ui/time.tsx';
 import { Circuits, useCircuits } from './circuits.tsx';
 import { OverTime } from './overTime.tsx';
-import { GlobalParallelism, LaneState, Oldest, Pause, WaitingCard, WaitingMessages } from './parts.tsx';
+import {
+  FairKeys,
+  GlobalParallelism,
+  LaneState,
+  Oldest,
+  Pause,
+  WaitingCard,
+  WaitingMessages,
+} from './parts.tsx';
 
 type Key = Answer<typeof flowControl>;
 
@@ -161,6 +169,7 @@ function OneKey({ name }: { readonly name: string }) {
                 )}
               </div>
             </Card>
+            <FairKeys of={one.fairKeys} />
             {one.waitListSize + one.parallelismCount > 0 && <WaitingCard name={name} />}
             <OverTime of={{ flowControlKey: name }} />
           </>

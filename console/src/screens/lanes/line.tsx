@@ -128,6 +128,11 @@ export function Head({ of }: { readonly of: Queue }) {
             <>
               <Blocked of={first} by={of} />
               <MessageTable caption="The messages that are next, the first at the top" of={head} />
+              {of.fairKeys !== undefined && (
+                <p class="hint">
+                  These are the oldest. Fair keys take turns, so others may be delivered before.
+                </p>
+              )}
               {(isLong || of.lag > head.length) && (
                 <p class="hint">{`${count(Math.max(0, of.lag - head.length))} more are behind ${head.length === 1 ? 'it' : 'them'}.`}</p>
               )}

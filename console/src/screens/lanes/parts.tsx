@@ -1,13 +1,13 @@
 /** Parts that queues and flow-control keys share. */
-import { globalParallelism, messagePage } from '../../../../lambdas/wire/answers.ts';
+import { globalParallelism, messagePage, type Answer, type queue } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act } from '../../ui/act.tsx';
-import { ButtonLink, Card, Failure, State } from '../../ui/basics.tsx';
+import { ButtonLink, Card, count, Cut, Failure, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
-import { Listed } from '../../ui/table.tsx';
+import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { MessageTable } from '../messages/messageTable.tsx';
 
@@ -73,6 +73,24 @@ export const WaitingMessages = ({ filter, name }: WaitingProps) => (
 /** The age of the oldest message, of which an account may want to know before its senders do. */
 export const Oldest = ({ at }: { readonly at: number | undefined }) =>
   at === undefined ? <>none</> : <Time at={at} />;
+
+/** The fair keys whose messages wait in a lane. */
+export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys'] }) {
+  if (of === undefined || of.length === 0) return null;
+  return (
+    <Card title="Fair keys that take turns">
+      <Table
+        caption="Fair keys, those with most messages that wait first"
+        rows={of}
+        keyOf={({ fairKey }) => fairKey}
+        columns={[
+          { head: 'Fair key', isWide: true, cell: ({ fairKey }) => <Cut text={fairKey} /> },
+          { head: 'Waiting', isNumber: true, cell: (one) => count(one.waiting) },
+        ]}
+      />
+    </Card>
+  );
+}
 
 /** Messages that are shown on a lane's own page. */
 const mostShown = 10;

@@ -13,7 +13,7 @@ import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Head, Pace, PausedBy } from './line.tsx';
 import { OverTime } from './overTime.tsx';
-import { GlobalParallelism, LaneState, Oldest, Pause, WaitingMessages } from './parts.tsx';
+import { FairKeys, GlobalParallelism, LaneState, Oldest, Pause, WaitingMessages } from './parts.tsx';
 
 type Queue = Answer<typeof queue>;
 
@@ -123,6 +123,7 @@ function OneQueue({ name }: { readonly name: string }) {
                 />
               </Card>
               {lag > 0 && <Head of={of} />}
+              <FairKeys of={of.fairKeys} />
               <Pace of={of} />
               <OverTime of={{ queueName: name }} />
             </>

@@ -9,13 +9,23 @@ import type { RunStart } from '../../rules/journal.ts';
 /** Makes the headers from the settings of a run and from what it forwards; redacted values are shown as hashes. */
 export function startHeaders(runId: string, start: RunStart): readonly Header[] {
   const { prefix, settings, failureCallback } = start;
-  const { maxRetries, retryDelay, labels, flowControl, redaction = noRedaction } = settings;
+  const {
+    maxRetries,
+    retryDelay,
+    labels,
+    flowControl,
+    fairKey,
+    priority,
+    redaction = noRedaction,
+  } = settings;
   const options = writeRun({
     maxRetries,
     retryDelayExpression: retryDelay,
     labels: labels.length === 0 ? undefined : labels,
     flowControlKey: flowControl?.key,
     ...flowControl,
+    fairKey,
+    priority,
   });
   const own = branded(prefix, {
     'workflow-init': 'true',

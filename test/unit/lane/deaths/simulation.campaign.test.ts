@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
-import type { Limits } from '../../../../lambdas/lane/lane.ts';
+import { isLineEmpty, type Limits } from '../../../../lambdas/lane/lane.ts';
+import { priorities } from '../../../../lambdas/value/turn.ts';
 import {
   quicklyMs,
   Simulation,
@@ -64,6 +64,9 @@ interface Plan {
   readonly accountParallelism: number;
 }
 
+/** More than a lane's row keeps. */
+const tenants = Array.from({ length: 12 }, (_, index) => `tenant ${index}`);
+
 function run(seed: number) {
   const random = randomOf(seed * 7 + 1);
   const upTo = (most: number): number => 1 + Math.floor(random() * most);
@@ -89,6 +92,7 @@ function run(seed: number) {
   for (const [name, parallelism] of plan.queues) simulation.makeQueue(name, parallelism);
   const count = 20 + upTo(60);
   const spreadMs = random() < 0.5 ? 200 : 4_000;
+  const isFair = random() < 0.5;
   for (let number = 0; number < count; number += 1) {
     const choice = <T>(all: readonly T[]): T | undefined =>
       random() < 0.5 ? undefined : all[Math.floor(random() * all.length)];
@@ -99,6 +103,7 @@ function run(seed: number) {
       queue: choice([...plan.queues.keys()]),
       key,
       limits: (key !== undefined && plan.keys.get(key)) || {},
+      turn: isFair ? { fairKey: choice(tenants), priority: choice(priorities) } : {},
       madeAt: simulation.clock.now,
       lastsMs: upTo(random() < 0.1 ? 3_000 : 60),
       done: false,
@@ -123,7 +128,7 @@ describe('a simulated crowd of workers', () => {
         about,
       ).toEqual([]);
       for (const lane of table.lanes.values()) {
-        expect(lengthOf(lane.line), `${about}: the line of ${lane.kind} ${lane.name}`).toBe(0);
+        expect(isLineEmpty(lane), `${about}: the line of ${lane.kind} ${lane.name} is empty`).toBe(true);
       }
       expect(mostAtOnce(observed, 'account'), about).toBeLessThanOrEqual(plan.accountParallelism);
       for (const [key, { parallelism = Infinity, rate = Infinity, periodMs = 1_000 }] of plan.keys) {

@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { newLane, waitingIn, withLease, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
-import { createLanes, type Granted } from '../../../../lambdas/lane/slots/lanes.ts';
+import type { Granted } from '../../../../lambdas/lane/slots/applyChanges.ts';
+import { createLanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import { noTenants } from '../../../support/noTenants.ts';
 
 /** A message stands in its queue's line twice where a worker died after it had joined, and its job came again. */
 
@@ -16,6 +18,7 @@ it('is not granted a slot again by the write with which it leaves: its job would
   const sent: Granted[] = [];
   const lanes = createLanes({
     store: {
+      ...noTenants,
       load: () => Promise.resolve(stored),
       save: (lane) => {
         stored = lane;

@@ -164,6 +164,16 @@ describe('an attempt that waits for another lane', () => {
     expect(lane.starts).toEqual([]);
   });
 
+  it('leaves counted what another job of it has counted since, and is about to make', () => {
+    const waiting = { ...keepWaiting(started, 'a', 90_000, 1_000), rate: 2 };
+    const again = enter(waiting, arrivalOf('a', { ticket: 't', mayHaveStarted: true }), 2_000);
+    expect(again.result).toBe('in');
+    expect(resume(again.lane, arrivalOf('a'), undefined, 3_000).lane.starts).toEqual([
+      { at: 2_000, count: 1 },
+      { at: 3_000, count: 1 },
+    ]);
+  });
+
   it('leaves its start counted where another job may have made it', () => {
     const lane = keepWaiting(started, 'a', 90_000, undefined);
     expect(leaseIn(lane)).toMatchObject({ until: 90_000, startAt: undefined });

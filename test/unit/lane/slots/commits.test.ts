@@ -5,6 +5,7 @@ import { newLane, withLease, type Lane, type LaneKey } from '../../../../lambdas
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { spill, type Page } from '../../../../lambdas/lane/rules/line.ts';
 import { createLanes, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import { noTenants } from '../../../support/noTenants.ts';
 
 /** The writes of lanes, and what is sent with them. */
 
@@ -36,6 +37,7 @@ class Fixture {
   startProcess(): Lanes {
     return createLanes({
       store: {
+        ...noTenants,
         load: () => Promise.resolve(this.row),
         save: (lane) => {
           if (lane.version !== this.row.version) return Promise.resolve({ current: this.row });

@@ -6,7 +6,8 @@ import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
-import type { Granted, Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import type { Granted } from '../../../../lambdas/lane/slots/applyChanges.ts';
+import type { Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { handOverCalls } from '../../../../local/stage/standIns.ts';
 import { Clock } from '../../../support/simulatedClock.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
@@ -16,11 +17,12 @@ import { useStandIns } from '../../../support/useStandIns.ts';
 const standIns = useStandIns();
 
 const importAll = async () => {
-  const [store, service] = await Promise.all([
+  const [store, tenants, service] = await Promise.all([
     import('../../../../lambdas/lane/store/lanes.ts'),
+    import('../../../../lambdas/lane/store/tenants.ts'),
     import('../../../../lambdas/lane/slots/lanes.ts'),
   ]);
-  return { ...store, ...service };
+  return { ...store, ...tenants, ...service };
 };
 let lambdas: Awaited<ReturnType<typeof importAll>>;
 beforeAll(async () => {
@@ -82,6 +84,8 @@ function startProcess(onAdmitted: (granted: readonly Granted[]) => void = () => 
       }),
       loadPage: timed(lambdas.loadPage),
       savePages: timed(lambdas.savePages),
+      loadTenants: timed(lambdas.loadTenants),
+      saveTenants: timed(lambdas.saveTenants),
     },
     jobs: {
       sendGranted: (_key, granted) => {

@@ -33,6 +33,8 @@ it('All that a start gave is shown, its secrets hidden', () => {
       retryDelay: '1000 * retried',
       labels: ['a', 'b'],
       flowControl: { key: 'key', parallelism: 2 },
+      fairKey: 'customer',
+      priority: 'high',
       redaction: { body: false, headers: ['authorization'] },
     },
     failureCallback: {
@@ -61,6 +63,8 @@ it('All that a start gave is shown, its secrets hidden', () => {
     ['svc-label', 'a,b'],
     ['svc-flow-control-key', 'key'],
     ['svc-flow-control-value', 'parallelism=2'],
+    ['svc-fair-key', 'customer'],
+    ['svc-priority', 'high'],
     ['svc-failure-callback', 'https://failed.example/'],
     ['content-type', 'application/json'],
     ['svc-forward-x-tenant', 'acme'],

@@ -1,0 +1,149 @@
+/** The tenants of a fair line: how they join it, leave it, and get rows of their own. */
+import { priorities, type Priority } from '../../value/turn.ts';
+import { unnamed, type Asked, type FairLine, type Tenant, type TenantPlace } from './fairLine.ts';
+import { isEmpty, join, lengthOf, spill, withPage, type Line, type Page } from './line.ts';
+
+/** The name of a line of a fair line, under which its pages are kept. */
+export const ringLine = ({ id }: FairLine): string => `fair#${id}#ring`;
+export const tenantLine = ({ id }: FairLine, { name, priority }: TenantPlace): string =>
+  `fair#${id}#${priority}#${name}`;
+
+/** The changed tenant is the latest. */
+export function withTenant(fair: FairLine, name: string, tenant: Tenant): FairLine {
+  const tenants = new Map(fair.tenants);
+  tenants.delete(name);
+  return { ...fair, tenants: tenants.set(name, tenant) };
+}
+
+export const withTenantLine = (tenant: Tenant, priority: Priority, line: Line): Tenant => ({
+  ...tenant,
+  lines: { ...tenant.lines, [priority]: line },
+});
+
+/** Puts a tenant at the end of the ring, if it is not in it. */
+export const inRing = (fair: FairLine, name: string, tenant: Tenant): FairLine =>
+  tenant.isInRing
+    ? withTenant(fair, name, tenant)
+    : withTenant({ ...fair, ring: join(fair.ring, name) }, name, { ...tenant, isInRing: true });
+
+/** Entries that the front of a tenant's line takes before others join its back. */
+const frontSize = 8;
+
+/** The front of a tenant's line is empty only where the line is: so the tenant's row tells which entry is next. */
+const joinTenant = (line: Line, entry: string): Line =>
+  isEmpty({ ...line, front: [] }) && line.front.length < frontSize
+    ? { ...line, front: [...line.front, entry] }
+    : join(line, entry);
+
+/** A line whose front has become empty takes the back, as {@link next} of `line.ts` does; its pages have to be read. */
+const filled = (line: Line): Line => {
+  if (line.front.length > 0 || line.firstPage < line.nextPage || line.back.length === 0) return line;
+  const nextPage = line.nextPage + Math.floor(line.back.length / frontSize) + 1;
+  return { front: line.back, firstPage: nextPage, nextPage, back: [] };
+};
+
+/**
+ * Takes the first entry of a tenant's line.
+ *
+ * @returns the number of a page that has to be read first: see {@link withPageBehind}
+ */
+export function takeFirst(line: Line): { readonly entry: string; readonly rest: Line } | number | undefined {
+  const [entry, ...front] = line.front;
+  if (entry === undefined) return undefined;
+  if (front.length === 0 && line.firstPage < line.nextPage) return line.firstPage;
+  return { entry, rest: filled({ ...line, front }) };
+}
+
+/** Puts the oldest page, which has been read, behind the front of a line. */
+export const withPageBehind = (line: Line, entries: readonly string[]): Line =>
+  withPage(line, [...line.front, ...entries]);
+
+function joined(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant): FairLine {
+  const longer = withTenantLine(tenant, priority, joinTenant(tenant.lines[priority], entry));
+  return inRing({ ...fair, waiting: fair.waiting + 1 }, name, longer);
+}
+
+/**
+ * Takes out an entry, wherever it is.
+ *
+ * @returns `paged` for one that may be in a page: it is to be counted as cancelled
+ */
+function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant): FairLine | 'paged' {
+  const without = (entries: readonly string[]) => entries.filter((one) => one !== entry);
+  const line = tenant.lines[priority];
+  const hasPages = line.firstPage < line.nextPage;
+  const shorter = { ...line, front: without(line.front), back: without(line.back) };
+  const gone = lengthOf(line) - lengthOf(shorter);
+  if (gone === 0) return hasPages ? 'paged' : fair;
+  if (shorter.front.length === 0 && hasPages) return 'paged';
+  return withTenant(
+    { ...fair, waiting: fair.waiting - gone },
+    name,
+    withTenantLine(tenant, priority, filled(shorter)),
+  );
+}
+
+/**
+ * Lets those join and leave that asked.
+ *
+ * @param tenantOf finds a tenant as it was read, if the line does not have it
+ * @returns the line, and the entries that are to be counted as cancelled
+ */
+export function settled(
+  fair: FairLine,
+  tenantOf: (name: string) => Tenant,
+): { readonly fair: FairLine; readonly cancelled: number } {
+  let after: FairLine = { ...fair, asked: [] };
+  let cancelled = 0;
+  for (const ask of fair.asked) {
+    const tenant = after.tenants.get(ask.name) ?? tenantOf(ask.name);
+    if (!ask.leaves) {
+      after = joined(after, ask, tenant);
+      continue;
+    }
+    const shorter = left(after, ask, tenant);
+    if (shorter === 'paged') cancelled += 1;
+    else after = shorter;
+  }
+  return { fair: after, cancelled };
+}
+
+/** The tenants that a lane's row keeps: where no more than these wait, a tenant costs no call of its own. */
+const keptTenants = 4;
+
+/**
+ * Takes out of a line what goes into rows of its own: full pages, and the tenants that were not changed lately.
+ *
+ * @param fair as it is in the table: see {@link spill}
+ * @returns the line without them. They have to be written before the line is
+ */
+export function spillFair(fair: FairLine): {
+  readonly fair: FairLine;
+  readonly pages: readonly Page[];
+  readonly tenants: ReadonlyMap<string, Tenant>;
+} {
+  const ring = spill(fair.ring);
+  const pages: Page[] = ring.pages.map((page) => ({ ...page, line: ringLine(fair) }));
+  let isSame = pages.length === 0;
+  const all = [...fair.tenants].map(([name, tenant]): [string, Tenant] => {
+    let after = tenant;
+    for (const priority of priorities) {
+      const spilled = spill(tenant.lines[priority]);
+      if (spilled.pages.length === 0) continue;
+      const line = tenantLine(fair, { name, priority });
+      pages.push(...spilled.pages.map((page) => ({ ...page, line })));
+      after = withTenantLine(after, priority, spilled.line);
+      isSame = false;
+    }
+    return [name, after];
+  });
+  const named = all.filter(([name]) => name !== unnamed);
+  const tenants = new Map(named.slice(0, Math.max(0, named.length - keptTenants)));
+  if (isSame && tenants.size === 0) return { fair, pages, tenants };
+  const kept = new Map(all.filter(([name]) => !tenants.has(name)));
+  return { fair: { ...fair, ring: ring.line, tenants: kept }, pages, tenants };
+}
+
+/** Entries that wait in the lines of a tenant. */
+export const waitingOf = ({ lines }: Tenant): number =>
+  priorities.reduce((sum, priority) => sum + lengthOf(lines[priority]), 0);

@@ -1,0 +1,122 @@
+/** What changes make of a lane: those in its line get the slots for which there is capacity afterwards. */
+import { pruned, type Lane, type LaneKey, type Lease } from '../lane.ts';
+import { endOfGrant, parseEntry, type Entry } from '../rules/entry.ts';
+import { grantNext, nextInLine, withPageRead } from '../rules/grant.ts';
+import type { Unread } from '../rules/turns.ts';
+import type { Spilled } from './fairLines.ts';
+import { mayAskMore, mostTurns, withoutEmptyFair, LineRows } from './lineRows.ts';
+import type { LaneStore } from './laneStore.ts';
+
+/** Slots that one write grants. A pump grants more of them. */
+const mostGranted = 100;
+
+/** A grant that has been decided on, as its job carries it. */
+export interface Granted extends Entry {
+  readonly ticket: string;
+}
+
+/** A change that a caller waits for. */
+export interface PendingChange {
+  /** Applies the change. `tell` gives its result to the caller, once it is written. */
+  readonly apply: (lane: Lane, now: number) => { readonly lane: Lane; readonly tell: () => void };
+  readonly fail: (error: unknown) => void;
+}
+
+/** The result of changes; or what has to be read first. */
+type Read<T> = (T & { readonly unread?: undefined }) | { readonly unread: Unread | 'rules' };
+
+interface Granting {
+  readonly lane: Lane;
+  readonly granted: readonly Granted[];
+}
+
+interface Applied extends Granting {
+  /** To be called when the lane is written: one for each change that was made. */
+  readonly tells: readonly (() => void)[];
+  /** The time of the changes, Unix milliseconds. */
+  readonly time: number;
+}
+
+/**
+ * Grants slots to all in the line for whom there is capacity.
+ *
+ * @param before the lane as it stands in the table: a message that has a slot of its queue there has left for good where it
+ *   has none any more. Its job would come before this is written, take the old lease for its own, and be dropped
+ */
+function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: LineRows): Read<Granting> {
+  const granted: Granted[] = [];
+  const leaseOf = (entry: string): Lease => {
+    const until = lane.kind === 'queue' ? undefined : endOfGrant(parseEntry(entry), time);
+    return { slots: 1, until, ticket };
+  };
+  const hasLeft = (entry: string): boolean => lane.kind === 'queue' && before.leases.has(entry);
+  let after = lane;
+  for (;;) {
+    const step = grantNext(after, leaseOf, time, hasLeft, (lane, turns) =>
+      lane.fair === undefined
+        ? nextInLine(lane)
+        : rows.fairRules?.nextTurn(lane, lane.fair, rows.tenants, turns),
+    );
+    const most = after.fair === undefined ? mostGranted : mostTurns;
+    if (step.kind === 'none' || granted.length >= most) return { lane: after, granted };
+    if (step.kind === 'tenants') return { unread: step };
+    if (step.kind === 'page' || step.kind === 'fairPage') {
+      const entries = rows.page(step);
+      if (entries === undefined) return { unread: step };
+      after = step.kind === 'page' ? withPageRead(after, entries) : step.with(entries);
+    } else {
+      after = step.lane;
+      if (step.kind === 'granted') granted.push({ ...parseEntry(step.entry), ticket });
+    }
+  }
+}
+
+/** Applies changes to a lane as it stands in the table. */
+function applied(
+  before: Lane,
+  spilled: Spilled,
+  changes: readonly PendingChange[],
+  time: number,
+  ticket: string,
+  rows: LineRows,
+): Read<Applied> {
+  const start = pruned(spilled.lane, time);
+  let lane = start;
+  const tells: (() => void)[] = [];
+  for (const change of changes) {
+    if (!mayAskMore(lane)) break;
+    const changed = change.apply(lane, time);
+    lane = changed.lane;
+    tells.push(changed.tell);
+  }
+  if (lane.fair !== undefined) {
+    if (rows.fairRules === undefined) return { unread: 'rules' };
+    const settled = rows.fairRules.settledLane(lane, lane.fair, ticket, rows.tenants);
+    if (settled.unread !== undefined) return settled;
+    lane = settled.lane;
+  }
+  const granting = grantAll(lane, before, time, ticket, rows);
+  if (granting.unread !== undefined) return granting;
+  const { lane: after, granted } = granting;
+  // Leases that have ended and old starts are not worth a write: each reader of the lane leaves them out again. Neither are tenants
+  // that the next write can take out.
+  const isUnchanged = after === start && spilled.pages.length === 0;
+  return { lane: isUnchanged ? before : withoutEmptyFair(after), granted, tells, time };
+}
+
+/** Applies changes, and reads the rows of the line that this takes: each time anew, because time passes. */
+export async function applyChanges(
+  { store, now }: { readonly store: LaneStore; readonly now: () => number },
+  key: LaneKey,
+  before: Lane,
+  spilled: Spilled,
+  changes: readonly PendingChange[],
+  ticket: string,
+): Promise<Applied> {
+  const rows = new LineRows(key, store, spilled);
+  for (;;) {
+    const done = applied(before, spilled, changes, now(), ticket, rows);
+    if (done.unread === undefined) return done;
+    await rows.read(done.unread);
+  }
+}

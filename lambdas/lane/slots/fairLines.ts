@@ -1,0 +1,57 @@
+/** The parts of a change of a lane that only its fair line needs: tenants are read, and those that ask get their places. */
+import type { Lane } from '../lane.ts';
+import { newTenant, unnamed, type FairLine, type Tenant } from '../rules/fairLine.ts';
+import { inRing, settled, spillFair } from '../rules/tenants.ts';
+import type { Unread } from '../rules/turns.ts';
+import { isEmpty, spill, type Page } from '../rules/line.ts';
+
+/** What is taken out of a lane's row, and has to be written before the row is. */
+export interface Spilled {
+  /** The lane itself where nothing is. */
+  readonly lane: Lane;
+  readonly pages: readonly Page[];
+  readonly tenants: ReadonlyMap<string, Tenant>;
+}
+
+/**
+ * Takes out what has to be written before the row is.
+ *
+ * @param lane as it is in the table
+ */
+export function spillFairLane(lane: Lane, found: FairLine): Spilled {
+  const { line, pages } = spill(lane.line);
+  const { fair, pages: more, tenants } = spillFair(found);
+  const isSame = pages.length === 0 && fair === found;
+  return { lane: isSame ? lane : { ...lane, line, fair }, pages: [...pages, ...more], tenants };
+}
+
+/**
+ * Lets those join and leave that asked, and has the lane's own line take part in the ring.
+ *
+ * @param id names a fair line that is new
+ * @param tenants those that were read
+ * @returns what has to be read first
+ */
+export function settledLane(
+  lane: Lane,
+  found: FairLine,
+  id: string,
+  tenants: ReadonlyMap<string, Tenant>,
+): { readonly lane: Lane; readonly unread?: undefined } | { readonly unread: Unread } {
+  const isNew = found.id === '';
+  const fair = withOwnLine(lane, isNew ? { ...found, id } : found);
+  if (fair.asked.length === 0) return { lane: fair === found ? lane : { ...lane, fair } };
+  // A line that was deleted with this very change had tenants with the same names.
+  const read: ReadonlyMap<string, Tenant> = isNew ? new Map() : tenants;
+  const asked = new Set(fair.asked.map(({ name }) => name));
+  const unread = [...asked].filter((name) => !fair.tenants.has(name) && !read.has(name));
+  if (unread.length > 0 && !isNew) return { unread: { kind: 'tenants', fairId: fair.id, names: unread } };
+  const { fair: after, cancelled } = settled(fair, (name) => read.get(name) ?? newTenant);
+  return { lane: { ...lane, fair: after, cancelled: lane.cancelled + cancelled } };
+}
+
+/** The lane's own line has turns as long as it is not empty. */
+function withOwnLine(lane: Lane, fair: FairLine): FairLine {
+  const own = fair.tenants.get(unnamed) ?? newTenant;
+  return isEmpty(lane.line) || own.isInRing ? fair : inRing(fair, unnamed, own);
+}

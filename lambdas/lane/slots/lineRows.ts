@@ -1,0 +1,89 @@
+/** What is read and written beside a lane's row: pages of its lines, and tenants. */
+import type { Lane, LaneKey } from '../lane.ts';
+import { newTenant, type Tenant } from '../rules/fairLine.ts';
+import { spill, type Page } from '../rules/line.ts';
+import type * as turns from '../rules/turns.ts';
+import type { Unread } from '../rules/turns.ts';
+import type { Spilled } from './fairLines.ts';
+import type * as fairLines from './fairLines.ts';
+import type { LaneStore } from './laneStore.ts';
+
+type FairRules = typeof fairLines & typeof turns;
+
+const loadFairRules = async (): Promise<FairRules> => ({
+  ...(await import('./fairLines.ts')),
+  ...(await import('../rules/turns.ts')),
+});
+let loaded: Promise<FairRules> | undefined;
+
+/** The rules of fair lines. Few lanes have tenants, and the code is loaded for the first that does. */
+export const fairRules = (): Promise<FairRules> => (loaded ??= loadFairRules());
+
+/**
+ * Entries that join or leave a fair line with one write, and one change more. Their tenants are in the row until the next write,
+ * with up to 2 KB each.
+ */
+export const mostAsked = 10;
+/** Slots that one write grants in a fair line: each may be to another tenant. */
+export const mostTurns = 20;
+
+export const mayAskMore = ({ fair }: Lane): boolean => fair === undefined || fair.asked.length < mostAsked;
+
+export const pageName = ({ number, line = '' }: Pick<Page, 'line' | 'number'>): string => `${number} ${line}`;
+
+const noTenants: ReadonlyMap<string, Tenant> = new Map();
+
+/** @param lane as it is in the table */
+export async function spillLane(lane: Lane): Promise<Spilled> {
+  if (lane.fair !== undefined) return (await fairRules()).spillFairLane(lane, lane.fair);
+  const { line, pages } = spill(lane.line);
+  return { lane: pages.length === 0 ? lane : { ...lane, line }, pages, tenants: noTenants };
+}
+
+/** The rows of a lane's lines that are known while the lane is changed. */
+export class LineRows {
+  readonly #key: LaneKey;
+  readonly #store: Pick<LaneStore, 'loadPage' | 'loadTenants'>;
+  readonly #pages = new Map<string, readonly string[]>();
+  /** The rules of fair lines, once they are loaded. */
+  fairRules: FairRules | undefined;
+  /** Tenants that the lane's row does not have. */
+  readonly tenants: Map<string, Tenant>;
+
+  /** @param spilled what was taken out of the lane's row, and is yet to be written */
+  constructor(
+    key: LaneKey,
+    store: Pick<LaneStore, 'loadPage' | 'loadTenants'>,
+    spilled: Pick<Spilled, 'pages' | 'tenants'>,
+  ) {
+    this.#key = key;
+    this.#store = store;
+    this.tenants = new Map(spilled.tenants);
+    for (const page of spilled.pages) this.#pages.set(pageName(page), page.entries);
+  }
+
+  /** The entries of a page, if it was read. */
+  page(page: Pick<Page, 'line' | 'number'>): readonly string[] | undefined {
+    return this.#pages.get(pageName(page));
+  }
+
+  /** Reads what has the next turn. A tenant without a row has nothing that waits. */
+  async read(unread: Unread | 'rules'): Promise<void> {
+    if (unread === 'rules') {
+      this.fairRules = await fairRules();
+      return;
+    }
+    if (unread.kind !== 'tenants') {
+      const { number, line } = unread;
+      this.#pages.set(pageName(unread), await this.#store.loadPage(this.#key, number, line));
+      return;
+    }
+    const { fairId, names } = unread;
+    const found = await this.#store.loadTenants(this.#key, fairId, names);
+    for (const name of names) this.tenants.set(name, found.get(name) ?? newTenant);
+  }
+}
+
+/** A lane goes on without a fair line where nothing waits in that. */
+export const withoutEmptyFair = (lane: Lane): Lane =>
+  lane.fair?.waiting === 0 ? { ...lane, fair: undefined } : lane;

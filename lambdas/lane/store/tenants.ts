@@ -1,0 +1,73 @@
+/** The rows of tenants of fair lines, in the partitions of their lanes, as changes of lanes read and write them. */
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod/mini';
+import { dynamodb, getRows, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
+import { settings } from '../../aws/settings.ts';
+import { epochSeconds, now } from '../../shared/clock.ts';
+import { eachOf } from '../../shared/lists.ts';
+import type { LaneKey } from '../lane.ts';
+import type { Tenant } from '../rules/fairLine.ts';
+import { rowOfTenant, tenantOf, tenantShape } from './fairRows.ts';
+import { laneId, pageLifetimeMs } from './lanes.ts';
+
+/** The beginning of the keys of a fair line's tenants. */
+export const partsBegin = (fairId: string): string => `fair#${fairId}#tenant#`;
+
+export const tenantKey = (lane: LaneKey, fairId: string, name: string) => ({
+  lane: laneId(lane),
+  part: partsBegin(fairId) + name,
+});
+
+const tenantRow = z.object({ part: z.string(), at: z.number(), ...tenantShape });
+
+/** A tenant as its own row has it. */
+export interface StoredTenant {
+  readonly name: string;
+  readonly tenant: Tenant;
+  /** The version of the lane that it was taken out of. */
+  readonly at: number;
+}
+
+export function storedTenant(fairId: string, row: Row): StoredTenant {
+  const { part, at, ...tenant } = tenantRow.parse(row);
+  return { name: part.slice(partsBegin(fairId).length), tenant: tenantOf(tenant), at };
+}
+
+/** Reads tenants; those without a row are left out. */
+export async function loadTenants(
+  lane: LaneKey,
+  fairId: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Tenant>> {
+  const keys = names.map((name) => tenantKey(lane, fairId, name));
+  const rows = await getRows(settings.lanesTable, keys, { ConsistentRead: true });
+  return new Map(rows.map((row) => storedTenant(fairId, row)).map(({ name, tenant }) => [name, tenant]));
+}
+
+const writesAtOnce = 20;
+
+/**
+ * Writes tenants as a lane's row has them, each unless its row is as new or newer: a process that is late changes nothing.
+ *
+ * @param at the version of the lane
+ */
+export const saveTenants = (
+  lane: LaneKey,
+  fairId: string,
+  at: number,
+  tenants: ReadonlyMap<string, Tenant>,
+): Promise<void> =>
+  eachOf([...tenants], writesAtOnce, async ([name, tenant]) => {
+    const expiresAt = epochSeconds(now() + pageLifetimeMs);
+    await unlessRefused(
+      dynamodb.send(
+        new PutItemCommand({
+          TableName: settings.lanesTable,
+          Item: toItem({ ...tenantKey(lane, fairId, name), ...rowOfTenant(tenant), at, expiresAt }),
+          ConditionExpression: 'attribute_not_exists(part) OR #at < :at',
+          ExpressionAttributeNames: { '#at': 'at' },
+          ExpressionAttributeValues: toItem({ ':at': at }),
+        }),
+      ),
+    );
+  });

@@ -1,0 +1,56 @@
+/** A message's turn where it waits: among tenants by its fair key, and among its tenant's messages by its priority. */
+import * as z from 'zod/mini';
+import { longestFairKey } from '../shared/bounds.ts';
+import { badField, quote } from '../error/httpError.ts';
+import { checkKey } from '../value/flowControl.ts';
+import { priorities, type Priority, type Turn } from '../value/turn.ts';
+import { made, oneOf, type FormFields, type Given, type Settings } from './option.ts';
+
+const scopes = ['message', 'callback', 'retry', 'trigger', 'resume'] as const;
+
+export const settings = {
+  'fair-key': {
+    description:
+      'The tenant that the message is of. Where messages wait, in a queue, for a flow-control key or for the account’s parallelism, tenants take turns, and those of one tenant go in their order. Messages without it are one tenant together.',
+    schema: { type: 'string', minLength: 1, maxLength: longestFairKey },
+    example: 'customer-42',
+    scopes,
+  },
+  priority: {
+    description:
+      'The order among the waiting messages of one fair key, or of those without one: `high` before `normal` before `low`. Of eight starts in a row one is of a lower priority, if such a message waits. Default: `normal`.',
+    schema: { type: 'string', enum: priorities },
+    example: 'high',
+    scopes,
+  },
+} as const satisfies Settings;
+
+export const parse = (given: Given): string | undefined =>
+  given.read('fair-key', (field, value) => {
+    checkKey(field, value, longestFairKey);
+    return value;
+  });
+
+export const parsePriority = (given: Given): Priority | undefined =>
+  given.read('priority', (field, value) => {
+    const priority = priorities.find((known) => known === value.toLowerCase());
+    if (priority !== undefined) return priority;
+    throw badField(`${field} is ${quote(value)}; allowed are high, normal and low.`);
+  });
+
+export const stored = /* @__PURE__ */ made(() => z.optional(z.string()));
+export const storedPriority = /* @__PURE__ */ made(() => z.optional(z.enum(priorities)));
+
+export const answer = /* @__PURE__ */ made(() => ({
+  fairKey: z.optional(z.string()),
+  priority: z.optional(oneOf(priorities, 'As `Svc-Priority` has it; absent where it was not given.')),
+}));
+
+export const show = ({ fairKey, priority }: Turn) => ({ fairKey, priority });
+
+export const write = ({ fairKey, priority }: Turn) => ({ 'fair-key': fairKey, priority });
+
+export const fields = {
+  'fair-key': { label: 'Fair key', placeholder: 'customer-42', place: 'lane', isOfRun: true },
+  priority: { label: 'Priority', place: 'lane', choices: priorities, isOfRun: true },
+} satisfies FormFields;

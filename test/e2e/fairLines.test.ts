@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, ok, unique } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { makeGroup } from '../support/groups.ts';
+import { enqueue, lagOf, putQueue, send, underKey, upTo } from '../support/lanes.ts';
+import { getInAnyState } from '../support/listedMessages.ts';
+import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+/** Tenants take turns where messages wait, and a message may have a priority among those of its tenant. */
+
+const receiver = useReceiver();
+
+const laneShape = z.looseObject({
+  fairKeys: z.optional(z.array(z.object({ fairKey: z.string(), waiting: z.number() }))),
+});
+const bodiesOf = async (inbox: ReturnType<typeof receiver.inbox>, count: number) =>
+  (await inbox.received(count)).map(({ body }) => body.toString());
+
+const of = (fairKey: string | undefined, priority?: string): Record<string, string> => ({
+  ...(fairKey !== undefined && { 'Svc-Fair-Key': fairKey }),
+  ...(priority !== undefined && { 'Svc-Priority': priority }),
+});
+
+/** More customers than a lane's row keeps. */
+const customers = upTo(7).map((number) => `customer ${number}`);
+
+describe('a queue', () => {
+  it('delivers the messages of its customers in turn, and shows who waits', async () => {
+    const inbox = receiver.inbox();
+    const name = unique('fair');
+    await putQueue(name, { paused: true });
+    for (const number of upTo(12)) {
+      await enqueue(name, inbox.url, { body: `busy ${number}`, headers: of('busy') });
+    }
+    for (const customer of customers) {
+      await enqueue(name, inbox.url, { body: customer, headers: of(customer) });
+    }
+    await enqueue(name, inbox.url, { body: 'nobody' });
+    const shown = laneShape.parse(await ok(api('GET', `/v2/queues/${name}`)));
+    expect(shown.fairKeys?.[0]).toEqual({ fairKey: 'busy', waiting: 12 });
+    expect(shown.fairKeys).toHaveLength(1 + customers.length);
+    expect(await lagOf(name)).toBe(20);
+    await ok(api('POST', `/v2/queues/${name}/resume`));
+    expect(await bodiesOf(inbox, 20)).toEqual([
+      'busy 0',
+      ...customers,
+      'nobody',
+      ...upTo(11).map((number) => `busy ${number + 1}`),
+    ]);
+    await eventually(
+      () => lagOf(name),
+      (lag) => lag === 0,
+    );
+    expect(laneShape.parse(await ok(api('GET', `/v2/queues/${name}`))).fairKeys).toBeUndefined();
+  });
+
+  it('delivers by priority within a customer, of whose starts one in eight is of a lower priority', async () => {
+    const inbox = receiver.inbox();
+    const name = unique('urgent');
+    await putQueue(name, { paused: true });
+    await enqueue(name, inbox.url, { body: 'low', headers: of(undefined, 'low') });
+    await enqueue(name, inbox.url, { body: 'normal' });
+    for (const number of upTo(9)) {
+      await enqueue(name, inbox.url, { body: `high ${number}`, headers: of(undefined, 'High') });
+    }
+    await ok(api('POST', `/v2/queues/${name}/resume`));
+    expect(await bodiesOf(inbox, 11)).toEqual([
+      ...upTo(7).map((number) => `high ${number}`),
+      'low',
+      'high 7',
+      'high 8',
+      'normal',
+    ]);
+  });
+
+  it('takes the messages of a batch, of a group and of a schedule by their own keys', async () => {
+    const inbox = receiver.inbox();
+    const name = unique('mixed');
+    await putQueue(name, { paused: true });
+    const items = upTo(30).map((number) => ({
+      destination: inbox.url,
+      queue: name,
+      body: `batch ${number}`,
+      headers: of('batch'),
+    }));
+    await ok(api('POST', '/v2/batch', { body: items }));
+    const topicName = await makeGroup([{ url: inbox.url }]);
+    await ok(
+      api('PATCH', `/v2/topics/${topicName}`, {
+        body: { headers: { 'Svc-Fair-Key': 'group', 'Svc-Priority': 'low' } },
+      }),
+    );
+    await ok(
+      api('POST', `/v2/enqueue/${name}/${topicName}`, { body: 'group', headers: { 'svc-priority': 'high' } }),
+    );
+    const scheduleId = unique('fair');
+    const headers = {
+      'Svc-Cron': '0 0 1 1 *',
+      'Svc-Schedule-Id': scheduleId,
+      'Svc-Queue-Name': name,
+      ...of('schedule'),
+    };
+    await ok(api('POST', `/v2/schedules/${inbox.url}`, { headers }));
+    expect(await ok(api('GET', `/v2/schedules/${scheduleId}`))).toMatchObject({ fairKey: 'schedule' });
+    await ok(api('POST', `/v2/schedules/${scheduleId}/run`));
+    await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
+    await eventually(
+      () => lagOf(name),
+      (lag) => lag === 32,
+    );
+    const { fairKeys } = laneShape.parse(await ok(api('GET', `/v2/queues/${name}`)));
+    expect(fairKeys).toEqual(
+      expect.arrayContaining([
+        { fairKey: 'batch', waiting: 30 },
+        { fairKey: 'group', waiting: 1 },
+        { fairKey: 'schedule', waiting: 1 },
+      ]),
+    );
+    await ok(api('DELETE', `/v2/queues/${name}`));
+  });
+});
+
+describe('a flow-control key', () => {
+  it('lets the messages of its customers wait in turn', async () => {
+    const inbox = receiver.inbox();
+    const key = unique('fair');
+    const headers = underKey(key, 'parallelism=1');
+    await send(receiver.inbox().url, { headers });
+    await ok(api('POST', `/v2/flowControl/${key}/pause`));
+    const shown = async () => laneShape.parse(await ok(api('GET', `/v2/flowControl/${key}`)));
+    const waits = (count: number) =>
+      eventually(shown, (lane) => lane['waitListSize'] === count && lane['parallelismCount'] === 0);
+    // One after another: each takes its place when its job is handed out.
+    const all = ['busy 0', 'busy 1', 'busy 2', 'other 0', 'other 1', 'third 0'];
+    for (const [index, body] of all.entries()) {
+      await send(inbox.url, { body, headers: { ...headers, ...of(body.slice(0, -2)) } });
+      await waits(index + 1);
+    }
+    expect((await shown()).fairKeys?.[0]).toEqual({ fairKey: 'busy', waiting: 3 });
+    await ok(api('POST', `/v2/flowControl/${key}/resume`));
+    expect(await bodiesOf(inbox, 6)).toEqual(['busy 0', 'other 0', 'third 0', 'busy 1', 'other 1', 'busy 2']);
+  });
+});
+
+describe('a message', () => {
+  it('shows its fair key and its priority, and its callback has its own', async () => {
+    const [inbox, callbacks] = [receiver.inbox(), receiver.inbox()];
+    const messageId = messageIdOf(
+      await publish(inbox.url, {
+        headers: {
+          ...of('customer 1', 'low'),
+          'Svc-Callback': callbacks.url,
+          'Svc-Callback-Fair-Key': 'callbacks',
+          'Svc-Callback-Priority': 'high',
+        },
+      }),
+    );
+    const [callback] = await callbacks.received(1);
+    expect(await getInAnyState(messageId)).toMatchObject({ fairKey: 'customer 1', priority: 'low' });
+    const callbackId = callback?.headers['svc-message-id'] ?? '';
+    expect(await getInAnyState(callbackId)).toMatchObject({ fairKey: 'callbacks', priority: 'high' });
+  });
+
+  it.each([
+    [{ 'Svc-Fair-Key': '' }, 'Svc-Fair-Key is ""; allowed are 1 to 64 characters of Unicode.'],
+    [
+      { 'Svc-Fair-Key': 'x'.repeat(65) },
+      expect.stringMatching(/^Svc-Fair-Key is "x+\.\.\."; allowed are 1 to 64 characters of Unicode\.$/),
+    ],
+    [{ 'Svc-Priority': 'urgent' }, 'Svc-Priority is "urgent"; allowed are high, normal and low.'],
+    [
+      { 'Upstash-Callback': 'https://example.com/', 'Upstash-Callback-Priority': '1' },
+      'Upstash-Callback-Priority is "1"; allowed are high, normal and low.',
+    ],
+  ])('is refused with another value, by name: %o', async (headers, said) => {
+    const answer = await publish(receiver.inbox().url, { headers });
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toEqual(said);
+  });
+});

@@ -1,0 +1,104 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { expect, it } from 'vitest';
+import { mostLeases, newLane, waitingIn, withLease, type Lane } from '../../../../lambdas/lane/lane.ts';
+import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
+import { newTenant, type Tenant } from '../../../../lambdas/lane/rules/fairLine.ts';
+import { withTenant } from '../../../../lambdas/lane/rules/tenants.ts';
+import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
+import { mostAsked, mostTurns } from '../../../../lambdas/lane/slots/lineRows.ts';
+import { chunksOf } from '../../../../lambdas/shared/lists.ts';
+import { priorities } from '../../../../lambdas/value/turn.ts';
+import { FairTable } from '../../../support/fairTable.ts';
+import type { Fixture } from '../../../support/fixture.ts';
+import { itemBytes } from '../../../support/itemSize.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+
+let fixture: Fixture;
+let store: Awaited<ReturnType<typeof importStore>>;
+const importStore = () => import('../../../../lambdas/lane/store/lanes.ts');
+
+useFixture(async (opened) => {
+  fixture = opened;
+  store = await importStore();
+});
+
+const idOf = (number: number): string => `${String(number).padStart(26, '0')}/0s`;
+const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
+const laneOf = (name: string): Lane =>
+  newLane({ accountId: 'acct', kind: 'queue', name }, 1_700_000_000_000, { parallelism: 10_000 });
+
+/** The size of a lane's row in the table. */
+async function bytesOf(lane: Lane): Promise<number> {
+  expect(await store.saveLane({ ...lane, version: 0 })).toBeUndefined();
+  const { Item: item } = await fixture.dynamodb.send(
+    new GetItemCommand({
+      TableName: fixture.settings.lanesTable,
+      Key: { lane: { S: `acct#queue#${lane.name}` }, part: { S: 'lane' } },
+    }),
+  );
+  if (item === undefined) throw new Error('The row is not there.');
+  return itemBytes(item);
+}
+
+it('the row of a lane in which 10,000 tenants wait stays small, and each of them has its turn', async () => {
+  const tenants = 10_000;
+  const table = new FairTable({ ...laneOf('crowded'), parallelism: 1, isPaused: true });
+  const lanes = table.startProcess();
+  const all = upTo(2 * tenants).map((number) => ({
+    entry: idOf(number),
+    fairKey: `tenant ${String(number % tenants)}`.padEnd(64, '.'),
+  }));
+  let most = 0;
+  for (const some of chunksOf(all, 20)) {
+    await lanes.update(table.key, (lane) =>
+      some.reduce((joined, { entry, fairKey }) => joinLine(joined, entry, { fairKey }), lane),
+    );
+    most = Math.max(
+      most,
+      JSON.stringify(table.row.fair, (_, value) => (value instanceof Map ? [...value] : (value as unknown)))
+        .length,
+    );
+  }
+  expect(waitingIn(table.row)).toBe(2 * tenants);
+  expect(most).toBeLessThan(16_384);
+  expect(await bytesOf(table.row)).toBeLessThan(16_384);
+
+  // Each slot that is free goes to the next tenant.
+  await lanes.update(table.key, (lane) => ({ ...lane, isPaused: false }));
+  const came: string[] = [];
+  while (came.length < 2 * tenants) {
+    const [holder = ''] = table.row.leases.keys();
+    came.push(holder);
+    await lanes.update(table.key, (lane) => leave(lane, holder));
+  }
+  expect(came).toEqual(all.map(({ entry }) => entry));
+  expect(table.row.fair).toBeUndefined();
+  expect(await bytesOf({ ...table.row, name: 'emptied' })).toBeLessThan(1_024);
+});
+
+it('a row holds as many tenants as one write may change, however much each has, beside all slots', async () => {
+  const line = (from: number) => ({
+    front: upTo(9).map((number) => idOf(from + number)),
+    firstPage: 1_000,
+    nextPage: 2_000,
+    back: upTo(7).map((number) => idOf(from + number)),
+  });
+  const tenant: Tenant = {
+    ...newTenant,
+    lines: { high: line(0), normal: line(100), low: line(200) },
+    overtakes: 5,
+    isInRing: true,
+  };
+  let lane = laneOf('q'.repeat(128));
+  for (const number of upTo(mostLeases)) {
+    lane = withLease(lane, idOf(number), { slots: 1, until: 1_700_000_000_000, ticket: 'a1b2c3d4' });
+  }
+  lane = joinLine(lane, idOf(1), { fairKey: 'one' });
+  // Those that join with a write and the last of its changes, those whose turn it is, and those that stay.
+  for (const number of upTo(mostAsked + 20 + mostTurns + 4)) {
+    const name = `${String(number)}${'\u{3042}'.repeat(61)}`;
+    if (lane.fair !== undefined) lane = { ...lane, fair: withTenant(lane.fair, name, tenant) };
+  }
+  expect(priorities.every((priority) => tenant.lines[priority].front.length > 0)).toBe(true);
+  expect(await bytesOf(lane)).toBeLessThan(400 * 1_024);
+});
