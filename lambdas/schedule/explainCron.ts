@@ -1,5 +1,6 @@
 import type { Account } from '../account/account.ts';
-import type { Answer, explainedCron, nextFires } from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import type { explainedCron, nextFires } from '../wire/cronAnswers.ts';
 import { wholeOf } from '../wire/filters.ts';
 import { now } from '../shared/clock.ts';
 import { fires, parseCron, type Cron } from './cron.ts';

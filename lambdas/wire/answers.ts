@@ -283,7 +283,9 @@ export const scheduleSettings = z.object({
   callerIP: text('`callerIp`, in an older spelling.'),
   callerIp: text('The address it was created from.'),
 });
-const cronZone = text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.');
+export const cronZone = text(
+  'Its zone, by its name in the IANA time zone database; `UTC` where it names none.',
+);
 const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
 export const scheduleWithoutBody = z.object({
   scheduleId: z.string(),
@@ -324,25 +326,6 @@ export const scheduleFires = z.object({
     .check(z.describe('The newest first: at most 10, of the last 16 days.')),
 });
 export const scheduled = z.object({ scheduleId: z.string() });
-/** The next fires of a schedule. */
-export const nextFires = z.object({
-  timezone: text('The zone of its cron expression.'),
-  isPaused: z.boolean().check(z.describe('While it is paused, it publishes at none of these times.')),
-  fires: z.array(
-    z.object({
-      time: time('When it fires.'),
-      local: text('The same in its zone: `2026-11-27 09:00`.'),
-    }),
-  ),
-});
-
-export const explainedCron = z.object({
-  cron: text('The expression, without spaces around it.'),
-  timezone: cronZone,
-  description: text('When it fires, in English. The times are those of its zone.'),
-  nextFires: z.array(z.number()).check(z.describe('The next five fires, in Unix milliseconds.')),
-});
-
 export const messageIdAnswer = z.object({ messageId });
 export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer) });
 export const cancelled = z.object({ cancelled: whole('How many messages were cancelled.'), cursor });

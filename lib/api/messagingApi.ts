@@ -159,7 +159,13 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('messages', 'PutItem', 'BatchWriteItem'),
       rights.onBodies('PutObject'),
     ],
-    stats: [...answer, ...rights.countOutcomes(), rights.on('lanes', 'GetItem'), ...rights.findAttention()],
+    stats: [
+      ...answer,
+      ...rights.countOutcomes(),
+      rights.on('lanes', 'GetItem'),
+      rights.readTenants(),
+      ...rights.findAttention(),
+    ],
     description: [],
     console: [],
   };

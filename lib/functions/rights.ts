@@ -165,7 +165,6 @@ export class Rights {
     return [
       this.queryIndex('messages', 'log'),
       ...this.listLanes(),
-      this.readTenants(),
       this.on('dlq', 'GetItem', 'Query'),
       this.on('schedules', 'Query'),
       // Runs that hang are told by their journals and the attempts of their messages, and failing schedules by their messages.

@@ -1,6 +1,7 @@
 /** The meaning of a cron expression: in words, and its next fires. The API explains expressions, because it runs them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { explainedCron, type Answer } from '../../../../lambdas/wire/answers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { explainedCron } from '../../../../lambdas/wire/cronAnswers.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
 import { Time } from '../../ui/time.tsx';
 

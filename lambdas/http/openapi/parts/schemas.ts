@@ -8,6 +8,7 @@ import {
 } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as alarms from '../../../wire/alarms.ts';
+import { explainedCron, nextFires } from '../../../wire/cronAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
@@ -79,10 +80,10 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   ScheduleFires: answers.scheduleFires,
-  NextFires: answers.nextFires,
+  NextFires: nextFires,
   Scheduled: answers.scheduled,
   ScheduleChange: scheduleChange,
-  ExplainedCron: answers.explainedCron,
+  ExplainedCron: explainedCron,
   TriggerItem: triggerItem,
   TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),
   StartedRun: workflows.startedRun,
