@@ -206,15 +206,6 @@ export const eventPage = z.object({
   events: z.array(event).check(z.describe('`logs`, for older clients.')),
 });
 
-export const urlGroup = z.object({
-  name: z.string(),
-  createdAt: time('When it got its first endpoint.'),
-  updatedAt: time('When it last changed.'),
-  endpoints: z.array(z.object({ url: text('Without `user:password`.'), name: z.optional(z.string()) })),
-  headers: headerLists('Configuration of every message to the group, unless its request says otherwise.'),
-});
-export const urlGroups = z.array(urlGroup);
-
 const oldestAt = z.optional(
   time('When the oldest of them was published; absent in lists, and where there is none.'),
 );

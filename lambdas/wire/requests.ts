@@ -1,12 +1,13 @@
 /** The JSON bodies that clients send, as they are checked and as the API's description shows them. */
 import * as z from 'zod/mini';
-import { nameForm, urlForm } from '../shared/bounds.ts';
+import { nameForm, signatureEncodings, urlForm } from '../shared/bounds.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { badField } from '../error/httpError.ts';
 import { made } from '../options/option.ts';
-import { readHeaders } from '../shared/headers.ts';
-import { headersIn, optionalField, parseShape } from '../shared/json.ts';
+import { readHeaders, type Header } from '../shared/headers.ts';
+import { headersIn, listOf, optionalField, parseShape } from '../shared/json.ts';
 import { batchItem, destination } from './batchItem.ts';
+import { idFilters, type List } from './filters.ts';
 
 // The patterns are for the description: the parsers check the values, and refuse in their own words.
 
@@ -90,20 +91,54 @@ const endpointName = z.string().check(
 
 const endpointUrl = z.string().check(z.meta({ format: 'uri', pattern: urlForm }));
 
-export const addedEndpoints = z.object({
-  endpoints: z.array(z.object({ url: endpointUrl, name: optionalField(endpointName) })).check(z.minLength(1)),
+/** A signature in a header of the receiver's own. */
+const signatureSettings = z.strictObject({
+  header: z
+    .string()
+    .check(z.meta({ description: 'The name of the header, such as `X-Acme-Signature`.', maxLength: 64 })),
+  encoding: z.enum(signatureEncodings),
+  prefix: optionalField(
+    z.string().check(z.meta({ description: 'Goes before the value: `sha256=`.', maxLength: 32 })),
+  ),
 });
 
-/** Each endpoint is named by its URL, its name, or both. */
-export const removedEndpoints = z.object({
+export const addedEndpoints = z.object({
   endpoints: z
     .array(
-      z
-        .object({ url: optionalField(z.string()), name: optionalField(endpointName) })
-        .check(z.meta({ anyOf: [{ required: ['url'] }, { required: ['name'] }] })),
+      z.object({
+        url: endpointUrl,
+        name: optionalField(endpointName),
+        signature: optionalField(signatureSettings),
+      }),
     )
     .check(z.minLength(1)),
 });
+
+/** Each endpoint is named by its URL, its name, or both. */
+const endpointKeys = z
+  .array(
+    z
+      .object({ url: optionalField(z.string()), name: optionalField(endpointName) })
+      .check(z.meta({ anyOf: [{ required: ['url'] }, { required: ['name'] }] })),
+  )
+  .check(z.minLength(1));
+
+export const removedEndpoints = z.object({ endpoints: endpointKeys });
+
+export const rotatedSignatures = z.strictObject({
+  endpoints: endpointKeys,
+  overlap: optionalField(
+    z
+      .string()
+      .check(
+        z.describe(
+          'How long deliveries are signed with the secret before as well: `24h` by default, from `0s` to `7d`.',
+        ),
+      ),
+  ),
+});
+
+export const endedOverlaps = z.strictObject({ endpoints: endpointKeys });
 
 export const groupDefaults = z.object({
   headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),
@@ -152,4 +187,28 @@ export function parseCompletion(bytes: Uint8Array): DestinationResponse {
     headers: readHeaders('headers', headers),
     body: bodyBase64 === undefined ? Buffer.from(body ?? '') : Buffer.from(bodyBase64, 'base64'),
   };
+}
+
+const ids = listOf(z.string().check(z.minLength(1)), 1);
+
+/** Ids of 4 MB. */
+const idBounds = { values: 150_000, depth: 3 };
+
+/** The JSON bodies of bulk operations, which name ids. */
+export const idBodies = {
+  messages: z.strictObject({ [idFilters.messages]: ids }),
+  dlq: z.strictObject({ [idFilters.dlq]: ids }),
+} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
+
+/**
+ * Reads the ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
+ *
+ * @throws HttpError 400
+ */
+export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
+  if (body.length === 0) return [];
+  const name = idFilters[list];
+  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
+  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`, idBounds);
+  return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }

@@ -11,18 +11,21 @@ import * as alarms from '../../../wire/alarms.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
-import { idBodies } from '../../../wire/idBodies.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
   addedEndpoints,
   completion,
   messageChange,
   groupDefaults,
+  idBodies,
   queueSettings,
   removedEndpoints,
+  rotatedSignatures,
+  endedOverlaps,
   scheduleChange,
   triggerItem,
 } from '../../../wire/requests.ts';
+import * as groups from '../../../wire/urlGroupAnswers.ts';
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
 import type { Readable } from '../../../options/option.ts';
@@ -54,10 +57,14 @@ const shapes = {
   LogPage: answers.logPage,
   Event: answers.event,
   EventPage: answers.eventPage,
-  UrlGroup: answers.urlGroup,
-  UrlGroups: answers.urlGroups,
+  UrlGroup: groups.urlGroup,
+  UrlGroups: groups.urlGroups,
   AddedEndpoints: addedEndpoints,
   RemovedEndpoints: removedEndpoints,
+  EndpointsAdded: groups.endpointsAdded,
+  RotatedSignatures: rotatedSignatures,
+  EndedOverlaps: endedOverlaps,
+  EndpointSecrets: groups.endpointSecrets,
   GroupDefaults: groupDefaults,
   QueueSettings: queueSettings,
   Queue: answers.queue,
