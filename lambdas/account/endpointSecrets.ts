@@ -10,7 +10,7 @@ import { derive, secretMark, secretsOf, type MasterSecret } from './credentials.
 /** A secret: its generation, and the mark of the master secret that it is derived from. */
 const version = { generation: z.number(), master: z.string() };
 
-export const endpointSignature = z.object({
+const fields = {
   /** Names the endpoint to the derivation of its secrets, and finds it again when it was renamed. */
   id: z.string(),
   header: z.string(),
@@ -19,11 +19,12 @@ export const endpointSignature = z.object({
   ...version,
   /** Secrets that were replaced, the newest first, each until a time in Unix milliseconds. */
   replaced: z.optional(z.array(z.object({ ...version, until: z.number() }))),
-});
+};
+export const endpointSignature = z.object(fields);
 export type EndpointSignature = Readonly<z.infer<typeof endpointSignature>>;
 
 /** The signature as a message has it: as it was read at `readAt` (Unix milliseconds). */
-export const messageSignature = z.extend(endpointSignature, { readAt: z.number() });
+export const messageSignature = z.object({ ...fields, readAt: z.number() });
 export type MessageSignature = Readonly<z.infer<typeof messageSignature>>;
 
 type Version = Pick<EndpointSignature, 'generation' | 'master'>;

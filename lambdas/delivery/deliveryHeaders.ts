@@ -12,7 +12,6 @@ import { now } from '../shared/clock.ts';
 import { headerName, type Header } from '../shared/headers.ts';
 import { loopMark } from './loopDetection.ts';
 import { deferralOf } from './rules/deferral.ts';
-import { endpointSignatureHeader } from './rules/endpointSignature.ts';
 import { signatureHeaders } from './rules/signature.ts';
 
 /** Makes the headers that tell a destination about its message, and where that came from. */
@@ -46,10 +45,11 @@ async function completionHeaders(
   return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
-/** Makes the signature that the endpoint of a URL group has besides ours. */
+/** Makes the signature that the endpoint of a URL group has besides ours. Few have one, and the code is loaded for the first. */
 async function ownSignature(message: Message, body: Uint8Array): Promise<readonly Header[]> {
   const { endpointSignature: known, accountId } = message;
   if (known === undefined) return [];
+  const { endpointSignatureHeader } = await import('./rules/endpointSignature.ts');
   const { latestSignature } = await groupHooks();
   const signed = { accountId, body, signedAt: now() };
   return [endpointSignatureHeader(await latestSignature(message, known), await masterSecret(), signed)];

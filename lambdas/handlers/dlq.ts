@@ -1,5 +1,5 @@
 import { parseFilter, type Filter } from '../wire/filters.ts';
-import { idsInBody } from '../wire/requests.ts';
+import { idsInBody } from '../wire/idBodies.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';

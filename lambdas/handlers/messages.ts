@@ -1,5 +1,6 @@
 import { parseFilter } from '../wire/filters.ts';
-import { idsInBody, parseCompletion } from '../wire/requests.ts';
+import { idsInBody } from '../wire/idBodies.ts';
+import { parseCompletion } from '../wire/requests.ts';
 import { settings } from '../aws/settings.ts';
 import { parseMessageChange } from '../request/messageChange.ts';
 import { now } from '../shared/clock.ts';

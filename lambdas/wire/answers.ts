@@ -11,6 +11,9 @@ import { logStates, messageStates } from './states.ts';
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
 
+/** The type of what is given for a shape, for examples. */
+export type Given<Shape extends z.ZodMiniType> = Readable<z.input<Shape>>;
+
 export const time = (description: string) => whole(`${description} Unix milliseconds.`);
 export const cursor = z.optional(text('Where to go on; absent at the end.'));
 

@@ -4,10 +4,9 @@ import { nameForm, signatureEncodings, urlForm } from '../shared/bounds.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { badField } from '../error/httpError.ts';
 import { made } from '../options/option.ts';
-import { readHeaders, type Header } from '../shared/headers.ts';
-import { headersIn, listOf, optionalField, parseShape } from '../shared/json.ts';
+import { readHeaders } from '../shared/headers.ts';
+import { headersIn, optionalField, parseShape } from '../shared/json.ts';
 import { batchItem, destination } from './batchItem.ts';
-import { idFilters, type List } from './filters.ts';
 
 // The patterns are for the description: the parsers check the values, and refuse in their own words.
 
@@ -187,28 +186,4 @@ export function parseCompletion(bytes: Uint8Array): DestinationResponse {
     headers: readHeaders('headers', headers),
     body: bodyBase64 === undefined ? Buffer.from(body ?? '') : Buffer.from(bodyBase64, 'base64'),
   };
-}
-
-const ids = listOf(z.string().check(z.minLength(1)), 1);
-
-/** Ids of 4 MB. */
-const idBounds = { values: 150_000, depth: 3 };
-
-/** The JSON bodies of bulk operations, which name ids. */
-export const idBodies = {
-  messages: z.strictObject({ [idFilters.messages]: ids }),
-  dlq: z.strictObject({ [idFilters.dlq]: ids }),
-} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
-
-/**
- * Reads the ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
- *
- * @throws HttpError 400
- */
-export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
-  if (body.length === 0) return [];
-  const name = idFilters[list];
-  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
-  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`, idBounds);
-  return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }

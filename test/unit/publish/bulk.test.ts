@@ -1,6 +1,6 @@
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { idsInBody } from '../../../lambdas/wire/requests.ts';
+import { idsInBody } from '../../../lambdas/wire/idBodies.ts';
 import { shardOf } from '../../../lambdas/shared/ids.ts';
 import { eachOf } from '../../../lambdas/shared/lists.ts';
 import { fateAt } from '../../support/faults.ts';

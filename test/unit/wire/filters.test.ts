@@ -1,7 +1,7 @@
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import { describe, expect, it } from 'vitest';
 import { matches, parseFilter, type Filterable, type List } from '../../../lambdas/wire/filters.ts';
-import { idsInBody } from '../../../lambdas/wire/requests.ts';
+import { idsInBody } from '../../../lambdas/wire/idBodies.ts';
 
 const entry: Filterable = {
   url: 'https://example.com:8443/a/b?c=d',

@@ -11,13 +11,13 @@ import * as alarms from '../../../wire/alarms.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
+import { idBodies } from '../../../wire/idBodies.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
   addedEndpoints,
   completion,
   messageChange,
   groupDefaults,
-  idBodies,
   queueSettings,
   removedEndpoints,
   rotatedSignatures,
@@ -28,7 +28,6 @@ import {
 import * as groups from '../../../wire/urlGroupAnswers.ts';
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
-import type { Readable } from '../../../options/option.ts';
 import { waitShape } from '../../../workflow/waiting.ts';
 
 /** The JSON bodies of requests and answers, by their names in the description. */
@@ -141,7 +140,7 @@ const shapes = {
 export type SchemaName = keyof typeof shapes;
 
 /** The type of a body of this name as JSON, for examples. */
-export type Shown<Name extends SchemaName> = Readable<z.input<(typeof shapes)[Name]>>;
+export type Shown<Name extends SchemaName> = answers.Given<(typeof shapes)[Name]>;
 
 export interface Reference {
   readonly $ref: string;
