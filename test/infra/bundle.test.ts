@@ -119,8 +119,8 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
 
 it.each([
   // The goal that `npm run bench` judges.
-  ['publish', 420_000],
-  ['deliver', 438_000],
+  ['publish', 422_000],
+  ['deliver', 442_000],
 ])('A cold start of %s loads little', (handler, most) => {
   const texts = [...coldStart(folders.get(handler) ?? '').values()];
   const bytes = texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
