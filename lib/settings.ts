@@ -2,6 +2,7 @@
  * The settings of a deployment, checked once and typed. They come from the CDK context: `cdk.json`, or `-c name=value` on the
  * command line, where every value is text. `docs/settings.md` lists them for operators; a test compares that list with this one.
  */
+import { isIP } from 'node:net';
 import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
@@ -29,6 +30,12 @@ const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts
 export const functionPattern = /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/;
 export const allowedFunctionPattern =
   'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
+
+/** Whether an item that has a slash is a network. */
+function isNetworkOrName(item: string): boolean {
+  const [address = '', bits] = item.split('/');
+  return bits === undefined || (isIP(address) !== 0 && Number(bits) <= (isIP(address) === 6 ? 128 : 32));
+}
 
 const shape = z.strictObject({
   /** Chooses the values of several other settings: see `presets.ts`. */
@@ -73,6 +80,18 @@ const shape = z.strictObject({
   lambdaDestinations: listOf(functionPattern, allowedFunctionPattern),
   /** A file with certificates of authorities that deliveries trust besides the public ones: see `functions/extraCa.ts`. */
   extraCaCertificates: certificateFile.optional(),
+  /** The proxy through which deliveries go. */
+  outboundProxy: z
+    .url({
+      protocol: /^https?$/,
+      error: 'must be the URL of a proxy, such as http://user:password@proxy.internal:3128',
+    })
+    .optional(),
+  /** Hosts and networks that are reached without it. */
+  outboundProxyExcept: listOf(
+    /^(\*|\.?[a-z0-9.-]+(:\d+)?|[0-9a-f.:]+(\/\d{1,3})?)$/i,
+    'a host name with all names below it, an address or a network, such as internal.example or 10.0.0.0/8',
+  ).refine((items) => items.every(isNetworkOrName), 'has a network that cannot be read'),
   /** Further hosts of the service's own APIs. A port is for emulators: API Gateway listens at the usual ports only. */
   ownHosts: list
     .pipe(

@@ -76,6 +76,12 @@ const environment = z.object({
   HEADER_PREFIXES: commaList,
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   ALLOWED_DESTINATIONS: z._default(commaList, []),
+  /** The proxies through which deliveries go, by the scheme of the destination, and the hosts that are reached without them. */
+  OUTBOUND_PROXIES: z.optional(
+    jsonObject(
+      z.object({ http: z.optional(z.url()), https: z.optional(z.url()), except: z.array(z.string()) }),
+    ),
+  ),
   /** Patterns of the ARNs of Lambda functions that deliveries may invoke. */
   LAMBDA_DESTINATIONS: z._default(commaList, []),
   /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
@@ -152,6 +158,7 @@ export const settings = {
   pricePerMessage: env.PRICE_PER_MESSAGE,
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,
+  outboundProxies: env.OUTBOUND_PROXIES,
   lambdaDestinations: env.LAMBDA_DESTINATIONS,
   longestTimeoutSeconds: env.LONGEST_TIMEOUT,
   ownHosts: env.OWN_HOSTS,

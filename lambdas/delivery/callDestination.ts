@@ -7,7 +7,12 @@ import { isFunction, refusingList } from '../destination/functions.ts';
 import { deliveryHeaders } from './deliveryHeaders.ts';
 import { deploymentRules, functionsOf, timeoutOf } from '../destination/rulesOfDeployment.ts';
 
-const request = createDeliveryClient(deploymentRules, undefined, settings.keptConnections);
+const request = createDeliveryClient(
+  deploymentRules,
+  undefined,
+  settings.keptConnections,
+  settings.outboundProxies,
+);
 
 /** The request of an attempt, all but its URL. */
 async function requestOf(

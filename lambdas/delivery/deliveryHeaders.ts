@@ -4,6 +4,7 @@ import { completionToken } from '../account/completionToken.ts';
 import { signingKeysOf } from '../account/credentials.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { settings } from '../aws/settings.ts';
+import { groupHooks } from '../message/kinds.ts';
 import type { Message } from '../message/message.ts';
 import { deliveryDialects } from '../request/dialect.ts';
 import { addMissingHeaders } from '../request/forwarding.ts';
@@ -44,6 +45,16 @@ async function completionHeaders(
   return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
+/** Makes the signature that the endpoint of a URL group has besides ours. Few have one, and the code is loaded for the first. */
+async function ownSignature(message: Message, body: Uint8Array): Promise<readonly Header[]> {
+  const { endpointSignature: known, accountId } = message;
+  if (known === undefined) return [];
+  const { endpointSignatureHeader } = await import('./rules/endpointSignature.ts');
+  const { latestSignature } = await groupHooks();
+  const signed = { accountId, body, signedAt: now() };
+  return [endpointSignatureHeader(await latestSignature(message, known), await masterSecret(), signed)];
+}
+
 /**
  * Makes all headers of an attempt. The service's own go before those that the message forwards. With `hideHeaders`, those that
  * tell about the message are left out. The mark that stops loops stays: only paths that an API has get one.
@@ -72,6 +83,7 @@ export async function deliveryHeaders(
     ...(await completionHeaders(message, dialects, attempt)),
     ...(await loopMark(message)),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
+    ...(await ownSignature(message, body)),
   ];
   return addMissingHeaders(own, addMissingHeaders(message.headers, [['user-agent', 'Svc-Queue']]));
 }

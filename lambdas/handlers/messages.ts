@@ -1,9 +1,9 @@
 import { parseFilter } from '../wire/filters.ts';
+import { idsInBody } from '../wire/idBodies.ts';
 import { parseCompletion } from '../wire/requests.ts';
 import { settings } from '../aws/settings.ts';
 import { parseMessageChange } from '../request/messageChange.ts';
 import { now } from '../shared/clock.ts';
-import { idsInBody } from '../wire/idBodies.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';

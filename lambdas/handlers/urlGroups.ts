@@ -5,6 +5,7 @@ import { nameIn } from '../http/request.ts';
 import { urlGroupsRoutes } from '../http/routeTable.ts';
 import { deleteGroup, getGroup, listGroups, type GroupRequest } from '../urlGroup/urlGroups.ts';
 import { setDefaults } from '../urlGroup/defaults.ts';
+import { endOverlaps, rotateSignatures } from '../urlGroup/rotateSignatures.ts';
 import { addEndpoints, removeEndpoints } from '../urlGroup/endpoints.ts';
 
 const groupName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the URL group');
@@ -27,8 +28,16 @@ export const handler = api<'urlGroups'>(urlGroupsRoutes, {
   },
   'DELETE /v2/topics/{name}': async (call) =>
     changed(await deleteGroup(call.caller.account, groupName(call), call.canonical.prefix)),
-  'POST /v2/topics/{name}/endpoints': async (call) =>
-    changed(await addEndpoints(call.caller.account, groupRequest(call))),
+  'POST /v2/topics/{name}/endpoints': async (call) => ({
+    status: 200,
+    ...(await addEndpoints(call.caller.account, groupRequest(call))),
+  }),
+  'POST /v2/topics/{name}/endpoints/rotate-signature': async (call) => ({
+    status: 200,
+    ...(await rotateSignatures(call.caller.account, groupRequest(call))),
+  }),
+  'DELETE /v2/topics/{name}/endpoints/rotate-signature': async (call) =>
+    changed(await endOverlaps(call.caller.account, groupRequest(call))),
   'DELETE /v2/topics/{name}/endpoints': async (call) =>
     changed(await removeEndpoints(call.caller.account, groupRequest(call))),
 });

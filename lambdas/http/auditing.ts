@@ -24,6 +24,8 @@ export const auditedRoutes = {
   'DELETE /v2/topics/{name}': 'urlGroup.delete',
   'POST /v2/topics/{name}/endpoints': 'urlGroup.addEndpoints',
   'DELETE /v2/topics/{name}/endpoints': 'urlGroup.removeEndpoints',
+  'POST /v2/topics/{name}/endpoints/rotate-signature': 'urlGroup.rotateSignature',
+  'DELETE /v2/topics/{name}/endpoints/rotate-signature': 'urlGroup.endSignatureOverlap',
   'POST /v2/queues': 'queue.save',
   'DELETE /v2/queues/{name}': 'queue.delete',
   'POST /v2/queues/{name}/pause': 'queue.pause',

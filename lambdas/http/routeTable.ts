@@ -52,27 +52,19 @@ export const logsRoutes = [
 export const urlGroupsRoutes = [
   { method: 'GET', path: '/v2/topics', function: 'urlGroups', access: 'read' },
   { method: 'GET', path: '/v2/topics/{name}', function: 'urlGroups', access: 'read' },
-  {
-    method: 'PATCH',
-    path: '/v2/topics/{name}',
-    function: 'urlGroups',
-    access: 'write',
-  },
-  {
-    method: 'DELETE',
-    path: '/v2/topics/{name}',
-    function: 'urlGroups',
-    access: 'write',
-  },
+  { method: 'PATCH', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
+  { method: 'POST', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
   {
     method: 'POST',
-    path: '/v2/topics/{name}/endpoints',
+    path: '/v2/topics/{name}/endpoints/rotate-signature',
     function: 'urlGroups',
     access: 'write',
   },
   {
     method: 'DELETE',
-    path: '/v2/topics/{name}/endpoints',
+    path: '/v2/topics/{name}/endpoints/rotate-signature',
     function: 'urlGroups',
     access: 'write',
   },

@@ -1,6 +1,6 @@
 /** The fields of an account that the management API takes, as they are checked and as its description shows them. */
 import * as z from 'zod/mini';
-import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
+import { allowedCircuit, circuitInput } from '../circuit/shape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
 import { scopes, type TokenScope } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';

@@ -5,6 +5,7 @@
  */
 import type { Account } from '../account/account.ts';
 import type { DestinationResponse } from '../destination/response.ts';
+import type { EndpointSignature, MessageSignature } from '../account/endpointSecrets.ts';
 import type { MadeAttempt, RecordedAttempt } from './history.ts';
 import type { Attempt, Message, WorkflowPart } from './message.ts';
 
@@ -102,15 +103,22 @@ export async function kindOf({ workflow: part }: Pick<Message, 'workflow'>): Pro
 /** Removes the endpoint that an attempt went to from its URL group, unless it was added after the attempt. Safe to call again. */
 export type RemoveEndpoint = (message: Message, attempt: Attempt) => Promise<void>;
 
-let loadRemoval: (() => Promise<RemoveEndpoint>) | undefined;
-
-/** Plugs in the removal of endpoints. @param load is called for each: few messages need it */
-export function plugInGroups(load: () => Promise<RemoveEndpoint>): void {
-  loadRemoval = load;
+/** What deliveries ask of URL groups. */
+export interface GroupHooks {
+  readonly removeEndpoint: RemoveEndpoint;
+  /** Finds the signature of an endpoint as it was at most a minute ago. */
+  readonly latestSignature: (message: Message, known: MessageSignature) => Promise<EndpointSignature>;
 }
 
-/** @throws Error in a process into which no worker plugged it */
-export function endpointRemoval(): Promise<RemoveEndpoint> {
-  if (loadRemoval === undefined) throw new Error('Nothing is plugged in for URL groups.');
-  return loadRemoval();
+let loadGroups: (() => Promise<GroupHooks>) | undefined;
+
+/** Plugs in the URL groups. @param load is called for each: few messages need it */
+export function plugInGroups(load: () => Promise<GroupHooks>): void {
+  loadGroups = load;
+}
+
+/** @throws Error in a process into which no worker plugged them */
+export function groupHooks(): Promise<GroupHooks> {
+  if (loadGroups === undefined) throw new Error('Nothing is plugged in for URL groups.');
+  return loadGroups();
 }

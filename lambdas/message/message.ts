@@ -1,6 +1,7 @@
 import type { StoredBody } from './bodies.ts';
 import type { DeliveryOptions, Gone } from '../options/options.ts';
 import type { Header } from '../shared/headers.ts';
+import type { MessageSignature } from '../account/endpointSecrets.ts';
 import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
 import type { Limits } from '../value/limits.ts';
@@ -98,6 +99,8 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly workflow?: WorkflowPart | undefined;
   /** Whether it tells of an alarm of its account. No alarm counts its attempts, nor its dead letter. */
   readonly isAlarm?: true | undefined;
+  /** The signature that its endpoint of a URL group has besides the service's own. */
+  readonly endpointSignature?: MessageSignature | undefined;
   /** Unix milliseconds after which its row is not needed any more. */
   readonly expiresAt: number;
 }

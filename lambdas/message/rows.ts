@@ -8,6 +8,7 @@
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
 import { storedBody } from './bodies.ts';
+import { messageSignature } from '../account/endpointSecrets.ts';
 import type { LogSubject } from './logSubject.ts';
 import {
   attemptStates,
@@ -86,6 +87,7 @@ const messageFields = {
     } satisfies Shape<WorkflowPart>),
   ),
   isAlarm: z.optional(z.literal(true)),
+  endpointSignature: z.optional(messageSignature),
   expiresAt: z.number(),
 } satisfies Shape<Message>;
 const messageRow = z.object(messageFields);

@@ -31,7 +31,10 @@ export async function ensureUrlGroup(input: z.infer<typeof urlGroupInput>): Prom
   const { name, endpoints } = input;
   const account = await existingAccount(input.accountId);
   const change = { account, name };
-  await audited(change, 'urlGroup.addEndpoints', () => addEndpoints(account, requestOf(name, endpoints)));
+  await audited(change, 'urlGroup.addEndpoints', async () => {
+    const { changes } = await addEndpoints(account, requestOf(name, endpoints));
+    return changes;
+  });
   const there = await getGroup(account, name, defaultPrefix);
   const others = there.endpoints.filter(
     (one) =>

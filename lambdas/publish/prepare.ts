@@ -121,6 +121,7 @@ export async function prepare(
       url: urlOf(endpoint, request.otherQuery, rules),
       topicName: group?.name,
       endpointName: endpoint.name,
+      endpointSignature: endpoint.signature && { ...endpoint.signature, readAt: createdAt },
       queueName,
       scheduleId: request.fire?.scheduleId,
       messageId: messageIdFor(account, endpoint, request.fire, createdAt),
@@ -174,7 +175,7 @@ export function urlOf(
 
 const messageIdFor = (
   { shards }: Account,
-  endpoint: Endpoint,
+  { signature: _signature, ...endpoint }: Endpoint,
   fire: Fire | undefined,
   createdAt: number,
 ): string =>

@@ -3,6 +3,8 @@ import { dayMs, secondMs } from './clock.ts';
 
 /** The form of names of URL groups, queues and schedules. */
 export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
+/** How the signature of an endpoint's own header is written. */
+export const signatureEncodings = ['hex', 'base64'] as const;
 export const mostLabels = 10;
 /** Characters, without the spaces at a label's ends. */
 export const longestLabel = 100;

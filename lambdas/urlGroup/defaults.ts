@@ -1,8 +1,8 @@
 import type { Config } from '../shared/config.ts';
 import type { Account } from '../account/account.ts';
+import { masterSecret } from '../account/secrets.ts';
 import type { Changes } from '../audit/changes.ts';
-import type * as answers from '../wire/answers.ts';
-import type { Answer } from '../wire/answers.ts';
+import type { ShownGroup } from '../wire/urlGroupAnswers.ts';
 import { now } from '../shared/clock.ts';
 import { canonicalize } from '../request/dialect.ts';
 import { readHeaders } from '../shared/headers.ts';
@@ -43,7 +43,7 @@ async function readDefaults(account: Account, request: GroupRequest): Promise<Co
 export async function setDefaults(
   account: Account,
   request: GroupRequest,
-): Promise<{ readonly group: Answer<typeof answers.urlGroup>; readonly changes: Changes }> {
+): Promise<{ readonly group: ShownGroup; readonly changes: Changes }> {
   const { name, prefix } = request;
   const config = await readDefaults(account, request);
   const changed = await changeGroup(account, name, (before) => {
@@ -52,5 +52,6 @@ export async function setDefaults(
     return { ...before, defaults, updatedAt: now() };
   });
   if (changed.after === undefined) throw noSuchGroup(name);
-  return { group: urlGroupRecord(changed.after, prefix), changes: groupChanges(changed, prefix) };
+  const group = urlGroupRecord(changed.after, prefix, await masterSecret());
+  return { group, changes: groupChanges(changed, prefix) };
 }

@@ -2,12 +2,14 @@ import { limitsOf, type Account } from '../account/account.ts';
 import type { Changes } from '../audit/changes.ts';
 import { now } from '../shared/clock.ts';
 import { badDestination, parseAddress, refuseDestination } from '../destination/destination.ts';
-import { badField, notFound, overLimit, quote } from '../error/httpError.ts';
+import { type HttpError, badField, notFound, overLimit, quote } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { parseName } from '../value/names.ts';
+import type { EndpointsAdded } from '../wire/urlGroupAnswers.ts';
 import { addedEndpoints, removedEndpoints } from '../wire/requests.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
-import { isSameUrl, withEndpoints, withoutEndpoints, type Endpoint } from './urlGroup.ts';
+import { newSecrets, readSignature } from './signatures.ts';
+import { isSameUrl, withEndpoints, withoutEndpoints, type Endpoint, type EndpointKey } from './urlGroup.ts';
 import { listUrlGroups } from './rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { type GroupRequest, changeGroup, groupChanges, noSuchGroup } from './urlGroups.ts';
@@ -16,10 +18,11 @@ import { type GroupRequest, changeGroup, groupChanges, noSuchGroup } from './url
 const longestEndpointUrl = 2_048;
 
 async function readEndpoints(account: Account, request: GroupRequest): Promise<readonly Endpoint[]> {
-  const allowed = '{"endpoints": [{"url", "name"?}]} with at least one endpoint';
+  const allowed =
+    '{"endpoints": [{"url", "name"?, "signature"?: {"header", "encoding": "hex" or "base64", "prefix"?}}]} with at least one endpoint';
   const { endpoints } = parseShape('The body', request.body, addedEndpoints, allowed);
   const rules = await destinationRules(request.host, account);
-  return endpoints.map(({ url, name }, index) => {
+  const read = endpoints.map(async ({ url, name, signature }, index): Promise<Endpoint> => {
     const field = `endpoints.${index}.url`;
     const parsed = parseAddress(field, url);
     if (parsed.length > longestEndpointUrl) {
@@ -32,8 +35,13 @@ async function readEndpoints(account: Account, request: GroupRequest): Promise<r
     );
     if (isTwice)
       throw badField(`endpoints.${index} is there twice, by its ${name === undefined ? 'url' : 'name'}.`);
-    return { url: parsed, name: name === undefined ? undefined : parseName(`endpoints.${index}.name`, name) };
+    return {
+      url: parsed,
+      name: name === undefined ? undefined : parseName(`endpoints.${index}.name`, name),
+      signature: signature && (await readSignature(`endpoints.${index}.signature`, signature)),
+    };
   });
+  return Promise.all(read);
 }
 
 async function checkCapacity(account: Account, name: string): Promise<void> {
@@ -50,9 +58,13 @@ async function checkCapacity(account: Account, name: string): Promise<void> {
 /**
  * Adds endpoints to a group. A group that is missing is created; an endpoint that is there already is updated.
  *
+ * @returns the secrets of signatures that are new
  * @throws HttpError 400, 403 or 412; nothing is changed then
  */
-export async function addEndpoints(account: Account, request: GroupRequest): Promise<Changes> {
+export async function addEndpoints(
+  account: Account,
+  request: GroupRequest,
+): Promise<{ readonly body: EndpointsAdded; readonly changes: Changes }> {
   const { name } = request;
   const endpoints = await readEndpoints(account, request);
   const { max_endpoints_per_topic: most } = limitsOf(account);
@@ -70,8 +82,24 @@ export async function addEndpoints(account: Account, request: GroupRequest): Pro
     const empty = { accountId: account.id, name, defaults: new Map(), createdAt: time, version: 0 };
     return { ...(group ?? empty), endpoints: all, updatedAt: time };
   });
-  return groupChanges(changed, request.prefix);
+  const secrets = await newSecrets(changed);
+  return {
+    body: secrets.length === 0 ? {} : { endpoints: secrets },
+    changes: groupChanges(changed, request.prefix),
+  };
 }
+
+/** @throws HttpError 400 for a key that names no endpoint */
+export function refuseUnnamed(keys: readonly EndpointKey[], allowed: string): void {
+  const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
+  if (unnamed !== -1) throw badField(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
+}
+
+export const noSuchEndpoint = (group: string, { name, url = '' }: EndpointKey): HttpError =>
+  notFound(
+    'endpoint_not_found',
+    `The URL group ${quote(group)} has no endpoint ${name === undefined ? quoteUrl(url) : quote(name)}.`,
+  );
 
 /**
  * Removes endpoints, each named by its URL, its name, or both. A group whose last endpoint is removed is deleted.
@@ -82,18 +110,12 @@ export async function removeEndpoints(account: Account, request: GroupRequest): 
   const { name } = request;
   const allowed = '{"endpoints": [{"url"?, "name"?}]} with at least one endpoint';
   const { endpoints: keys } = parseShape('The body', request.body, removedEndpoints, allowed);
-  const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
-  if (unnamed !== -1) throw badField(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
+  refuseUnnamed(keys, allowed);
   const changed = await changeGroup(account, name, (group) => {
     if (group === undefined) throw noSuchGroup(name);
     const { left, unknown } = withoutEndpoints(group.endpoints, keys);
     const [first] = unknown;
-    if (first !== undefined) {
-      throw notFound(
-        'endpoint_not_found',
-        `The URL group ${quote(name)} has no endpoint ${first.name === undefined ? quoteUrl(first.url ?? '') : quote(first.name)}.`,
-      );
-    }
+    if (first !== undefined) throw noSuchEndpoint(name, first);
     return left.length === 0 ? null : { ...group, endpoints: left, updatedAt: now() };
   });
   return groupChanges(changed, request.prefix);

@@ -1,5 +1,6 @@
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
+import { endpointSignature } from '../account/endpointSecrets.ts';
 import type { UrlGroup } from './urlGroup.ts';
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,7 +12,12 @@ const groupRow = z.object({
   accountId: z.string(),
   name: z.string(),
   endpoints: z.array(
-    z.object({ url: z.string(), name: z.optional(z.string()), addedAt: z.optional(z.number()) }),
+    z.object({
+      url: z.string(),
+      name: z.optional(z.string()),
+      addedAt: z.optional(z.number()),
+      signature: z.optional(endpointSignature),
+    }),
   ),
   defaults: configPairs,
   createdAt: z.number(),

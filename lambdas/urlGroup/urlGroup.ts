@@ -1,3 +1,4 @@
+import type { EndpointSignature } from '../account/endpointSecrets.ts';
 import type { Config } from '../shared/config.ts';
 import { shownUrl, withKnownCredentials } from '../shared/urlCredentials.ts';
 
@@ -7,6 +8,8 @@ export interface Endpoint {
   readonly name?: string | undefined;
   /** When it was added or last replaced, Unix milliseconds. Endpoints of older releases have none. */
   readonly addedAt?: number | undefined;
+  /** The signature that its deliveries have besides the service's own. */
+  readonly signature?: EndpointSignature | undefined;
 }
 
 /** A name for several endpoints: what is published to it is published to each. */
@@ -23,12 +26,18 @@ export interface UrlGroup {
   readonly version: number;
 }
 
+/** A group before a change and after it; undefined where there is none. */
+export interface ChangedGroup {
+  readonly before: UrlGroup | undefined;
+  readonly after: UrlGroup | undefined;
+}
+
 /** Tells whether two URLs name the same endpoint: they may differ in their credentials. */
 export const isSameUrl = (one: string, other: string): boolean => shownUrl(one) === shownUrl(other);
 
 /**
  * Adds endpoints. One that is there already, by its name or else by its URL, is replaced. URLs are compared without their
- * credentials; where the new URL has none, those of the old one are kept.
+ * credentials; where the new URL has none, those of the old one are kept. A signature is kept with its secrets.
  */
 export function withEndpoints(
   endpoints: readonly Endpoint[],
@@ -38,10 +47,25 @@ export function withEndpoints(
   for (const endpoint of added) {
     const named = endpoint.name === undefined ? -1 : result.findIndex(({ name }) => name === endpoint.name);
     const place = named === -1 ? result.findIndex(({ url }) => isSameUrl(url, endpoint.url)) : named;
-    if (place === -1) result.push(endpoint);
-    else result[place] = { ...endpoint, url: withKnownCredentials(endpoint.url, result[place]?.url) };
+    const known = result[place];
+    if (known === undefined) result.push(endpoint);
+    else
+      result[place] = {
+        ...endpoint,
+        url: withKnownCredentials(endpoint.url, known.url),
+        signature: withKnownSecrets(endpoint.signature, known.signature),
+      };
   }
   return result;
+}
+
+function withKnownSecrets(
+  added: EndpointSignature | undefined,
+  known: EndpointSignature | undefined,
+): EndpointSignature | undefined {
+  if (added === undefined || known === undefined) return added ?? known;
+  const { header, encoding, prefix } = added;
+  return { ...known, header, encoding, prefix };
 }
 
 /** Names an endpoint: by its name, its URL, or both. */
@@ -50,7 +74,7 @@ export interface EndpointKey {
   readonly name?: string | undefined;
 }
 
-const isNamedBy = (endpoint: Endpoint, key: EndpointKey): boolean =>
+export const isNamedBy = (endpoint: Endpoint, key: EndpointKey): boolean =>
   (key.name === undefined || key.name === endpoint.name) &&
   (key.url === undefined || isSameUrl(key.url, endpoint.url));
 

@@ -1,11 +1,14 @@
 import type { Account } from '../account/account.ts';
+import type { MasterSecret } from '../account/credentials.ts';
+import { masterSecret } from '../account/secrets.ts';
 import { changesBetween, configValues, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
-import type * as answers from '../wire/answers.ts';
-import type { Answer } from '../wire/answers.ts';
+import type { ShownGroup } from '../wire/urlGroupAnswers.ts';
+import { now } from '../shared/clock.ts';
 import { headerName } from '../shared/headers.ts';
 import { type HttpError, notFound, quote } from '../error/httpError.ts';
+import { describeSignature, shownSignature } from './signatures.ts';
 import { shownConfig, shownUrl } from '../shared/urlCredentials.ts';
-import type { UrlGroup } from './urlGroup.ts';
+import type { ChangedGroup, UrlGroup } from './urlGroup.ts';
 import { deleteUrlGroup, loadUrlGroup, saveUrlGroup, urlGroupsBehind } from './rows.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
@@ -19,7 +22,7 @@ export interface GroupRequest {
   readonly host: string;
 }
 
-export function urlGroupRecord(group: UrlGroup, prefix: string): Answer<typeof answers.urlGroup> {
+export function urlGroupRecord(group: UrlGroup, prefix: string, secret: MasterSecret): ShownGroup {
   const headers = [...shownConfig(group.defaults)].map(
     ([name, values]) => [headerName(prefix, name), values] as const,
   );
@@ -27,7 +30,11 @@ export function urlGroupRecord(group: UrlGroup, prefix: string): Answer<typeof a
     name: group.name,
     createdAt: group.createdAt,
     updatedAt: group.updatedAt,
-    endpoints: group.endpoints.map(({ url, name }) => ({ url: shownUrl(url), name })),
+    endpoints: group.endpoints.map(({ url, name, signature }) => ({
+      url: shownUrl(url),
+      name,
+      signature: signature && shownSignature(signature, secret, now()),
+    })),
     headers: Object.fromEntries(headers),
   };
 }
@@ -36,38 +43,36 @@ export const noSuchGroup = (name: string): HttpError =>
   notFound('url_group_not_found', `There is no URL group ${quote(name)}.`);
 
 /** @throws HttpError 400 for a cursor that this list did not hand out */
-export const listGroups = (
+export async function listGroups(
   account: Account,
   prefix: string,
   cursor: string | undefined,
-): Promise<ShownPage<Answer<typeof answers.urlGroup>>> =>
-  showByName(
+): Promise<ShownPage<ShownGroup>> {
+  const secret = await masterSecret();
+  return showByName(
     `${account.id}/topics`,
     cursor,
     (behind) => urlGroupsBehind(account.id, behind),
     ({ name }) => name,
-    (group) => urlGroupRecord(group, prefix),
+    (group) => urlGroupRecord(group, prefix, secret),
   );
-
-/** @throws HttpError 404 */
-export async function getGroup(
-  account: Account,
-  name: string,
-  prefix: string,
-): Promise<Answer<typeof answers.urlGroup>> {
-  const group = await loadUrlGroup(account.id, name);
-  if (group === undefined) throw noSuchGroup(name);
-  return urlGroupRecord(group, prefix);
 }
 
-/** A group before a change and after it; undefined where there is none. */
-interface ChangedGroup {
-  readonly before: UrlGroup | undefined;
-  readonly after: UrlGroup | undefined;
+/** @throws HttpError 404 */
+export async function getGroup(account: Account, name: string, prefix: string): Promise<ShownGroup> {
+  const group = await loadUrlGroup(account.id, name);
+  if (group === undefined) throw noSuchGroup(name);
+  return urlGroupRecord(group, prefix, await masterSecret());
 }
 
 const valuesOf = ({ endpoints, defaults }: UrlGroup, prefix: string): Values => ({
   endpoints: Object.fromEntries(endpoints.map(({ name, url }) => [name ?? shownUrl(url), shownUrl(url)])),
+  signatures: Object.fromEntries(
+    endpoints.map(({ name, url, signature }) => [
+      name ?? shownUrl(url),
+      signature && describeSignature(signature),
+    ]),
+  ),
   headers: configValues(prefix, defaults),
 });
 

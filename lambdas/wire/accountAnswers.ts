@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
 import { cursor, time } from './answers.ts';
-import { circuitInput } from './circuitShape.ts';
+import { circuitInput } from '../circuit/shape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';
 

@@ -11,6 +11,9 @@ import { logStates, messageStates } from './states.ts';
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
 
+/** The type of what is given for a shape, for examples. */
+export type Given<Shape extends z.ZodMiniType> = Readable<z.input<Shape>>;
+
 export const time = (description: string) => whole(`${description} Unix milliseconds.`);
 export const cursor = z.optional(text('Where to go on; absent at the end.'));
 
@@ -206,15 +209,6 @@ export const eventPage = z.object({
   logs: z.array(event),
   events: z.array(event).check(z.describe('`logs`, for older clients.')),
 });
-
-export const urlGroup = z.object({
-  name: z.string(),
-  createdAt: time('When it got its first endpoint.'),
-  updatedAt: time('When it last changed.'),
-  endpoints: z.array(z.object({ url: text('Without `user:password`.'), name: z.optional(z.string()) })),
-  headers: headerLists('Configuration of every message to the group, unless its request says otherwise.'),
-});
-export const urlGroups = z.array(urlGroup);
 
 const oldestAt = z.optional(
   time('When the oldest of them was published; absent in lists, and where there is none.'),

@@ -18,6 +18,8 @@ export const auditActions = [
   'urlGroup.change',
   'urlGroup.addEndpoints',
   'urlGroup.removeEndpoints',
+  'urlGroup.rotateSignature',
+  'urlGroup.endSignatureOverlap',
   'urlGroup.delete',
   'queue.save',
   'queue.delete',

@@ -1,6 +1,6 @@
 /** The JSON bodies that clients send, as they are checked and as the API's description shows them. */
 import * as z from 'zod/mini';
-import { nameForm, urlForm } from '../shared/bounds.ts';
+import { nameForm, signatureEncodings, urlForm } from '../shared/bounds.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { badField } from '../error/httpError.ts';
 import { made } from '../options/option.ts';
@@ -90,20 +90,54 @@ const endpointName = z.string().check(
 
 const endpointUrl = z.string().check(z.meta({ format: 'uri', pattern: urlForm }));
 
-export const addedEndpoints = z.object({
-  endpoints: z.array(z.object({ url: endpointUrl, name: optionalField(endpointName) })).check(z.minLength(1)),
+/** A signature in a header of the receiver's own. */
+const signatureSettings = z.strictObject({
+  header: z
+    .string()
+    .check(z.meta({ description: 'The name of the header, such as `X-Acme-Signature`.', maxLength: 64 })),
+  encoding: z.enum(signatureEncodings),
+  prefix: optionalField(
+    z.string().check(z.meta({ description: 'Goes before the value: `sha256=`.', maxLength: 32 })),
+  ),
 });
 
-/** Each endpoint is named by its URL, its name, or both. */
-export const removedEndpoints = z.object({
+export const addedEndpoints = z.object({
   endpoints: z
     .array(
-      z
-        .object({ url: optionalField(z.string()), name: optionalField(endpointName) })
-        .check(z.meta({ anyOf: [{ required: ['url'] }, { required: ['name'] }] })),
+      z.object({
+        url: endpointUrl,
+        name: optionalField(endpointName),
+        signature: optionalField(signatureSettings),
+      }),
     )
     .check(z.minLength(1)),
 });
+
+/** Each endpoint is named by its URL, its name, or both. */
+const endpointKeys = z
+  .array(
+    z
+      .object({ url: optionalField(z.string()), name: optionalField(endpointName) })
+      .check(z.meta({ anyOf: [{ required: ['url'] }, { required: ['name'] }] })),
+  )
+  .check(z.minLength(1));
+
+export const removedEndpoints = z.object({ endpoints: endpointKeys });
+
+export const rotatedSignatures = z.strictObject({
+  endpoints: endpointKeys,
+  overlap: optionalField(
+    z
+      .string()
+      .check(
+        z.describe(
+          'How long deliveries are signed with the secret before as well: `24h` by default, from `0s` to `7d`.',
+        ),
+      ),
+  ),
+});
+
+export const endedOverlaps = z.strictObject({ endpoints: endpointKeys });
 
 export const groupDefaults = z.object({
   headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),

@@ -10,7 +10,7 @@ import { pump } from '../lane/pump.ts';
 /** The code of runs is loaded when the first job of one comes. */
 const runs = () => import('../workflow/forWorkers.ts');
 plugInRuns(async () => (await runs()).messageKind);
-plugInGroups(async () => (await import('../urlGroup/gone.ts')).removeEndpoint);
+plugInGroups(() => import('../urlGroup/forWorkers.ts'));
 
 /**
  * Does a job of any kind.

@@ -91,6 +91,18 @@ export interface SvcQueueProps {
    */
   readonly extraCaCertificates?: string | undefined;
   /**
+   * The URL of the proxy through which deliveries go, such as `http://proxy.internal:3128`.
+   *
+   * @default none
+   */
+  readonly outboundProxy?: string | undefined;
+  /**
+   * Hosts, with all names below them, and networks that are reached without the proxy.
+   *
+   * @default []
+   */
+  readonly outboundProxyExcept?: readonly string[];
+  /**
    * More hosts of the service's own APIs, such as that of a CDN before them: no message may go there.
    *
    * @default []

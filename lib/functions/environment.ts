@@ -27,8 +27,9 @@ export type FunctionEnvironment = Readonly<
     | 'TRACING'
     | 'KEPT_CONNECTIONS'
     | 'LONGEST_TIMEOUT'
+    | 'OUTBOUND_PROXIES'
   > &
-    Partial<Pick<Environment, 'LONGEST_TIMEOUT'>>
+    Partial<Pick<Environment, 'LONGEST_TIMEOUT' | 'OUTBOUND_PROXIES'>>
 >;
 
 /** The hosts that the settings name, of all APIs of the deployment. */
@@ -89,6 +90,13 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     LAMBDA_DESTINATIONS: settings.lambdaDestinations.join(','),
     // Deliveries back into the API would never end. The hosts of other APIs are learned when those are called.
     OWN_HOSTS: [props.apiHost, ...chosenHosts(settings)].join(','),
+    ...(settings.outboundProxy !== undefined && {
+      OUTBOUND_PROXIES: stack.toJsonString({
+        http: settings.outboundProxy,
+        https: settings.outboundProxy,
+        except: settings.outboundProxyExcept,
+      }),
+    }),
     ...(settings.longDelivery === 'instances' && {
       LONGEST_TIMEOUT: longestTimeoutSeconds.instances.toString(),
     }),

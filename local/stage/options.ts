@@ -24,6 +24,8 @@ export interface Options {
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
+  /** The proxies of deliveries, as JSON; undefined where there are none. */
+  readonly outboundProxies?: string | undefined;
   /** Dollars that a message takes from its account's budget. */
   readonly pricePerMessage: number;
   /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
@@ -110,6 +112,35 @@ function networkOf({ certFile, keyFile, ...network }: Network & Partial<TlsFiles
   return { ...network, tls };
 }
 
+/** @throws InvalidArgumentError */
+function proxyUrl(text: string): string {
+  const url = text.includes('://') ? text : `http://${text}`;
+  if (/^https?:/i.test(url) && URL.canParse(url)) return url;
+  throw new InvalidArgumentError('Allowed is the URL of a proxy, such as http://proxy.internal:3128.');
+}
+
+function withoutProxy(text: string): readonly string[] {
+  const items = text.split(/[\s,]+/).filter((item) => item !== '');
+  try {
+    parseNetworks(items.filter((item) => item.includes('/')));
+    return items;
+  } catch {
+    throw new InvalidArgumentError(
+      'Allowed are hosts and networks separated by commas, such as internal.example,10.0.0.0/8.',
+    );
+  }
+}
+
+/** Reads the variables that tell programs of a proxy. As in curl, the spelling in lower case counts first, and `HTTP_PROXY` may be a header. */
+function proxiesIn(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  const either = <T>(variable: string, read: (text: string) => T): T | undefined =>
+    fromVariable(environment, variable.toLowerCase(), read) ?? fromVariable(environment, variable, read);
+  const http = either('HTTP_PROXY', proxyUrl);
+  const https = either('HTTPS_PROXY', proxyUrl);
+  if (http === undefined && https === undefined) return undefined;
+  return JSON.stringify({ http, https, except: either('NO_PROXY', withoutProxy) ?? [] });
+}
+
 const examples = `
 Examples:
   svc-queue start --port 8081 --in-memory
@@ -155,6 +186,7 @@ export function parseOptions(
       flags.allowedDestinations ??
       otherwise('SVC_ALLOWED_DESTINATIONS', list) ??
       (isOpen(network) ? [] : loopbackDestinations),
+    outboundProxies: proxiesIn(environment),
     pricePerMessage: flags.pricePerMessage ?? otherwise('SVC_PRICE_PER_MESSAGE', price) ?? 0.000_01,
     dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',

@@ -148,6 +148,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
+    ...(options.outboundProxies !== undefined && { OUTBOUND_PROXIES: options.outboundProxies }),
     LAMBDA_DESTINATIONS: functionsRunSomewhere() ? allFunctions : '',
     OWN_HOSTS: ownHosts(
       network,

@@ -45,6 +45,37 @@ describe('A URL group', () => {
     expect((await groupOf(name)).endpoints).toEqual([{ url: inbox.url }]);
   });
 
+  it('signs an endpoint in a header of its own, shows the secret once, and rotates it', async () => {
+    const name = await makeGroup([{ url: 'https://example.com/one' }]);
+    const page = await openConsole({ at: `#/url-groups/${name}`, refusals: [400] });
+    await page.getByRole('button', { name: 'Add endpoint' }).click();
+    await page.getByLabel('URL').fill('https://example.com/acme');
+    await page.getByLabel('Name').fill('acme');
+    await page.getByLabel('Signature header').fill('Content-Length');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await wrongUnder(page, 'Signature header').getByText('which the connection sets').waitFor();
+    await page.getByLabel('Signature header').fill('X-Acme-Signature');
+    await page.getByLabel('Prefix').fill('sha256=');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    const shown = page.getByRole('status').filter({ hasText: 'The signing secret of acme' });
+    const first = await shown.locator('code').textContent();
+    expect(first).toMatch(/^[\w-]{43}$/);
+    expect(await barriersOf(page)).toEqual([]);
+    await shown.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('cell', { name: 'X-Acme-Signature', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Rotate the secret of acme' }).click();
+    await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+    const second = await shown.locator('code').textContent();
+    expect(second).toMatch(/^[\w-]{43}$/);
+    expect(second).not.toBe(first);
+    await page.getByText('A replaced secret ends').waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    await page.getByRole('button', { name: 'End the overlap of acme' }).click();
+    await page.getByRole('button', { name: 'End it' }).click();
+    await page.getByText('A replaced secret ends').waitFor({ state: 'detached' });
+  });
+
   it('gets, changes and loses endpoints, and ends with the last one', async () => {
     const name = await makeGroup([{ url: 'https://example.com/one' }]);
     const page = await openConsole({ at: `#/url-groups/${name}`, refusals: [400] });

@@ -132,8 +132,11 @@ describe('the API’s description', () => {
     expect((await ask('POST', `/v2/publish/${ok.url}`, twice)).status).toBe(200);
     expect((await ask('POST', `/v2/publish/${ok.url}`, twice)).status).toBe(202);
 
-    const endpoints = [{ url: ok.url, name: 'first' }, { url: `${ok.url}/second` }];
+    const signature = { header: 'X-Acme-Signature', encoding: 'hex', prefix: 'sha256=' };
+    const endpoints = [{ url: ok.url, name: 'first', signature }, { url: `${ok.url}/second` }];
     await ask('POST', `/v2/topics/${group}/endpoints`, { body: { endpoints } });
+    const signed = `/v2/topics/${group}/endpoints/rotate-signature`;
+    await ask('POST', signed, { body: { endpoints: [{ name: 'first' }] } });
     await ask('PATCH', `/v2/topics/${group}`, { body: { headers: { 'Svc-Retries': ['2'] } } });
     await ask('GET', '/v2/topics');
     await ask('GET', `/v2/topics/${group}`);
@@ -141,6 +144,7 @@ describe('the API’s description', () => {
     await ask('POST', '/v2/batch', {
       body: [{ destination: ok.url, body: 'one' }, { destination: group }, { destination: 'unknown' }],
     });
+    await ask('DELETE', signed, { body: { endpoints: [{ name: 'first' }] } });
     await ask('DELETE', `/v2/topics/${group}/endpoints`, { body: { endpoints: [{ name: 'first' }] } });
     await ask('DELETE', `/v2/topics/${group}`);
 

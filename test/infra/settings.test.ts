@@ -33,6 +33,7 @@ describe('the settings of a deployment', () => {
       headerPrefixes: ['Svc', 'Upstash'],
       allowedDestinations: [],
       lambdaDestinations: [],
+      outboundProxyExcept: [],
       ownHosts: [],
       throttleRate: 10_000,
       throttleBurst: 5_000,
@@ -226,6 +227,22 @@ describe('the settings of a deployment', () => {
       { ownHosts: 'https://queue.example.com/' },
       /ownHosts\[0\]: must be a host name/,
     ],
+    [
+      'a proxy that is none',
+      { outboundProxy: 'socks5://proxy.internal' },
+      /outboundProxy: must be the URL of a/,
+    ],
+    [
+      'a proxy without a scheme',
+      { outboundProxy: 'proxy.internal:3128' },
+      /outboundProxy: must be the URL of a/,
+    ],
+    [
+      'an exception that is none',
+      { outboundProxyExcept: 'a b' },
+      /outboundProxyExcept\[0\]: must be a host name/,
+    ],
+    ['an exception too wide', { outboundProxyExcept: '10.0.0.0/33' }, /outboundProxyExcept: has a network/],
     ...['arn:aws:lambda:eu-central-1:111122223333:layer:orders', 'orders', '*'].map(
       (pattern): [string, Record<string, unknown>, RegExp] => [
         `functions that are none: ${pattern}`,

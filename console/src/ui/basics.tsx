@@ -283,6 +283,28 @@ export function Copy({
   );
 }
 
+interface SecretProps {
+  readonly title: string;
+  readonly text: string;
+  readonly copy: string;
+  readonly onClose: () => void;
+}
+
+/** A secret that was just made. It is shown here and never again. */
+export const Secret = ({ title, text, copy, onClose }: SecretProps) => (
+  <div class="secret" role="status">
+    <div>
+      <strong>{title}</strong>
+      <p class="hint">Take it now: it cannot be shown again.</p>
+      <code>{text}</code>
+    </div>
+    <div class="actions">
+      <Copy text={text} label={copy} />
+      <Button onClick={onClose}>I have it</Button>
+    </div>
+  </div>
+);
+
 const numbers = new Intl.NumberFormat('en');
 /** Formats a whole number: `12,345`. */
 export const count = (value: number): string => numbers.format(value);

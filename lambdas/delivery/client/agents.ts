@@ -8,7 +8,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { secondMs } from '../../shared/clock.ts';
 import { AnswerConnection } from './answerConnection.ts';
 
@@ -25,6 +25,7 @@ const addressTimeoutMs = 2 * secondMs;
 const probeAfterMs = 60 * secondMs;
 
 export interface AgentsOptions {
+  readonly ways?: Ways;
   /** Idle connections to all hosts together. */
   readonly most?: number;
   /** The longest that a connection may be idle. */
@@ -39,26 +40,50 @@ export interface Agents {
   readonly 'https:': https.Agent;
 }
 
-/** Lets an agent read irregular answers. */
-function withAnswerConnections<A extends http.Agent>(agent: A): A {
+/** Reaches a destination for an agent in another way than directly. */
+export type Reach = (options: http.ClientRequestArgs) => Promise<Socket>;
+
+/** The ways to destinations that are not reached directly, by their protocol. */
+export type Ways = { readonly [Protocol in keyof Agents]?: Reach | undefined };
+
+/** The system's codes for descriptors or memory that are used up. */
+export const shortages: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/** Lets an agent read irregular answers. @param reach reaches the destination for it */
+function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A {
   const connect = agent.createConnection.bind(agent);
-  agent.createConnection = (options) => {
-    const socket = connect(options);
+  const answering = (socket: unknown): AnswerConnection => {
     if (!(socket instanceof Socket)) throw new Error('The agent has made no socket.');
     socket.setKeepAlive(true, probeAfterMs);
     return new AnswerConnection(socket);
   };
+  agent.createConnection =
+    reach === undefined
+      ? (options) => answering(connect(options))
+      : (options, created) => {
+          reach(options)
+            .then((socket) => {
+              socket.setKeepAlive(true, probeAfterMs);
+              const way = { ...options, socket };
+              created?.(null, answering(agent instanceof https.Agent ? connect(way) : socket));
+            })
+            .catch((error: unknown) => {
+              // A connection that failed goes to nobody.
+              const failed = new Duplex();
+              created?.(error instanceof Error ? error : new Error(String(error)), failed);
+            });
+          return undefined;
+        };
   return agent;
 }
 
+const addressTimeout = { autoSelectFamilyAttemptTimeout: addressTimeoutMs } as const;
+
 /** Makes agents that open a connection for each request, and keep none. */
-export function createFreshAgents(): Agents {
-  const options = { autoSelectFamilyAttemptTimeout: addressTimeoutMs };
-  return {
-    'http:': withAnswerConnections(new http.Agent(options)),
-    'https:': withAnswerConnections(new https.Agent(options)),
-  };
-}
+export const createFreshAgents = (ways: Ways = {}): Agents => ({
+  'http:': withAnswerConnections(new http.Agent(addressTimeout), ways['http:']),
+  'https:': withAnswerConnections(new https.Agent(addressTimeout), ways['https:']),
+});
 
 /**
  * Makes agents that keep connections; those of both protocols are counted together.
@@ -73,6 +98,7 @@ export function createAgents({
   most = 128,
   lifetimeMs = 10 * secondMs,
   unstatedLifetimeMs = 1.5 * secondMs,
+  ways = {},
 }: AgentsOptions = {}): Agents {
   /** Idle connections with the timers that end them, those first that are idle for longest. A closed one counts until its timer ends. */
   const idle = new Map<Duplex, NodeJS.Timeout>();
@@ -118,10 +144,10 @@ export function createAgents({
     keepAliveMsecs: probeAfterMs,
     maxFreeSockets: most,
     scheduling: 'lifo',
-    autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+    ...addressTimeout,
   } as const;
   return {
-    'http:': counted(withAnswerConnections(new http.Agent(options))),
-    'https:': counted(withAnswerConnections(new https.Agent(options))),
+    'http:': counted(withAnswerConnections(new http.Agent(options), ways['http:'])),
+    'https:': counted(withAnswerConnections(new https.Agent(options), ways['https:'])),
   };
 }

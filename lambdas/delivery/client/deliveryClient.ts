@@ -11,16 +11,16 @@ import type { Method } from '../../value/method.ts';
 import type { Header } from '../../shared/headers.ts';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { addressOfHost, isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { targetOf, type HostRules, type Target } from '../../destination/destination.ts';
 import { chunksOf } from '../../shared/lists.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
-import { checkAddresses, ownHostRefusal, RefusedDestination, refusal } from './ssrfGuard.ts';
+import { lookupFor, ownHostRefusal, RefusedDestination, refusal } from './ssrfGuard.ts';
 import { maxHeadBytes } from './answerConnection.ts';
-import { createAgents, createFreshAgents, type Agents } from './agents.ts';
+import { createAgents, createFreshAgents, shortages, type Agents } from './agents.ts';
 import { createResolver, type Resolver } from './nameResolver.ts';
+import type { Outbound, Proxy, ProxySettings } from './outboundProxy.ts';
 
 export interface DeliveryRequest {
   readonly url: string;
@@ -45,9 +45,6 @@ export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationRe
 /** The time for resolving the name, connecting and the TLS handshake: a server that takes longer will not connect. */
 const connectTimeoutMs = 10 * secondMs;
 
-/** Addresses of each family that are tried: a name may have thousands, of which perhaps not one answers. */
-const mostAddresses = 4;
-
 /**
  * Pieces of an answer's body that are read; the rest is cut off. A piece costs microseconds whatever its size: 4 MiB in chunks
  * of one byte would keep the processor busy for ten seconds, and delay the process's other deliveries. A language model that
@@ -67,32 +64,43 @@ class ClosedKeptConnection extends Error {}
  * @param rules fixed ones, or a function that reads them for each request
  * @param resolver the resolver of names; tests pass another
  * @param most the idle connections that are kept
+ * @param proxySettings the operator's proxies, if there are any
  */
 export function createDeliveryClient(
   rules: HostRules | (() => Promise<HostRules>),
   resolver: Resolver = createResolver(),
   most?: number,
+  proxySettings?: ProxySettings,
 ): DeliveryClient {
   const keeping = createAgents({ ...(most !== undefined && { most }) });
   const fresh = createFreshAgents();
+  let loading: Promise<Outbound> | undefined;
+  // Few deployments have a proxy, and the code is loaded for those.
+  const outboundOf = (settings: ProxySettings): Promise<Outbound> =>
+    (loading ??= import('./outboundProxy.ts').then(({ openOutbound }) =>
+      openOutbound(settings, resolver, most),
+    ));
 
   return async (request) => {
     const latest = typeof rules === 'function' ? await rules() : rules;
+    const outbound = proxySettings && (await outboundOf(proxySettings));
     const deadline = new AbortController();
     // The timer of `AbortSignal.timeout` would let a process end before its attempts.
     const timer = setTimeout(() => {
       deadline.abort();
     }, request.timeoutMs);
-    const exchangeBy = (agents: Agents): Promise<DestinationResponse> =>
-      exchange(request, { agents, resolver, rules: latest }, deadline.signal);
+    const exchangeBy = (kind: 'keeping' | 'fresh'): Promise<DestinationResponse> => {
+      const agents = { keeping, fresh }[kind];
+      return exchange(request, { kind, agents, resolver, outbound, rules: latest }, deadline.signal);
+    };
     try {
       try {
-        return await exchangeBy(keeping);
+        return await exchangeBy('keeping');
       } catch (error) {
         // A server may close a kept connection at the moment of its next use, before it has seen the request. This
         // says nothing about the destination, so the request is made once more, on a new connection.
         if (!(error instanceof ClosedKeptConnection)) throw error;
-        return await exchangeBy(fresh);
+        return await exchangeBy('fresh');
       }
     } catch (error) {
       if (isShortage(error))
@@ -110,9 +118,6 @@ export function createDeliveryClient(
   };
 }
 
-/** The system's codes for descriptors or memory that are used up. */
-const shortages: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
-
 const isShortage = (error: unknown): boolean =>
   error instanceof AggregateError
     ? error.errors.some(isShortage)
@@ -120,9 +125,11 @@ const isShortage = (error: unknown): boolean =>
 
 /** The means of an exchange. */
 interface Means {
+  readonly kind: 'keeping' | 'fresh';
   readonly agents: Agents;
   readonly resolver: Resolver;
   readonly rules: HostRules;
+  readonly outbound: Outbound | undefined;
 }
 
 /** Makes a request over one connection, and reads its answer. */
@@ -132,8 +139,11 @@ function exchange(
   deadline: AbortSignal,
 ): Promise<DestinationResponse> {
   const target = targetOf(request.url);
+  const { outbound } = means;
+  const proxy = outbound?.proxyOf(target);
+  const relay = target.protocol === 'http:' ? proxy : undefined;
   return new Promise((resolve, reject) => {
-    const outgoing = open(request, target, means);
+    const outgoing = open(request, target, proxy, means);
     // Every exchange ends in `end`, once, and leaves nothing behind but a connection that can be kept.
     let isOver = false;
     const end = (isClean: boolean, settle: () => void): void => {
@@ -150,6 +160,8 @@ function exchange(
       });
     };
     const succeed = (response: DestinationResponse, isComplete: boolean): void => {
+      // No destination answers 407.
+      if (relay && outbound && response.status === 407) fail(() => outbound.answered(407, 'the request'));
       // A destination that answers before it has read the request may never read the rest of it.
       end(isComplete && outgoing.writableFinished, () => {
         resolve(response);
@@ -169,6 +181,7 @@ function exchange(
     });
     watch(outgoing, request.maxResponseBytes, succeed, fail);
     try {
+      if (relay?.authorization !== undefined) outgoing.setHeader('proxy-authorization', relay.authorization);
       write(outgoing, request, target);
     } catch (error) {
       fail(() => (error instanceof Error ? error : new Error(String(error))));
@@ -181,18 +194,24 @@ function exchange(
  *
  * @throws RefusedDestination for a host that needs no look-up to be refused
  */
-function open(request: DeliveryRequest, target: Target, { agents, resolver, rules }: Means): ClientRequest {
+function open(
+  request: DeliveryRequest,
+  target: Target,
+  proxy: Proxy | undefined,
+  { kind, agents, resolver, outbound, rules }: Means,
+): ClientRequest {
   const { hostname, port, path } = target;
   if (isOwnHost(hostname, port, rules.own, path)) throw ownHostRefusal(hostname);
   if (addressOfHost(hostname) !== undefined && !isReachable(hostname, rules.allowed)) {
     throw refusal(hostname, hostname);
   }
-  return (target.protocol === 'https:' ? https : http).request({
-    agent: agents[target.protocol],
+  const isTls = target.protocol === 'https:';
+  return (isTls ? https : http).request({
+    agent: (proxy === undefined ? agents : (outbound?.[kind] ?? agents))[target.protocol],
     // TLS names the host without the dot that may end it (RFC 6066, 3).
     host: plainName(hostname),
     port,
-    path: target.path,
+    path: proxy === undefined || isTls ? target.path : `http://${target.host}${target.path}`,
     method: request.method,
     auth: request.headers.some(([name]) => name === 'authorization') ? undefined : target.credentials,
     lookup: lookupFor(target, resolver, rules),
@@ -200,26 +219,6 @@ function open(request: DeliveryRequest, target: Target, { agents, resolver, rule
     setHost: false,
   });
 }
-
-/** Resolves a name for Node, and refuses it unless a delivery may go to all its addresses. */
-const lookupFor =
-  (target: Target, resolver: Resolver, rules: HostRules): LookupFunction =>
-  (hostname, options, done) => {
-    resolver(hostname)
-      .then((addresses) => {
-        checkAddresses(target, addresses, rules);
-        const tried = ([4, 6] as const).flatMap((family) =>
-          addresses.filter((address) => address.family === family).slice(0, mostAddresses),
-        );
-        const [first] = tried;
-        if (first === undefined) done(new Error(`The name ${hostname} has no address.`), '');
-        else if (options.all === true) done(null, tried);
-        else done(null, first.address, first.family);
-      })
-      .catch((error: unknown) => {
-        done(error instanceof Error ? error : new Error(String(error)), '');
-      });
-  };
 
 type Succeed = (response: DestinationResponse, isComplete: boolean) => void;
 /** Takes a function that makes the error: connections close behind every exchange, and the stack of an error costs CPU. */

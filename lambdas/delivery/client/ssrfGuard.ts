@@ -1,7 +1,8 @@
 /** The guard against requests to addresses that are not public, or to this service itself (SSRF). */
 import { isAllowedName, isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
 import type { HostRules, Target } from '../../destination/destination.ts';
-import type { Address } from './nameResolver.ts';
+import type { Address, Resolver } from './nameResolver.ts';
+import type { LookupFunction } from 'node:net';
 
 export class RefusedDestination extends Error {}
 
@@ -28,3 +29,26 @@ export function checkAddresses(
   const unsafe = addresses.find(({ address }) => !isReachable(address, allowed));
   if (unsafe !== undefined) throw refusal(hostname, unsafe.address);
 }
+
+/** Addresses of each family that are tried: a name may have thousands, of which perhaps not one answers. */
+const mostAddresses = 4;
+
+/** Resolves a name for Node, and refuses it unless a delivery may go to all its addresses. */
+export const lookupFor =
+  (target: Target, resolver: Resolver, rules: HostRules): LookupFunction =>
+  (hostname, options, done) => {
+    resolver(hostname)
+      .then((addresses) => {
+        checkAddresses(target, addresses, rules);
+        const tried = ([4, 6] as const).flatMap((family) =>
+          addresses.filter((address) => address.family === family).slice(0, mostAddresses),
+        );
+        const [first] = tried;
+        if (first === undefined) done(new Error(`The name ${hostname} has no address.`), '');
+        else if (options.all === true) done(null, tried);
+        else done(null, first.address, first.family);
+      })
+      .catch((error: unknown) => {
+        done(error instanceof Error ? error : new Error(String(error)), '');
+      });
+  };

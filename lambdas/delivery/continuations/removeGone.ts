@@ -1,4 +1,4 @@
-import { endpointRemoval } from '../../message/kinds.ts';
+import { groupHooks } from '../../message/kinds.ts';
 import { isGone } from '../outcome.ts';
 import type { Continuation } from './continuation.ts';
 
@@ -6,7 +6,7 @@ import type { Continuation } from './continuation.ts';
 export const removeGone: Continuation = {
   release: async ({ history: { message }, attempt }) => {
     if (attempt.state !== 'FAILED' || !isGone(message, attempt.response.status)) return;
-    const removeEndpoint = await endpointRemoval();
+    const { removeEndpoint } = await groupHooks();
     await removeEndpoint(message, attempt);
   },
 };

@@ -31,6 +31,8 @@ const changed: Context = {
   allowedDestinations: '10.0.0.0/8',
   lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:function:orders',
   extraCaCertificates: join(root, 'test/support/certificates/authority.pem'),
+  outboundProxy: 'http://proxy.example.com:3128',
+  outboundProxyExcept: '10.0.0.0/8,internal.example',
   ownHosts: 'proxy.example.com',
   throttleRate: '1',
   throttleBurst: '1',

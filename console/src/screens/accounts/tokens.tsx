@@ -6,7 +6,7 @@ import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
 import { Loaded, Opens } from '../../ui/act.tsx';
-import { Button, Card, Copy, Cut, Empty } from '../../ui/basics.tsx';
+import { Card, Cut, Empty, Secret } from '../../ui/basics.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -62,8 +62,10 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
   return (
     <Card title="Named tokens" actions={make}>
       {made && (
-        <MadeToken
-          of={made}
+        <Secret
+          title={`The token ${made.name}`}
+          text={made.token}
+          copy="Copy the token"
           onClose={() => {
             setMade(undefined);
           }}
@@ -118,21 +120,6 @@ const Scope = ({ of: { scope, destinations } }: { readonly of: Named }) => (
       </span>
     )}
   </>
-);
-
-/** A token that was just made. It is shown here and never again. */
-const MadeToken = ({ of, onClose }: { readonly of: Made; readonly onClose: () => void }) => (
-  <div class="secret" role="status">
-    <div>
-      <strong>The token {of.name}</strong>
-      <p class="hint">Take it now: it cannot be shown again.</p>
-      <code>{of.token}</code>
-    </div>
-    <div class="actions">
-      <Copy text={of.token} label="Copy the token" />
-      <Button onClick={onClose}>I have it</Button>
-    </div>
-  </div>
 );
 
 function Revoke({

@@ -1,24 +1,34 @@
 /** A URL group: its endpoints, and the default headers of messages to it. */
 import { useState } from 'preact/hooks';
-import { urlGroup, type Answer } from '../../../../lambdas/wire/answers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { endpointsAdded, urlGroup } from '../../../../lambdas/wire/urlGroupAnswers.ts';
 import { useMayWrite } from '../../access.ts';
-import { path } from '../../api/client.ts';
+import { ask, path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { change, Opens, Loaded } from '../../ui/act.tsx';
-import { ButtonLink, Card, countOf, Cut, Page } from '../../ui/basics.tsx';
+import { ButtonLink, Card, countOf, Cut, Page, Secret } from '../../ui/basics.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
 import { CutMiddle, Table, type Column } from '../../ui/table.tsx';
+import {
+  draftOf,
+  SignatureActions,
+  SignatureCell,
+  SignatureFields,
+  signatureIn,
+  type Endpoint,
+  type Secrets,
+} from './signature.tsx';
 
 type Group = Answer<typeof urlGroup>;
-type Endpoint = Group['endpoints'][number];
 
 const groups = ['url-groups'];
 
 export function UrlGroup({ name }: { readonly name: string }) {
+  const [secrets, setSecrets] = useState<Secrets>([]);
   const mayWrite = useMayWrite();
   const asked = useAsked(urlGroup, { path: path`v2/topics/${name}` });
   const { answer: group, again: then } = asked;
@@ -46,11 +56,22 @@ export function UrlGroup({ name }: { readonly name: string }) {
               actions={
                 mayWrite && (
                   <Opens name="Add endpoint" then={then}>
-                    {(close) => <EditEndpoint group={group} onClose={close} />}
+                    {(close) => <EditEndpoint group={group} onSecrets={setSecrets} onClose={close} />}
                   </Opens>
                 )
               }
             >
+              {secrets.map((secret) => (
+                <Secret
+                  key={secret.signingSecret}
+                  title={`The signing secret of ${keyOf(secret)}`}
+                  text={secret.signingSecret}
+                  copy="Copy the secret"
+                  onClose={() => {
+                    setSecrets(secrets.filter((other) => other !== secret));
+                  }}
+                />
+              ))}
               <Table
                 caption={`Endpoints of ${name}`}
                 rows={group.endpoints}
@@ -58,7 +79,10 @@ export function UrlGroup({ name }: { readonly name: string }) {
                 columns={[
                   { head: 'Name', isWide: true, cell: (endpoint) => <Cut text={endpoint.name ?? '–'} /> },
                   { head: 'URL', isWide: true, cell: ({ url }) => <CutMiddle text={url} /> },
-                  ...(mayWrite ? [actionsOf(group, then)] : []),
+                  ...(group.endpoints.some(({ signature }) => signature !== undefined)
+                    ? [{ head: 'Signature', cell: SignatureCell }]
+                    : []),
+                  ...(mayWrite ? [actionsOf(group, then, setSecrets)] : []),
                 ]}
               />
             </Card>
@@ -82,16 +106,29 @@ export function UrlGroup({ name }: { readonly name: string }) {
   );
 }
 
-const keyOf = ({ name, url }: Endpoint): string => name ?? url;
+const keyOf = ({ name, url }: Pick<Endpoint, 'name' | 'url'>): string => name ?? url;
 
-const actionsOf = (group: Group, then: () => void): Column<Endpoint> => ({
+const actionsOf = (
+  group: Group,
+  then: () => void,
+  onSecrets: (secrets: Secrets) => void,
+): Column<Endpoint> => ({
   head: 'Actions',
   isNumber: true,
   cell: (endpoint) => (
     <span>
       <Opens name="Edit" kind="quiet" label={`Edit ${keyOf(endpoint)}`} then={then}>
-        {(close) => <EditEndpoint group={group} endpoint={endpoint} onClose={close} />}
+        {(close) => <EditEndpoint group={group} endpoint={endpoint} onSecrets={onSecrets} onClose={close} />}
       </Opens>
+      {endpoint.signature && (
+        <SignatureActions
+          group={group.name}
+          endpoint={endpoint}
+          label={keyOf(endpoint)}
+          onSecrets={onSecrets}
+          then={then}
+        />
+      )}
       <Opens name="Remove" kind="quiet" label={`Remove ${keyOf(endpoint)}`} then={then}>
         {(close) => <RemoveEndpoint group={group} endpoint={endpoint} onClose={close} />}
       </Opens>
@@ -123,9 +160,18 @@ function DeleteGroup({ group: { name, endpoints }, onClose }: DialogProps) {
 }
 
 /** Changes an endpoint, or adds one. */
-function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly endpoint?: Endpoint }) {
+function EditEndpoint({
+  group,
+  endpoint,
+  onSecrets,
+  onClose,
+}: DialogProps & {
+  readonly endpoint?: Endpoint;
+  readonly onSecrets: (secrets: Secrets) => void;
+}) {
   const [url, setUrl] = useState(endpoint?.url ?? '');
   const [given, setGiven] = useState(endpoint?.name ?? '');
+  const [draft, setDraft] = useState(() => draftOf(endpoint ?? {}));
   const work = async (): Promise<string> => {
     const name = given === '' ? undefined : given;
     const isNameKept = name !== undefined && name === endpoint?.name;
@@ -133,10 +179,19 @@ function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly end
     if (!isNameKept && name !== undefined && group.endpoints.some((other) => other.name === name)) {
       throw new Error(`There is an endpoint “${name}” already.`);
     }
-    await change({ path: endpointsOf(group), body: { endpoints: [{ url, name }] } });
+    const added = await ask(endpointsAdded, {
+      method: 'POST',
+      path: endpointsOf(group),
+      body: { endpoints: [{ url, name, signature: signatureIn(draft) }] },
+    });
+    onSecrets(added.endpoints ?? []);
     // The API identifies an endpoint by its name, or else by its URL: with both changed it has added another one.
     if (endpoint !== undefined && !isNameKept && endpoint.url !== url) {
-      await change({ method: 'DELETE', path: endpointsOf(group), body: { endpoints: [endpoint] } });
+      await change({
+        method: 'DELETE',
+        path: endpointsOf(group),
+        body: { endpoints: [{ url: endpoint.url, name: endpoint.name }] },
+      });
     }
     return 'The endpoint is saved.';
   };
@@ -159,6 +214,7 @@ function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly end
         onInput={setGiven}
         hint="Optional. It tells the endpoint apart in logs."
       />
+      <SignatureFields draft={draft} isSigned={endpoint?.signature !== undefined} onChange={setDraft} />
     </Confirm>
   );
 }

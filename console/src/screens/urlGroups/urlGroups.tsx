@@ -1,6 +1,6 @@
 /** URL groups: a message to one is published to each of its endpoints. */
 import { useState } from 'preact/hooks';
-import { urlGroups } from '../../../../lambdas/wire/answers.ts';
+import { urlGroups } from '../../../../lambdas/wire/urlGroupAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { usePages } from '../../api/useAsked.ts';

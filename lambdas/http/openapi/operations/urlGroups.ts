@@ -11,6 +11,29 @@ const contended = [
   'The URL group "orders" is being changed by many at once; send the change again.',
 ] as const;
 
+const secrets = {
+  endpoints: [
+    {
+      url: 'https://example.com/orders',
+      name: 'billing',
+      signingSecret: 'mTq3yXh0c5vQ2kq0bq3o1pJm1yS4cM0sVw8aZ6nE7uI',
+    },
+  ],
+};
+
+const unnamed = [
+  'field_invalid',
+  'endpoints.0 has neither url nor name; allowed is {"endpoints": [{"url"?, "name"?}]}.',
+] as const;
+const unsigned = [
+  'field_invalid',
+  'endpoints.0 names "billing", which has no signature of its own; add the endpoint with "signature" first.',
+] as const;
+const missing = [
+  noSuchGroup,
+  ['endpoint_not_found', 'The URL group "orders" has no endpoint "missing".'],
+] as const;
+
 export const urlGroups: Operations<'urlGroups'> = {
   'GET /v2/topics': {
     id: 'listUrlGroups',
@@ -83,11 +106,29 @@ export const urlGroups: Operations<'urlGroups'> = {
     body: {
       required: true,
       schema: 'AddedEndpoints',
-      example: { endpoints: [{ url: 'https://example.com/orders', name: 'billing' }] },
+      example: {
+        endpoints: [
+          {
+            url: 'https://example.com/orders',
+            name: 'billing',
+            signature: { header: 'X-Acme-Signature', encoding: 'hex', prefix: 'sha256=' },
+          },
+        ],
+      },
     },
-    answers: { 200: { description: 'They are added.', schema: 'Nothing', example: {} } },
+    answers: {
+      200: {
+        description: 'They are added. The secret of a signature that is new is shown here and never again.',
+        schema: 'EndpointsAdded',
+        example: secrets,
+      },
+    },
     errors: {
       400: [
+        [
+          'field_invalid',
+          'endpoints.0.signature.header is "Content-Length", which the connection sets; allowed is another name, such as X-Acme-Signature.',
+        ],
         [
           'destination_invalid',
           'endpoints.0.url is "example.com": it has another form. Allowed is a URL that starts with http:// or https://.',
@@ -127,8 +168,43 @@ export const urlGroups: Operations<'urlGroups'> = {
           'endpoints.0 has neither url nor name; allowed is {"endpoints": [{"url"?, "name"?}]} with at least one endpoint.',
         ],
       ],
-      404: [noSuchGroup, ['endpoint_not_found', 'The URL group "orders" has no endpoint "missing".']],
+      404: missing,
       503: [contended],
     },
+  },
+  'POST /v2/topics/{name}/endpoints/rotate-signature': {
+    id: 'rotateEndpointSignatures',
+    tag: 'URL groups',
+    summary: 'Give the signatures of endpoints new secrets',
+    description:
+      'During the overlap the header of their deliveries has a value for each secret that is good, the newest first, with commas between them. Of secrets that were replaced, the last three are kept.',
+    variables: { name },
+    body: {
+      required: true,
+      schema: 'RotatedSignatures',
+      example: { endpoints: [{ name: 'billing' }], overlap: '24h' },
+    },
+    answers: {
+      200: {
+        description: 'The new secrets, which are shown here and never again.',
+        schema: 'EndpointSecrets',
+        example: secrets,
+      },
+    },
+    errors: {
+      400: [unnamed, unsigned, ['field_invalid', 'overlap is "8d"; allowed is from 0s to 7d.']],
+      404: missing,
+      503: [contended],
+    },
+  },
+  'DELETE /v2/topics/{name}/endpoints/rotate-signature': {
+    id: 'endSignatureOverlap',
+    tag: 'URL groups',
+    summary: 'End the overlap after a rotation',
+    description: 'Within a minute deliveries are signed with the newest secret alone. Safe to repeat.',
+    variables: { name },
+    body: { required: true, schema: 'EndedOverlaps', example: { endpoints: [{ name: 'billing' }] } },
+    answers: { 200: { description: 'It is ended.', schema: 'Nothing', example: {} } },
+    errors: { 400: [unnamed, unsigned], 404: missing, 503: [contended] },
   },
 };

@@ -21,7 +21,10 @@ const about = {
   deadLetter: { parameter: 'dlqId', operations: ['getDeadLetter', 'retryDeadLetter', 'deleteDeadLetter'] },
   urlGroup: {
     parameter: 'name',
-    operations: ['getUrlGroup', 'setUrlGroupDefaults', 'addEndpoints', 'removeEndpoints', 'deleteUrlGroup'],
+    operations: [
+      ...['getUrlGroup', 'setUrlGroupDefaults', 'addEndpoints', 'removeEndpoints', 'deleteUrlGroup'],
+      ...['rotateEndpointSignatures', 'endSignatureOverlap'],
+    ],
   },
   queue: { parameter: 'name', operations: ['getQueue', 'pauseQueue', 'resumeQueue', 'deleteQueue'] },
   flowControlKey: {

@@ -21,12 +21,14 @@ import {
   groupDefaults,
   queueSettings,
   removedEndpoints,
+  rotatedSignatures,
+  endedOverlaps,
   scheduleChange,
   triggerItem,
 } from '../../../wire/requests.ts';
+import * as groups from '../../../wire/urlGroupAnswers.ts';
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
-import type { Readable } from '../../../options/option.ts';
 import { waitShape } from '../../../workflow/waiting.ts';
 
 /** The JSON bodies of requests and answers, by their names in the description. */
@@ -55,10 +57,14 @@ const shapes = {
   LogPage: answers.logPage,
   Event: answers.event,
   EventPage: answers.eventPage,
-  UrlGroup: answers.urlGroup,
-  UrlGroups: answers.urlGroups,
+  UrlGroup: groups.urlGroup,
+  UrlGroups: groups.urlGroups,
   AddedEndpoints: addedEndpoints,
   RemovedEndpoints: removedEndpoints,
+  EndpointsAdded: groups.endpointsAdded,
+  RotatedSignatures: rotatedSignatures,
+  EndedOverlaps: endedOverlaps,
+  EndpointSecrets: groups.endpointSecrets,
   GroupDefaults: groupDefaults,
   QueueSettings: queueSettings,
   Queue: answers.queue,
@@ -135,7 +141,7 @@ const shapes = {
 export type SchemaName = keyof typeof shapes;
 
 /** The type of a body of this name as JSON, for examples. */
-export type Shown<Name extends SchemaName> = Readable<z.input<(typeof shapes)[Name]>>;
+export type Shown<Name extends SchemaName> = answers.Given<(typeof shapes)[Name]>;
 
 export interface Reference {
   readonly $ref: string;

@@ -1,6 +1,6 @@
 /** An account's setting of circuits, as the management API takes it and shows it. */
 import * as z from 'zod/mini';
-import { circuitNumbers, type CircuitSettings } from '../circuit/settings.ts';
+import { circuitNumbers, type CircuitSettings } from './settings.ts';
 
 const circuitNumber = (name: keyof typeof circuitNumbers, description: string) =>
   z.optional(

@@ -1,0 +1,91 @@
+import type { Account } from '../account/account.ts';
+import { masterSecret } from '../account/secrets.ts';
+import type { Changes } from '../audit/changes.ts';
+import { badField, quote } from '../error/httpError.ts';
+import type { EndpointSignature } from '../account/endpointSecrets.ts';
+import { dayMs, now } from '../shared/clock.ts';
+import { parseShape } from '../shared/json.ts';
+import { quoteUrl } from '../shared/urlCredentials.ts';
+import { parseDurationMs } from '../value/duration.ts';
+import type { EndpointSecrets } from '../wire/urlGroupAnswers.ts';
+import { endedOverlaps, rotatedSignatures } from '../wire/requests.ts';
+import { noSuchEndpoint, refuseUnnamed } from './endpoints.ts';
+import { newSecrets, rotated } from './signatures.ts';
+import { isNamedBy, type ChangedGroup, type EndpointKey } from './urlGroup.ts';
+import { changeGroup, groupChanges, noSuchGroup, type GroupRequest } from './urlGroups.ts';
+
+const longestOverlapMs = 7 * dayMs;
+
+const allowedKeys = '{"endpoints": [{"url"?, "name"?}]}';
+
+/** Changes the signatures of named endpoints. @throws HttpError 400 or 404 */
+function changeSignatures(
+  account: Account,
+  name: string,
+  keys: readonly EndpointKey[],
+  change: (signature: EndpointSignature) => EndpointSignature,
+): Promise<ChangedGroup> {
+  refuseUnnamed(keys, allowedKeys);
+  return changeGroup(account, name, (group) => {
+    if (group === undefined) throw noSuchGroup(name);
+    for (const [index, key] of keys.entries()) {
+      const endpoint = group.endpoints.find((one) => isNamedBy(one, key));
+      if (endpoint === undefined) throw noSuchEndpoint(name, key);
+      if (endpoint.signature === undefined) {
+        throw badField(
+          `endpoints.${index} names ${endpoint.name === undefined ? quoteUrl(endpoint.url) : quote(endpoint.name)}, which has no signature of its own; add the endpoint with "signature" first.`,
+        );
+      }
+    }
+    const endpoints = group.endpoints.map((endpoint) =>
+      endpoint.signature !== undefined && keys.some((key) => isNamedBy(endpoint, key))
+        ? { ...endpoint, signature: change(endpoint.signature) }
+        : endpoint,
+    );
+    return { ...group, endpoints, updatedAt: now() };
+  });
+}
+
+/**
+ * Gives the signatures of endpoints new secrets. For a while the secrets before are good as well.
+ *
+ * @throws HttpError 400, 404 or 503; nothing is changed then
+ */
+export async function rotateSignatures(
+  account: Account,
+  request: GroupRequest,
+): Promise<{ readonly body: EndpointSecrets; readonly changes: Changes }> {
+  const allowed = '{"endpoints": [{"url"?, "name"?}], "overlap"?: "24h"} with at least one endpoint';
+  const { endpoints, overlap } = parseShape('The body', request.body, rotatedSignatures, allowed);
+  const overlapMs = overlap === undefined ? dayMs : parseDurationMs('overlap', overlap);
+  if (overlapMs > longestOverlapMs) {
+    throw badField(`overlap is ${quote(overlap ?? '')}; allowed is from 0s to 7d.`);
+  }
+  const secret = await masterSecret();
+  const changed = await changeSignatures(account, request.name, endpoints, (signature) =>
+    rotated(signature, secret, now(), overlapMs),
+  );
+  return {
+    body: { endpoints: await newSecrets(changed) },
+    changes: groupChanges(changed, request.prefix),
+  };
+}
+
+/**
+ * Ends the overlap of endpoints' signatures: from now on only the newest secret is good. Safe to repeat.
+ *
+ * @throws HttpError 400, 404 or 503; nothing is changed then
+ */
+export async function endOverlaps(account: Account, request: GroupRequest): Promise<Changes> {
+  const { endpoints } = parseShape(
+    'The body',
+    request.body,
+    endedOverlaps,
+    `${allowedKeys} with at least one endpoint`,
+  );
+  const changed = await changeSignatures(account, request.name, endpoints, (signature) => ({
+    ...signature,
+    replaced: undefined,
+  }));
+  return groupChanges(changed, request.prefix);
+}

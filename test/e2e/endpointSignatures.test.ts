@@ -1,0 +1,258 @@
+import { execFileSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, ok } from '../support/api.ts';
+import { blocksOf } from '../support/docs/blocks.ts';
+import { groupName } from '../support/groups.ts';
+import { errorOf, publish } from '../support/publish.ts';
+import { findPython } from '../support/python.ts';
+import { useReceiver } from '../support/useReceiver.ts';
+
+/** The signatures that endpoints of URL groups have in headers of their own. */
+
+const receiver = useReceiver();
+
+const example = blocksOf('docs/receiving.md').find(({ language }) => language === 'python');
+const python = findPython();
+
+const secretsShape = z.strictObject({
+  endpoints: z.array(
+    z.strictObject({ url: z.string(), name: z.optional(z.string()), signingSecret: z.string() }),
+  ),
+});
+const signatureShape = z.strictObject({
+  header: z.string(),
+  encoding: z.string(),
+  prefix: z.optional(z.string()),
+  overlapEndsAt: z.optional(z.number()),
+});
+const groupShape = z.object({
+  endpoints: z.array(z.object({ url: z.string(), signature: z.optional(signatureShape) })),
+});
+
+const add = (group: string, endpoints: readonly object[]) =>
+  api('POST', `/v2/topics/${group}/endpoints`, { body: { endpoints } });
+const rotate = (group: string, body: object) =>
+  api('POST', `/v2/topics/${group}/endpoints/rotate-signature`, { body });
+const endOverlap = (group: string, endpoints: readonly object[]) =>
+  api('DELETE', `/v2/topics/${group}/endpoints/rotate-signature`, { body: { endpoints } });
+
+async function secretIn(answer: ReturnType<typeof api>): Promise<string> {
+  const { endpoints } = secretsShape.parse(await ok(answer));
+  expect(endpoints).toHaveLength(1);
+  return endpoints[0]?.signingSecret ?? '';
+}
+
+const signatureOf = async (group: string) =>
+  groupShape.parse(await ok(api('GET', `/v2/topics/${group}`))).endpoints[0]?.signature;
+
+const hmac = (secret: string, body: string, encoding: 'hex' | 'base64') =>
+  createHmac('sha256', secret).update(body).digest(encoding);
+
+const signature = { header: 'X-Acme-Signature', encoding: 'hex', prefix: 'sha256=' } as const;
+
+/** A group with one endpoint that has a signature. */
+async function signedGroup(settings: object = signature) {
+  const inbox = receiver.inbox();
+  const group = groupName();
+  const secret = await secretIn(add(group, [{ url: inbox.url, name: 'acme', signature: settings }]));
+  let seen = 0;
+  /** Publishes, and gives the header of the delivery. */
+  const sent = async (body: string, headers: Record<string, string> = {}): Promise<string | undefined> => {
+    expect((await publish(group, { body, headers })).status).toBe(200);
+    seen += 1;
+    return (await inbox.received(seen))[seen - 1]?.headers['x-acme-signature'];
+  };
+  return { group, inbox, secret, sent };
+}
+
+describe('an endpoint with a signature of its own', () => {
+  it('gets the HMAC of the body in its header, with its prefix, beside the signatures of the service', async () => {
+    const { inbox, secret, sent } = await signedGroup();
+    expect(await sent('{"n":1}')).toBe(`sha256=${hmac(secret, '{"n":1}', 'hex')}`);
+    const [delivery] = await inbox.received(1);
+    expect(Object.keys(delivery?.headers ?? {})).toEqual(
+      expect.arrayContaining(['svc-signature', 'webhook-signature']),
+    );
+  });
+
+  it('gets it in base64 without a prefix, for an empty body, and with hidden headers, too', async () => {
+    const { secret, sent } = await signedGroup({ header: 'x-acme-signature', encoding: 'base64' });
+    expect(await sent('')).toBe(hmac(secret, '', 'base64'));
+    expect(await sent('hidden', { 'Svc-Hide-Headers': 'true' })).toBe(hmac(secret, 'hidden', 'base64'));
+  });
+
+  it('is not fooled by a publisher that forwards a header of the same name', async () => {
+    const { secret, sent } = await signedGroup();
+    expect(await sent('real', { 'Svc-Forward-X-Acme-Signature': 'sha256=forged' })).toBe(
+      `sha256=${hmac(secret, 'real', 'hex')}`,
+    );
+  });
+
+  it('is shown without its secret, which is answered once', async () => {
+    const { group, inbox, secret } = await signedGroup();
+    const { json } = await api('GET', `/v2/topics/${group}`);
+    expect(JSON.stringify(json)).not.toContain(secret);
+    expect(await signatureOf(group)).toEqual(signature);
+    // Sent again, or with other settings, it keeps its secret.
+    const changed = { ...signature, encoding: 'base64' };
+    expect(await ok(add(group, [{ url: inbox.url, name: 'acme', signature: changed }]))).toEqual({});
+    expect(await signatureOf(group)).toEqual(changed);
+    expect(await ok(add(group, [{ url: inbox.url, name: 'acme' }]))).toEqual({});
+    expect(await signatureOf(group)).toEqual(changed);
+  });
+
+  it('has a secret that no other has, nor the same endpoint when it is added again', async () => {
+    const { group, inbox, secret } = await signedGroup();
+    const other = await secretIn(add(group, [{ url: `${inbox.url}/other`, signature }]));
+    await ok(api('DELETE', `/v2/topics/${group}/endpoints`, { body: { endpoints: [{ name: 'acme' }] } }));
+    const again = await secretIn(add(group, [{ url: inbox.url, name: 'acme', signature }]));
+    expect(new Set([secret, other, again]).size).toBe(3);
+  });
+
+  it('leaves the answer for endpoints without one as it was', async () => {
+    const group = groupName();
+    expect(await ok(add(group, [{ url: receiver.inbox().url }]))).toEqual({});
+    expect(await ok(add(group, [{ url: receiver.inbox().url, signature: null }]))).toEqual({});
+  });
+});
+
+it.skipIf(python === undefined)(
+  'the example in the documents verifies it, also during an overlap',
+  async () => {
+    const { group, secret, sent } = await signedGroup();
+    const next = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }] }));
+    const header = await sent('{"n":1}');
+    const isGenuine = (...given: readonly unknown[]): unknown => {
+      const program = `${example?.text ?? ''}
+import json, sys
+secret, body, header = json.loads(sys.argv[1])
+print(json.dumps(is_genuine(secret, body.encode(), header)))`;
+      return JSON.parse(
+        execFileSync(python ?? '', ['-c', program, JSON.stringify(given)], { encoding: 'utf8' }),
+      );
+    };
+    expect(isGenuine(secret, '{"n":1}', header)).toBe(true);
+    expect(isGenuine(next, '{"n":1}', header)).toBe(true);
+    expect(isGenuine(secret, '{"n":2}', header)).toBe(false);
+    expect(isGenuine('another', '{"n":1}', header)).toBe(false);
+  },
+);
+
+describe('the rotation of a signature', () => {
+  it('gives a new secret, and signs with both until the overlap is ended', async () => {
+    const { group, secret, sent } = await signedGroup();
+    const before = Date.now();
+    const next = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }] }));
+    expect(next).not.toBe(secret);
+    expect(await sent('both')).toBe(
+      [next, secret].map((one) => `sha256=${hmac(one, 'both', 'hex')}`).join(','),
+    );
+    const { overlapEndsAt = 0 } = (await signatureOf(group)) ?? {};
+    expect(overlapEndsAt).toBeGreaterThanOrEqual(before + 86_400_000 - 60_000);
+    expect(overlapEndsAt).toBeLessThanOrEqual(Date.now() + 86_400_000 + 60_000);
+    await ok(endOverlap(group, [{ name: 'acme' }]));
+    await ok(endOverlap(group, [{ name: 'acme' }]));
+    expect(await sent('one')).toBe(`sha256=${hmac(next, 'one', 'hex')}`);
+    expect(await signatureOf(group)).toEqual(signature);
+  });
+
+  it('has no overlap where it is told so, and keeps the last three secrets otherwise', async () => {
+    const { group, secret, sent } = await signedGroup();
+    const alone = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }], overlap: '0s' }));
+    expect(await sent('alone')).toBe(`sha256=${hmac(alone, 'alone', 'hex')}`);
+    const secrets = [secret, alone];
+    for (let times = 0; times < 4; times += 1) {
+      secrets.unshift(await secretIn(rotate(group, { endpoints: [{ name: 'acme' }], overlap: '1h' })));
+    }
+    expect(await sent('many')).toBe(
+      secrets
+        .slice(0, 4)
+        .map((one) => `sha256=${hmac(one, 'many', 'hex')}`)
+        .join(','),
+    );
+  });
+
+  it('is in the audit trail, without a secret', async () => {
+    const { group } = await signedGroup();
+    const next = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }] }));
+    const trail = await api('GET', `/v2/audit?action=urlGroup.rotateSignature,urlGroup.addEndpoints`);
+    const { entries } = z
+      .object({
+        entries: z.array(
+          z.object({
+            action: z.string(),
+            subject: z.optional(z.string()),
+            changes: z.optional(z.array(z.object({ field: z.string(), after: z.optional(z.string()) }))),
+          }),
+        ),
+      })
+      .parse(trail.json);
+    const own = entries.filter(({ subject }) => subject === group);
+    expect(own.map(({ action }) => action)).toEqual(['urlGroup.rotateSignature', 'urlGroup.addEndpoints']);
+    expect(own[0]?.changes?.map(({ field }) => field)).toEqual(['signatures.acme']);
+    expect(own[0]?.changes?.[0]?.after).toContain('X-Acme-Signature: sha256=hex, replaced secrets until');
+    expect(JSON.stringify(trail.json)).not.toContain(next);
+  });
+});
+
+describe('a signature is refused', () => {
+  it.each([
+    ['Content-Length', 'the connection'],
+    ['Proxy-Authorization', 'the connection'],
+    ['Host', 'the connection'],
+    ['X-Forwarded-For', 'a gateway'],
+    ['Svc-Signature', 'the service'],
+    ['Upstash-Signature', 'the service'],
+    ['Webhook-Signature', 'the service'],
+    ['Content-Type', 'the message'],
+    ['traceparent', 'the trace'],
+  ])('with the header %s, which %s sets', async (header, setter) => {
+    const answer = await add(groupName(), [
+      { url: receiver.inbox().url, signature: { header, encoding: 'hex' } },
+    ]);
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toBe(
+      `endpoints.0.signature.header is "${header}", which ${setter} sets; allowed is another name, such as X-Acme-Signature.`,
+    );
+  });
+
+  it.each([
+    [{ header: 'X Acme', encoding: 'hex' }, 'endpoints.0.signature.header is "X Acme"'],
+    [{ header: '', encoding: 'hex' }, 'endpoints.0.signature.header is ""'],
+    [{ header: 'x'.repeat(65), encoding: 'hex' }, 'of up to 64 characters'],
+    [{ header: 'X-Acme', encoding: 'base32' }, 'endpoints.0.signature.encoding'],
+    [{ header: 'X-Acme' }, 'endpoints.0.signature.encoding'],
+    [{ header: 'X-Acme', encoding: 'hex', prefix: 'a,b' }, 'endpoints.0.signature.prefix is "a,b"'],
+    [{ header: 'X-Acme', encoding: 'hex', prefix: '' }, 'endpoints.0.signature.prefix is ""'],
+    [{ header: 'X-Acme', encoding: 'hex', prefix: 'v 1' }, 'endpoints.0.signature.prefix is "v 1"'],
+    [{ header: 'X-Acme', encoding: 'hex', secret: 's' }, 'endpoints.0.signature.secret'],
+  ])('as %j, and the group is not made', async (given, sentence) => {
+    const group = groupName();
+    const answer = await add(group, [{ url: receiver.inbox().url, signature: given }]);
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toContain(sentence);
+    expect((await api('GET', `/v2/topics/${group}`)).status).toBe(404);
+  });
+
+  it('to be rotated where there is none, or for longer than seven days', async () => {
+    const { group } = await signedGroup();
+    const { url } = receiver.inbox();
+    await ok(add(group, [{ url }]));
+    const refusals = [
+      [{ endpoints: [{ url }] }, 400, 'has no signature of its own'],
+      [{ endpoints: [{ name: 'other' }] }, 404, 'has no endpoint "other"'],
+      [{ endpoints: [{}] }, 400, 'endpoints.0 has neither url nor name'],
+      [{ endpoints: [] }, 400, 'endpoints'],
+      [{ endpoints: [{ name: 'acme' }], overlap: '8d' }, 400, 'overlap is "8d"; allowed is from 0s to 7d.'],
+      [{ endpoints: [{ name: 'acme' }], overlap: 'soon' }, 400, 'overlap is "soon"'],
+    ] as const;
+    for (const [body, status, sentence] of refusals) {
+      const answer = await rotate(group, body);
+      expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringContaining(sentence)]);
+    }
+    expect((await rotate(groupName(), { endpoints: [{ name: 'acme' }] })).status).toBe(404);
+    expect(await signatureOf(group)).toEqual(signature);
+  });
+});

@@ -1,0 +1,134 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { minuteMs } from '../../../lambdas/shared/clock.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { requestOf, type Fixture } from '../../support/fixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+
+/** Signatures of endpoints, as late attempts and a new master secret find them. */
+
+let fixture: Fixture;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+async function importLambdas() {
+  const [endpoints, rotations, secrets, credentials] = await Promise.all([
+    import('../../../lambdas/urlGroup/endpoints.ts'),
+    import('../../../lambdas/urlGroup/rotateSignatures.ts'),
+    import('../../../lambdas/account/endpointSecrets.ts'),
+    import('../../../lambdas/account/credentials.ts'),
+  ]);
+  return { ...endpoints, ...rotations, ...secrets, ...credentials };
+}
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLambdas();
+});
+beforeEach(async () => {
+  await fixture.drain();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const requestFor = (name: string, body: object) => ({
+  name,
+  body: Buffer.from(JSON.stringify(body)),
+  prefix: 'Svc',
+  host: 'api.example.com',
+});
+
+const signature = { header: 'X-Acme-Signature', encoding: 'hex' };
+
+async function open(name: string, settings: object | null = signature) {
+  const inbox = fixture.receiver.inbox();
+  const added = await lambdas.addEndpoints(
+    fixture.account,
+    requestFor(name, { endpoints: [{ url: inbox.url, name: 'acme', signature: settings }] }),
+  );
+  const rotate = async (overlap: string) => {
+    const request = requestFor(name, { endpoints: [{ name: 'acme' }], overlap });
+    const { body } = await lambdas.rotateSignatures(fixture.account, request);
+    return body.endpoints[0]?.signingSecret ?? '';
+  };
+  const headerOf = async () => (await inbox.received(1))[0]?.headers['x-acme-signature'];
+  return { inbox, secret: added.body.endpoints?.[0]?.signingSecret ?? '', rotate, headerOf };
+}
+
+const publish = (name: string, config: Readonly<Record<string, string>> = {}) =>
+  fixture.publishRequest(fixture.account, requestOf(name, config));
+
+const hmac = (secret: string): string => createHmac('sha256', secret).update('work').digest('hex');
+
+describe('a message that was published before a rotation', () => {
+  it('is signed with both secrets once a minute has passed', async () => {
+    const { secret, rotate, headerOf } = await open('late');
+    await publish('late', { delay: '10m' });
+    const next = await rotate('1h');
+    setClockAhead(11 * minuteMs);
+    await fixture.doJobs();
+    expect(await headerOf()).toBe(`${hmac(next)},${hmac(secret)}`);
+  });
+
+  it('is signed with the new secret alone after the overlap', async () => {
+    const { rotate, headerOf } = await open('over');
+    await publish('over', { delay: '10m' });
+    const next = await rotate('5m');
+    setClockAhead(11 * minuteMs);
+    await fixture.doJobs();
+    expect(await headerOf()).toBe(hmac(next));
+  });
+
+  it('is signed as it was published where its endpoint is gone', async () => {
+    const { secret, headerOf } = await open('gone');
+    await publish('gone', { delay: '10m' });
+    await lambdas.removeEndpoints(fixture.account, requestFor('gone', { endpoints: [{ name: 'acme' }] }));
+    setClockAhead(11 * minuteMs);
+    await fixture.doJobs();
+    expect(await headerOf()).toBe(hmac(secret));
+  });
+});
+
+describe('the calls of a delivery', () => {
+  it('are as many with a signature as without', async () => {
+    const callsOf = async (name: string, settings: object | null = null): Promise<object> => {
+      const { inbox } = await open(name, settings);
+      fixture.reset();
+      await publish(name);
+      await fixture.doJobs();
+      await inbox.received(1);
+      return fixture.operations();
+    };
+    const { length } = Object.keys(await callsOf('warm'));
+    expect(length).toBeGreaterThan(0);
+    const plain = await callsOf('plain');
+    expect(await callsOf('signed', signature)).toEqual(plain);
+  });
+});
+
+describe('the secret of an endpoint', () => {
+  const first = { current: 'a'.repeat(32) };
+  const both = { current: 'b'.repeat(32), previous: first.current };
+  const of = (
+    secret: Parameters<typeof lambdas.endpointSecret>[0],
+    version: { generation: number; master: string },
+  ) => lambdas.endpointSecret(secret, 'acct', 'id', version);
+
+  it('stays while a new master secret overlaps with the one that it is derived from, and then is lost', () => {
+    const version = { generation: 7, master: lambdas.secretMark(first.current) };
+    const known = of(first, version);
+    expect(of(both, version)).toBe(known);
+    expect(of({ current: both.current }, version)).not.toBe(known);
+    expect([first, both].map((secret) => lambdas.isUpToDate(secret, version))).toEqual([true, false]);
+  });
+
+  it('differs by generation, endpoint, account and master secret', () => {
+    const version = { generation: 7, master: lambdas.secretMark(first.current) };
+    const all = [
+      of(first, version),
+      of(first, { ...version, generation: 8 }),
+      lambdas.endpointSecret(first, 'acct', 'other', version),
+      lambdas.endpointSecret(first, 'other', 'id', version),
+      of({ current: both.current }, version),
+    ];
+    expect(new Set(all).size).toBe(all.length);
+  });
+});
