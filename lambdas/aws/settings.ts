@@ -76,6 +76,8 @@ const environment = z.object({
   HEADER_PREFIXES: commaList,
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   ALLOWED_DESTINATIONS: z._default(commaList, []),
+  /** Patterns of the ARNs of functions, queues, topics and buses in AWS that deliveries may send to. New in this release. */
+  DESTINATIONS: z._default(commaList, []),
   /** Patterns of the ARNs of Lambda functions that deliveries may invoke. */
   LAMBDA_DESTINATIONS: z._default(commaList, []),
   /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
@@ -152,6 +154,7 @@ export const settings = {
   pricePerMessage: env.PRICE_PER_MESSAGE,
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,
+  destinations: env.DESTINATIONS,
   lambdaDestinations: env.LAMBDA_DESTINATIONS,
   longestTimeoutSeconds: env.LONGEST_TIMEOUT,
   ownHosts: env.OWN_HOSTS,

@@ -96,7 +96,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   ...rights.changeLanes(),
   rights.onBodies('GetObject', 'PutObject'),
   rights.seeMissingBodies(),
-  ...rights.invokeFunctions(),
+  ...rights.sendToDestinations(),
 ];
 
 /** All rights of the functions that deliver. */
