@@ -278,7 +278,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           isCode
           {...bind('lambda_destinations')}
           placeholder="arn:aws:lambda:eu-central-1:123456789012:function:orders-*"
-          hint="Functions that messages may go to besides, as above."
+          hint="More functions that messages may go to, one a line."
         />
       </div>
       <p class="hint">Leave a limit empty to use that of the plan.</p>
