@@ -37,3 +37,42 @@ export const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
 /** A list with values for regions, as `region=value`. */
 export const regional = (value: string, example: string) =>
   listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
+
+/** A pattern of the ARNs of functions that messages may go to, and the words for it. */
+export const functionPattern = /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/;
+export const allowedFunctionPattern =
+  'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
+
+/** A pattern of the ARNs of queues, topics, buses and functions that messages may go to, and the words for it. */
+export const destinationPattern =
+  /^arn:aws(-cn|-us-gov)?:(lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+|(sqs|sns):[a-z0-9*-]+:[0-9*]+:[\w.*-]+|events:[a-z0-9*-]+:[0-9*]+:event-bus\/[\w.*-]+)$/;
+export const allowedDestinationPattern =
+  'the ARN of an SQS queue, an SNS topic, an EventBridge bus or a Lambda function, in which * stands for any characters, such as arn:aws:sqs:eu-central-1:123456789012:orders-*';
+
+const destinationServices = ['lambda', 'sqs', 'sns', 'events'] as const;
+export type DestinationService = (typeof destinationServices)[number];
+
+/** The service in a pattern of ARNs; undefined for a text that is none. */
+export const destinationServiceOf = (pattern: string): DestinationService | undefined =>
+  destinationServices.find((service) => service === pattern.split(':')[2]);
+
+/** What the service has of its own, by the service in the ARN. It has no bus. */
+const ownKinds = { lambda: 'function', sqs: 'queue', sns: 'topic', events: undefined } as const;
+
+/** Finds whether a pattern of ARNs can be that of something of the deployment: the word for it, or undefined. */
+export function ownKindOf(pattern: string, name: string): string | undefined {
+  const service = destinationServiceOf(pattern);
+  const kind = service && ownKinds[service];
+  const named = pattern
+    .split(':')
+    .slice(5)
+    .join(':')
+    .replace(/^function:/, '');
+  return kind !== undefined && mayBeginWith(named, name) ? kind : undefined;
+}
+
+function mayBeginWith(pattern: string, name: string): boolean {
+  const [fixed = '', ...others] = pattern.split('*');
+  const own = `${name}-`;
+  return fixed.startsWith(own) || (others.length > 0 && own.startsWith(fixed));
+}

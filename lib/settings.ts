@@ -13,7 +13,21 @@ import { faultInLongDelivery, levers } from './functions/levers.ts';
 import { faultsInNetwork, network } from './functions/network/settings.ts';
 import { placesIn, regionOfArn, valuesIn } from './regional.ts';
 import { refuseHalf } from './state/capacity.ts';
-import { asFlag, flag, list, listOf, number, region, regional, whole } from './settingTypes.ts';
+import {
+  allowedDestinationPattern,
+  allowedFunctionPattern,
+  asFlag,
+  destinationPattern,
+  flag,
+  functionPattern,
+  list,
+  listOf,
+  number,
+  ownKindOf,
+  region,
+  regional,
+  whole,
+} from './settingTypes.ts';
 import {
   defaultHeaderPrefixes,
   defaultPricePerMessage,
@@ -25,11 +39,6 @@ import {
 
 /** The tables of one region. The others are known by fixed names, and restored into these. */
 const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts' && name !== 'usage');
-
-/** A pattern of the ARNs of functions that messages may go to, and the words for it. */
-export const functionPattern = /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/;
-export const allowedFunctionPattern =
-  'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
 
 /** Whether an item that has a slash is a network. */
 function isNetworkOrName(item: string): boolean {
@@ -76,7 +85,12 @@ const shape = z.strictObject({
   logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('INFO'),
   headerPrefixes: list.default([...defaultHeaderPrefixes]),
   allowedDestinations: list.default([]),
-  /** Patterns of the ARNs of Lambda functions that messages may go to. The delivery functions may invoke exactly these. */
+  /**
+   * Patterns of the ARNs of queues, topics, buses and functions that messages may go to. The delivery functions may send to exactly
+   * these, and to the functions of `lambdaDestinations`.
+   */
+  destinations: listOf(destinationPattern, allowedDestinationPattern),
+  /** Patterns of the ARNs of Lambda functions that messages may go to. */
   lambdaDestinations: listOf(functionPattern, allowedFunctionPattern),
   /** A file with certificates of authorities that deliveries trust besides the public ones: see `functions/extraCa.ts`. */
   extraCaCertificates: certificateFile.optional(),
@@ -187,15 +201,8 @@ const shape = z.strictObject({
 export type Settings = z.output<typeof shape>;
 export const settingNames: readonly string[] = Object.keys(shape.shape);
 
-/** Characters of all patterns of `lambdaDestinations`: the environment of a function has 4 KB, and its other variables take most. */
+/** Characters of all patterns of `destinations` and `lambdaDestinations`: the environment of a function has 4 KB, and its other variables take most. */
 const longestPatterns = 1_000;
-
-/** Whether a pattern of ARNs can be that of a function of the deployment. */
-function mayBeOwn(pattern: string, name: string): boolean {
-  const [fixed = '', ...others] = (pattern.split(':function:')[1] ?? '').split('*');
-  const own = `${name}-`;
-  return fixed.startsWith(own) || (others.length > 0 && own.startsWith(fixed));
-}
 
 /** Refuses settings that contradict each other. */
 const together = shape.superRefine((settings, context) => {
@@ -218,17 +225,20 @@ const together = shape.superRefine((settings, context) => {
         refuse(name, `names ${place}, which is not one of the regions: ${settings.regions.join(', ')}`);
     }
   }
-  for (const pattern of settings.lambdaDestinations) {
-    if (mayBeOwn(pattern, settings.name))
-      refuse(
-        'lambdaDestinations',
-        `${pattern} could be a function of the service itself, whose names begin with ${settings.name}-; let the name begin otherwise`,
-      );
+  for (const setting of ['destinations', 'lambdaDestinations'] as const) {
+    for (const pattern of settings[setting]) {
+      const kind = ownKindOf(pattern, settings.name);
+      if (kind !== undefined)
+        refuse(
+          setting,
+          `${pattern} could be a ${kind} of the service itself, whose names begin with ${settings.name}-; let the name begin otherwise`,
+        );
+    }
   }
-  if (settings.lambdaDestinations.join().length > longestPatterns)
+  if ([...settings.destinations, ...settings.lambdaDestinations].join().length > longestPatterns)
     refuse(
-      'lambdaDestinations',
-      `has more than ${longestPatterns} characters, which the environment of a function has no room for`,
+      settings.destinations.length > 0 ? 'destinations' : 'lambdaDestinations',
+      `has more than ${longestPatterns} characters, those of both lists together, which the environment of a function has no room for`,
     );
   refuseHalf(settings, refuse);
   const longFault = faultInLongDelivery(settings);

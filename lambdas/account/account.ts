@@ -52,6 +52,8 @@ export interface Account {
   readonly isDraining?: boolean | undefined;
   /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
   readonly circuit?: CircuitSettings | undefined;
+  /** Patterns of the ARNs of destinations in AWS that its messages may go to; undefined where there are none. */
+  readonly destinations?: readonly string[] | undefined;
   /** Patterns of the ARNs of Lambda functions that its messages may go to; undefined where there are none. */
   readonly lambdaDestinations?: readonly string[] | undefined;
   /** Statuses that fail its messages at once, as `value/statusList.ts` writes them. */

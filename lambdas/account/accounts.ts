@@ -54,6 +54,7 @@ const accountRow = z.object({
   shards: z._default(z.number(), shardCounts.usual),
   isDraining: z.optional(z.boolean()),
   circuit: z.optional(circuitSettings),
+  destinations: z.optional(z.array(z.string())),
   lambdaDestinations: z.optional(z.array(z.string())),
   failOn: z.optional(z.string()),
   failureCallback: z.optional(z.string()),

@@ -82,6 +82,8 @@ const environment = z.object({
       z.object({ http: z.optional(z.url()), https: z.optional(z.url()), except: z.array(z.string()) }),
     ),
   ),
+  /** Patterns of the ARNs of functions, queues, topics and buses in AWS that deliveries may send to. New in this release. */
+  DESTINATIONS: z._default(commaList, []),
   /** Patterns of the ARNs of Lambda functions that deliveries may invoke. */
   LAMBDA_DESTINATIONS: z._default(commaList, []),
   /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
@@ -159,6 +161,7 @@ export const settings = {
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,
   outboundProxies: env.OUTBOUND_PROXIES,
+  destinations: env.DESTINATIONS,
   lambdaDestinations: env.LAMBDA_DESTINATIONS,
   longestTimeoutSeconds: env.LONGEST_TIMEOUT,
   ownHosts: env.OWN_HOSTS,

@@ -3,8 +3,8 @@ import { hostOf } from '../destination/place.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { retryAfterOf } from '../destination/retryAfter.ts';
 
-/** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer; no ARN of a function is. */
-export const longestHost = 253 + 6;
+/** Characters of the longest ARN, that of an EventBridge bus. A DNS name with a port has 259. */
+export const longestHost = 320;
 
 /** Names the host of a destination's circuit, as `hostOf` does; undefined for one that is too long to be reached. */
 export function circuitHostOf(destination: string): string | undefined {

@@ -3,9 +3,9 @@ import { settings } from '../aws/settings.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Message } from '../message/message.ts';
 import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
-import { isFunction, refusingList } from '../destination/functions.ts';
+import { isArn } from '../destination/arns.ts';
 import { deliveryHeaders } from './deliveryHeaders.ts';
-import { deploymentRules, functionsOf, timeoutOf } from '../destination/rulesOfDeployment.ts';
+import { allowedArns, deploymentRules, timeoutOf } from '../destination/rulesOfDeployment.ts';
 
 const request = createDeliveryClient(
   deploymentRules,
@@ -54,32 +54,18 @@ export async function callUrl(
 }
 
 /**
- * Makes the request of an attempt: to a URL or to a function.
+ * Makes the request of an attempt: to a URL, or to what an ARN names. The code for the latter is loaded for the first.
  *
  * @param attempt 0 for the first delivery
  */
-export const callDestination = (
-  message: Message,
-  attempt: number,
-  account: Account,
-  body: Uint8Array,
-): Promise<DestinationResponse> =>
-  (isFunction(message.url) ? callFunction : callUrl)(message, attempt, account, body);
-
-/** Invokes the function of a message, unless it is not allowed any more. The code is loaded for the first. */
-async function callFunction(
+export async function callDestination(
   message: Message,
   attempt: number,
   account: Account,
   body: Uint8Array,
 ): Promise<DestinationResponse> {
-  const { url: arn, messageId, callerIp } = message;
-  const refusing = refusingList(arn, functionsOf(account));
-  if (refusing !== undefined) {
-    const error = `The function ${arn} is refused: ${refusing} does not have it.`;
-    return { status: 0, error, headers: [], body: new Uint8Array(), isRefusal: true };
-  }
-  const { invokeFunction } = await import('./client/invocation.ts');
+  if (!isArn(message.url)) return callUrl(message, attempt, account, body);
   const made = await requestOf(message, attempt, account, body);
-  return decoded(await invokeFunction({ ...made, arn, messageId, callerIp }), made.maxResponseBytes);
+  const { sendToArn } = await import('./client/sending.ts');
+  return decoded(await sendToArn(made, message, allowedArns(account)), made.maxResponseBytes);
 }

@@ -9,7 +9,7 @@ import {
 import { minuteMs, now } from '../shared/clock.ts';
 import { loopMarkHeader, loopMarkHeaders, isOwnDelivery } from '../account/credentials.ts';
 import { targetOf } from '../destination/destination.ts';
-import { isFunction } from '../destination/functions.ts';
+import { isArn } from '../destination/arns.ts';
 import type { CanonicalRequest } from '../request/dialect.ts';
 import { forbidden } from '../error/httpError.ts';
 import type { Message } from '../message/message.ts';
@@ -66,7 +66,7 @@ export const loopMark = async ({
   prefix,
   url,
 }: Pick<Message, 'prefix' | 'url'>): Promise<readonly Header[]> =>
-  loopMarkHeaders(await masterSecret(), prefix, isFunction(url) ? '/' : targetOf(url).path);
+  loopMarkHeaders(await masterSecret(), prefix, isArn(url) ? '/' : targetOf(url).path);
 
 /** @throws HttpError 403 for a request that is a delivery of this deployment */
 export async function refuseOwnDelivery({ config }: CanonicalRequest, rawPath: string): Promise<void> {

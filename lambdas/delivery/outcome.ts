@@ -27,14 +27,15 @@ export const isGone = ({ gone, topicName }: Pick<Message, 'gone' | 'topicName'>,
 
 /** Whether an answer fails a message at once. A run's client decides by a header which of its answers do. */
 function failsAtOnce(message: Judged, { failOn }: Pick<Account, 'failOn'>, response: DestinationResponse) {
-  if (isNonRetryable(response, message.prefix) || isGone(message, response.status)) return true;
+  const isFinal = response.isFinal === true || isNonRetryable(response, message.prefix);
+  if (isFinal || isGone(message, response.status)) return true;
   const list = message.workflow === undefined ? (message.failOn ?? failOn) : undefined;
   return list !== undefined && isListed(list, response.status);
 }
 
 /**
  * Decides the outcome of an attempt. Only 2XX is success. A 489 with the header `…-NonRetryable-Error` fails the message at once, and
- * so does a status that the message's or the account's `fail-on` lists. Other answers are retried until the retries are used up.
+ * so does an answer that no other attempt would change, and a status that the message's or the account's `fail-on` lists. Other answers are retried until the retries are used up.
  *
  * @param attempt 0 for the first delivery
  * @param now Unix milliseconds

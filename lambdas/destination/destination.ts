@@ -10,22 +10,22 @@ import {
 } from './addresses.ts';
 import { badRequest, forbidden, type HttpError } from '../error/httpError.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
-import { isFunction, parseFunction, refusingList, type AllowedFunctions } from './functions.ts';
+import { isArn, parseArn, refusingList, type AllowedArns } from './arns.ts';
 
-export { isFunction };
+export { isArn };
 
 /** The address of a message. */
 export type Destination =
   | { readonly kind: 'url'; readonly url: string }
-  /** A Lambda function, by its ARN. */
-  | { readonly kind: 'function'; readonly url: string }
+  /** A function, queue, topic or bus in AWS, by its ARN. */
+  | { readonly kind: 'arn'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };
 
 /** The scheme of a URL, with as many of its slashes as there are left. */
 const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
-  'a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group (letters, digits, ".", "_", "-")';
+  'a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group (letters, digits, ".", "_", "-")';
 
 /** The refusal of a destination, or another URL, to which nothing can be delivered. */
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
@@ -40,7 +40,7 @@ export const badDestination = (message: string): HttpError => badRequest('destin
 export function parseDestination(raw: string): Destination {
   if (raw === '') throw badDestination(`The destination is missing; allowed is ${allowed}.`);
   const text = /^(https?%3a|arn(:.*%|%3a))/i.test(raw) ? decodeOnce(raw) : raw;
-  if (isFunction(text)) return { kind: 'function', url: parseFunction('The destination', text) };
+  if (isArn(text)) return { kind: 'arn', url: parseArn('The destination', text) };
   if (scheme.test(text)) {
     return { kind: 'url', url: parseUrl('The destination', text.replace(scheme, '$1://')) };
   }
@@ -57,13 +57,13 @@ function decodeOnce(raw: string): string {
 }
 
 /**
- * Parses the address of a receiver: a URL, or the ARN of a function.
+ * Parses the address of a receiver: a URL, or an ARN.
  *
  * @param field the field's name in the error's text
  * @throws HttpError 400
  */
 export const parseAddress = (field: string, text: string): string =>
-  isFunction(text) ? parseFunction(field, text) : parseUrl(field, text);
+  isArn(text) ? parseArn(field, text) : parseUrl(field, text);
 
 /**
  * Parses a URL that can be delivered to, and leaves it as it was written, except for parts that cannot stand in an HTTP request:
@@ -167,13 +167,13 @@ export interface Scope {
 
 /** The rules for all destinations of an account. */
 export interface DestinationRules extends HostRules {
-  readonly functions: AllowedFunctions;
+  readonly arns: AllowedArns;
   /** The scope of the request's token; undefined where it may send messages everywhere. */
   readonly scope?: Scope | undefined;
 }
 
 /**
- * Refuses a destination to which nothing may be delivered: a function that is not allowed, a URL as {@link refuseSsrf} does, or one
+ * Refuses a destination to which nothing may be delivered: an ARN that is not allowed, a URL as {@link refuseSsrf} does, or one
  * beyond the scope of the request's token. All URLs that a request can make the service call pass here.
  *
  * @param field the field's name in the error's text
@@ -181,11 +181,11 @@ export interface DestinationRules extends HostRules {
  */
 export function refuseDestination(field: string, destination: string, rules: DestinationRules): void {
   rules.scope?.refuse(field, destination);
-  if (!isFunction(destination)) {
+  if (!isArn(destination)) {
     refuseSsrf(field, destination, rules);
     return;
   }
-  const refusing = refusingList(destination, rules.functions);
+  const refusing = refusingList(destination, rules.arns);
   if (refusing === undefined) return;
   throw forbidden(
     'destination_not_allowed',

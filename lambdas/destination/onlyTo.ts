@@ -3,16 +3,16 @@ import { forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseUrl, targetOf, type Scope } from './destination.ts';
-import { isFunction, matchesArn } from './functions.ts';
+import { isArn, matchesArn } from './arns.ts';
 
 /** The name of a URL group or a queue: `group:<name>`, `queue:<name>`, or a plain name, which is that of a group. */
 const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, '')})$`);
 
-/** The ARN of a Lambda function, in which `*` stands for any characters. */
-const arn = /^arn:aws(-cn|-us-gov)?:lambda:[\w*:$-]+$/;
+/** The ARN of a destination in AWS, in which `*` stands for any characters. */
+const arn = /^arn:aws(-cn|-us-gov)?:(lambda|sqs|sns|events):[\w*:$./-]+$/;
 
 /**
- * Reads a pattern: the name of a URL group or a queue, the ARN of a function, or what a URL begins with. In a URL, `*` would look like
+ * Reads a pattern: the name of a URL group or a queue, an ARN, or what a URL begins with. In a URL, `*` would look like
  * any text and mean only itself, so it is refused.
  *
  * @returns the pattern as it is kept; undefined for a text that is none
@@ -55,10 +55,10 @@ function climbs(path: string): boolean {
     .some((segment) => /^\.\.([;\s\p{C}]|$)/u.test(segment.trim()));
 }
 
-/** Whether a function is as the pattern has it, or a URL has the pattern's scheme, host and port, and its path begins with the pattern's: as it stands, and normalized. */
+/** Whether an ARN is as the pattern has it, or a URL has the pattern's scheme, host and port, and its path begins with the pattern's: as it stands, and normalized. */
 function begins(pattern: string, url: string): boolean {
-  if (isFunction(url)) return isFunction(pattern) && matchesArn(pattern, url);
-  if (named.test(pattern) || isFunction(pattern)) return false;
+  if (isArn(url)) return isArn(pattern) && matchesArn(pattern, url);
+  if (named.test(pattern) || isArn(pattern)) return false;
   const [wanted, given] = [new URL(pattern), new URL(url)];
   const [path = ''] = targetOf(url).path.split('?', 1);
   return (
@@ -75,8 +75,8 @@ function names(pattern: string, kind: 'group' | 'queue', name: string): boolean 
 }
 
 /**
- * Makes the scope of a token that may not publish to all. A message may go to a URL, function or group of the patterns, and through
- * one of their queues only; whatever else a request can make the service call is held to their URLs and functions.
+ * Makes the scope of a token that may not publish to all. A message may go to a URL, ARN or group of the patterns, and through
+ * one of their queues only; whatever else a request can make the service call is held to their URLs and ARNs.
  *
  * @param known URLs that are allowed besides, to the letter, but for a query that a request adds
  */

@@ -13,4 +13,6 @@ export interface DestinationResponse {
   readonly isCut?: true | undefined;
   /** Whether the service refused the destination, and made no request. */
   readonly isRefusal?: boolean | undefined;
+  /** Whether every other attempt would get the same answer, so that none follows. */
+  readonly isFinal?: true | undefined;
 }

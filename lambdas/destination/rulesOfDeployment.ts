@@ -4,7 +4,7 @@ import { longTimeoutMs } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { secondMs } from '../shared/clock.ts';
 import { apiHosts } from './apiHosts.ts';
-import { isFunction, type AllowedFunctions } from './functions.ts';
+import { isFunction, type AllowedArns } from './arns.ts';
 
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
 const configured = parseOwnHosts(settings.ownHosts);
@@ -15,16 +15,17 @@ export const deploymentRules = async (): Promise<HostRules> => ({
   own: new Set([...configured, ...(await apiHosts())]),
 });
 
-/** The part of an account that tells which functions it may invoke, and where a request of it may send messages. */
-interface Invoking {
+/** The part of an account that tells what in AWS its messages may go to, and where a request of it may send messages. */
+interface Sending {
+  readonly destinations?: readonly string[] | undefined;
   readonly lambdaDestinations?: readonly string[] | undefined;
   readonly scope?: Scope | undefined;
 }
 
-/** The functions to which messages of an account may go. */
-export const functionsOf = ({ lambdaDestinations = [] }: Invoking): AllowedFunctions => ({
-  deployment: settings.lambdaDestinations,
-  account: lambdaDestinations,
+/** The destinations in AWS to which messages of an account may go. */
+export const allowedArns = ({ destinations = [], lambdaDestinations = [] }: Sending): AllowedArns => ({
+  deployment: [...settings.destinations, ...settings.lambdaDestinations],
+  account: [...destinations, ...lambdaDestinations],
 });
 
 /**
@@ -32,12 +33,12 @@ export const functionsOf = ({ lambdaDestinations = [] }: Invoking): AllowedFunct
  *
  * @param requestHost the host, as the request names it
  */
-export async function destinationRules(requestHost: string, account: Invoking): Promise<DestinationRules> {
+export async function destinationRules(requestHost: string, account: Sending): Promise<DestinationRules> {
   const { own } = await deploymentRules();
   return {
     allowed,
     own: isSharedHost(requestHost, own) ? own : new Set([...own, ...parseOwnHosts([requestHost])]),
-    functions: functionsOf(account),
+    arns: allowedArns(account),
     scope: account.scope,
   };
 }

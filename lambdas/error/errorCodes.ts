@@ -46,7 +46,7 @@ const requestErrors = {
     statuses: [400],
     meaning: 'The destination, or the URL of a callback or an endpoint, is missing, malformed or too long.',
     advice:
-      'Use a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group.',
+      'Use a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group.',
   },
   cron_invalid: {
     statuses: [400],
@@ -132,8 +132,8 @@ const requestErrors = {
   destination_not_allowed: {
     statuses: [403],
     meaning:
-      'The destination, or the URL of a callback or an endpoint, is not a public address, or is a Lambda function that neither the deployment nor the account allows.',
-    advice: 'Use a public address, or ask the operator to allow this address or function.',
+      'The destination, or the URL of a callback or an endpoint, is not a public address, or is the ARN of something in AWS that the deployment and the account do not both allow.',
+    advice: 'Use a public address, or ask the operator to allow this address or ARN.',
   },
   delivery_loop: {
     statuses: [403],

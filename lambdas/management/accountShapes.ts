@@ -20,8 +20,10 @@ const text = (description: string) =>
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
 
-/** A pattern of the ARNs of functions: see `destination/functions.ts`. */
-const arnPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
+/** Patterns of ARNs: see `destination/arns.ts`. */
+const functionPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
+const arnPattern =
+  /^arn:[\w*-]+:(lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+|(sqs|sns):[\w*-]+:[\d*]+:[\w.*-]+|events:[\w*-]+:[\d*]+:event-bus\/[\w.*-]+)$/;
 const mostArnPatterns = 50;
 /** Characters of a default failure callback. */
 const longestCallback = 2_048;
@@ -48,8 +50,15 @@ export const accountFields = {
   ),
   enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
   circuit: z.nullable(circuitInput),
-  lambda_destinations: z
+  destinations: z
     .nullable(z.array(z.string().check(z.regex(arnPattern))).check(z.maxLength(mostArnPatterns)))
+    .check(
+      z.describe(
+        'SQS queues, SNS topics, EventBridge buses and Lambda functions that messages may go to: ARNs, with `*` for any characters.',
+      ),
+    ),
+  lambda_destinations: z
+    .nullable(z.array(z.string().check(z.regex(functionPattern))).check(z.maxLength(mostArnPatterns)))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
   fail_on: z
     .nullable(z.string().check(z.refine((value) => parseStatusList(value) !== undefined)))
@@ -82,6 +91,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   prometheus_enabled: 'the text "true" or the text "false"',
   enterprise: '{"enabled": true or false}, or null',
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
+  destinations: `a list of up to ${mostArnPatterns} ARNs of the forms arn:aws:sqs:<region>:<account>:<queue>, arn:aws:sns:<region>:<account>:<topic>, arn:aws:events:<region>:<account>:event-bus/<name> and arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
   lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
   fail_on: `${allowedStatusList}, or null`,
   failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
@@ -120,7 +130,7 @@ export const newTokenInput = z.strictObject({
         z.minLength(1),
         z.maxLength(mostDestinations),
         z.describe(
-          'With the scope `publish`, all that it may publish to: what URLs begin with, ARNs of Lambda functions, `group:<name>` for a URL group (a plain name as well), and `queue:<name>`, which permits the queue and no destination by itself.',
+          'With the scope `publish`, all that it may publish to: what URLs begin with, ARNs of destinations in AWS, `group:<name>` for a URL group (a plain name as well), and `queue:<name>`, which permits the queue and no destination by itself.',
         ),
       ),
   ),

@@ -6,7 +6,7 @@ import { now } from '../shared/clock.ts';
 import { callbackScopes, configOverDefaults } from '../shared/config.ts';
 import {
   badDestination,
-  isFunction,
+  isArn,
   parseDestination,
   parseAddress,
   refuseDestination,
@@ -160,10 +160,8 @@ export function urlOf(
   field = 'The destination',
 ): string {
   const [parameter] = query;
-  if (parameter !== undefined && isFunction(endpoint.url)) {
-    throw badDestination(
-      `${field} is a Lambda function, which gets no query; the request has ${quote(parameter[0])}.`,
-    );
+  if (parameter !== undefined && isArn(endpoint.url)) {
+    throw badDestination(`${field} is an ARN, which takes no query; the request has ${quote(parameter[0])}.`);
   }
   const url = parseAddress(field, withQuery(endpoint.url, query));
   if (url.length > longestUrl) {

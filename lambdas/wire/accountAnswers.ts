@@ -131,6 +131,13 @@ export const account = z.object({
   budget: whole('Dollars a month; 0 is no limit.'),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   circuit: z.optional(circuitInput),
+  destinations: z
+    .optional(z.array(z.string()))
+    .check(
+      z.describe(
+        'SQS queues, SNS topics, EventBridge buses and Lambda functions that messages may go to: ARNs, with `*` for any characters.',
+      ),
+    ),
   lambda_destinations: z
     .optional(z.array(z.string()))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
@@ -162,7 +169,7 @@ export const namedToken = z.object({
       .array(z.string())
       .check(
         z.describe(
-          'What it may publish to: what URLs begin with, ARNs of Lambda functions, and names of URL groups and queues. Absent for everything.',
+          'What it may publish to: what URLs begin with, ARNs of destinations in AWS, and names of URL groups and queues. Absent for everything.',
         ),
       ),
   ),

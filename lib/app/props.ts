@@ -8,6 +8,8 @@ type EndpointService =
   | 'scheduler'
   | 'secretsmanager'
   | 'lambda'
+  | 'sns'
+  | 'events'
   | 'logs'
   | 'xray';
 
@@ -77,6 +79,13 @@ export interface SvcQueueProps {
    * @default []
    */
   readonly allowedDestinations?: readonly string[];
+  /**
+   * Patterns of the ARNs of SQS queues, SNS topics, EventBridge buses and Lambda functions that messages may go to, such as
+   * `arn:aws:sqs:eu-central-1:123456789012:orders-*`.
+   *
+   * @default []
+   */
+  readonly destinations?: readonly string[];
   /**
    * Patterns of the ARNs of Lambda functions that messages may go to, such as
    * `arn:aws:lambda:eu-central-1:123456789012:function:orders-*`.

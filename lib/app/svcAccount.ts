@@ -7,7 +7,12 @@ import { Construct } from 'constructs';
 import { longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { limitTable, type LimitName } from '../../lambdas/value/limits.ts';
 import { allowedStatusList, parseStatusList } from '../../lambdas/value/statusList.ts';
-import { allowedFunctionPattern, functionPattern } from '../settings.ts';
+import {
+  allowedDestinationPattern,
+  allowedFunctionPattern,
+  destinationPattern,
+  functionPattern,
+} from '../settingTypes.ts';
 
 /** The limits of an account: docs/limits.md has the unit and the range of each. */
 export type SvcLimits = Readonly<Partial<Record<LimitName, number>>>;
@@ -35,6 +40,13 @@ export interface SvcAccountProps {
    */
   readonly failOn?: string;
   /**
+   * Patterns of the ARNs of queues, topics, buses and functions that messages of the account may go to, as in the prop
+   * `destinations` of the queue, which has to allow them, too. They must not come from a stack that `grantPublish` is called for.
+   *
+   * @default none
+   */
+  readonly destinations?: readonly string[];
+  /**
    * Patterns of the ARNs of Lambda functions that messages of the account may go to, as in the prop `lambdaDestinations` of the
    * queue, which has to allow them, too. They must not come from a stack that `grantPublish` is called for.
    *
@@ -53,13 +65,14 @@ export interface SvcAccountProps {
 /** The fields of an account as the management API takes them. */
 export const fieldsOf = (
   id: string,
-  { plan = 'paid', limits, failOn, failureCallback, lambdaDestinations }: SvcAccountProps,
+  { plan = 'paid', limits, failOn, failureCallback, destinations, lambdaDestinations }: SvcAccountProps,
 ): Readonly<Record<string, unknown>> => ({
   type: plan,
   customer_id: id,
   ...limits,
   ...(failOn !== undefined && { fail_on: failOn }),
   ...(failureCallback !== undefined && { failure_callback: failureCallback }),
+  ...(destinations !== undefined && { destinations }),
   ...(lambdaDestinations !== undefined && { lambda_destinations: lambdaDestinations }),
 });
 
@@ -67,17 +80,29 @@ export const fieldsOf = (
 export function faultsIn({
   limits = {},
   failOn,
+  destinations = [],
   lambdaDestinations = [],
 }: SvcAccountProps): readonly string[] {
-  const faults = lambdaDestinations.flatMap((pattern, index) =>
-    Token.isUnresolved(pattern) || functionPattern.test(pattern)
-      ? []
-      : [`lambdaDestinations[${index.toString()}]: must be ${allowedFunctionPattern}; given is ${pattern}`],
-  );
+  const faults = [
+    ...faultsInPatterns('destinations', destinations, destinationPattern, allowedDestinationPattern),
+    ...faultsInPatterns('lambdaDestinations', lambdaDestinations, functionPattern, allowedFunctionPattern),
+  ];
   if (failOn !== undefined && !Token.isUnresolved(failOn) && parseStatusList(failOn) === undefined)
     faults.push(`failOn: must be ${allowedStatusList}; given is ${failOn}`);
   return [...faultsInLimits(limits), ...faults];
 }
+
+const faultsInPatterns = (
+  prop: string,
+  patterns: readonly string[],
+  form: RegExp,
+  allowed: string,
+): readonly string[] =>
+  patterns.flatMap((pattern, index) =>
+    Token.isUnresolved(pattern) || form.test(pattern)
+      ? []
+      : [`${prop}[${index.toString()}]: must be ${allowed}; given is ${pattern}`],
+  );
 
 /** Names each limit that is not in its range. */
 function faultsInLimits(limits: SvcLimits): readonly string[] {

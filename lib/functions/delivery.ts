@@ -100,7 +100,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.on('lanes', 'UpdateItem'),
   rights.onBodies('GetObject', 'PutObject'),
   rights.seeMissingBodies(),
-  ...rights.invokeFunctions(),
+  ...rights.sendToDestinations(),
 ];
 
 /** All rights of the functions that deliver. */

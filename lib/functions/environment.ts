@@ -87,6 +87,7 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     PRICE_PER_MESSAGE: settings.pricePerMessage.toString(),
     HEADER_PREFIXES: settings.headerPrefixes.join(','),
     ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
+    DESTINATIONS: settings.destinations.join(','),
     LAMBDA_DESTINATIONS: settings.lambdaDestinations.join(','),
     // Deliveries back into the API would never end. The hosts of other APIs are learned when those are called.
     OWN_HOSTS: [props.apiHost, ...chosenHosts(settings)].join(','),

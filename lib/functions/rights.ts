@@ -10,6 +10,7 @@ import { PatternStatement, shownObjectsOf } from '../acknowledge.ts';
 import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import type { ScheduleGroup } from '../state/scheduleGroup.ts';
+import { destinationServiceOf } from '../settingTypes.ts';
 import type { Settings } from '../settings.ts';
 import { allow, alsoInBatches, noteHostsAndUses, readApiHosts, removeTokens } from '../statements.ts';
 import type { Tables } from '../state/tables.ts';
@@ -23,6 +24,13 @@ type TableAction =
   | 'Scan'
   | 'BatchGetItem'
   | 'BatchWriteItem';
+/** What sends a message to a destination in AWS, by the service in its ARN. */
+const destinationActions = {
+  lambda: 'lambda:InvokeFunction',
+  sqs: 'sqs:SendMessage',
+  sns: 'sns:Publish',
+  events: 'events:PutEvents',
+} as const;
 type BodyAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
 /** The resources that functions of a region may use. */
@@ -78,18 +86,21 @@ export class Rights {
     return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
   }
 
-  /** Allows to invoke the functions that messages may go to. */
-  invokeFunctions(): PolicyStatement[] {
-    const actions = ['lambda:InvokeFunction'];
-    return this.#resources.settings.lambdaDestinations.map((pattern) =>
-      pattern.includes('*')
+  /** Allows to send to the functions, queues, topics and buses that messages may go to. */
+  sendToDestinations(): PolicyStatement[] {
+    const { destinations, lambdaDestinations } = this.#resources.settings;
+    return [...new Set([...destinations, ...lambdaDestinations])].flatMap((pattern) => {
+      const service = destinationServiceOf(pattern);
+      if (service === undefined) return [];
+      const actions = [destinationActions[service]];
+      return pattern.includes('*')
         ? new PatternStatement(
             actions,
             pattern,
-            'The operator names the functions that messages may go to, in the setting `lambdaDestinations`.',
+            'The operator names what messages may go to, in the settings `destinations` and `lambdaDestinations`.',
           )
-        : allow(actions, pattern),
-    );
+        : allow(actions, pattern);
+    });
   }
 
   /** Allows to send to queues, one message at a time. */

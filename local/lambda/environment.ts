@@ -6,6 +6,12 @@ export type Environment = Readonly<Record<string, string>>;
 /** The credentials of every AWS client of the stage. Nothing checks them; real ones must not be used. */
 export const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 
+/**
+ * The address of the SQS whose queues messages may go to, if the developer has given one. A stage gives the variable the address of its
+ * own queues, so it is read before.
+ */
+export const developersSqs = process.env['AWS_ENDPOINT_URL_SQS'] ?? '';
+
 /** The developer's own AWS settings, which would lead the clients away from the stand-ins. */
 const cleared = [
   'AWS_PROFILE',

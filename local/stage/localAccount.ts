@@ -1,5 +1,6 @@
 /** The developer's account, created through the management API as an operator creates one. */
 import * as z from 'zod/mini';
+import { developersSqs } from '../lambda/environment.ts';
 import type { CallOwn } from '../network/ownCalls.ts';
 
 /** The id is the same at every start, so that the account is found again. */
@@ -10,14 +11,20 @@ const record = z.object({
   read_only_token: z.string(),
   region: z.string(),
   deletion_time: z.number(),
-  lambda_destinations: z.optional(z.array(z.string())),
+  destinations: z.optional(z.array(z.string())),
 });
 
-/** The pattern of all functions. */
-export const allFunctions = 'arn:aws:lambda:*:*:function:*';
+/** The patterns of all functions, queues, topics and buses, each with where they are, if the developer has said that. */
+const everywhere = (): readonly (readonly [pattern: string, endpoint: string | undefined])[] => [
+  ['arn:aws:lambda:*:*:function:*', process.env['AWS_ENDPOINT_URL_LAMBDA']],
+  ['arn:aws:sqs:*:*:*', developersSqs],
+  ['arn:aws:sns:*:*:*', process.env['AWS_ENDPOINT_URL_SNS']],
+  ['arn:aws:events:*:*:event-bus/*', process.env['AWS_ENDPOINT_URL_EVENTBRIDGE']],
+];
 
-/** Whether the developer has said where Lambda functions run. Otherwise none can be called: AWS itself is never called. */
-export const functionsRunSomewhere = (): boolean => process.env['AWS_ENDPOINT_URL_LAMBDA'] !== undefined;
+/** What in AWS messages may go to. Without the address of a service there is nothing of it: AWS itself is never called. */
+export const reachableDestinations = (): readonly string[] =>
+  everywhere().flatMap(([pattern, endpoint = '']) => (endpoint === '' ? [] : [pattern]));
 
 const signingKeys = z.object({ current: z.string(), next: z.string() });
 
@@ -28,7 +35,7 @@ export interface Management {
 }
 
 /**
- * Finds the account `local`, or creates it: a paid account in the stage's region, that may call all functions.
+ * Finds the account `local`, or creates it: a paid account in the stage's region, that may send to all destinations in AWS.
  *
  * @returns without keys when the account is suspended or deleted, since its token is refused then
  */
@@ -45,14 +52,14 @@ export async function localAccount(
     );
 
   const found = await callOwn(`${users}/${localAccountId}`, { headers });
-  const set = { region, lambda_destinations: [allFunctions] };
+  const set = { region, destinations: everywhere().map(([pattern]) => pattern) };
   let account =
     found.status === 404
       ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', ...set })
       : record.parse(await jsonOf(found));
-  // The data directory was made by a stage of another region, or by one that could call no functions.
+  // The data directory was made by a stage of another region, or by one that could send to nothing in AWS.
   const isAsBefore =
-    account.region === region && (account.lambda_destinations !== undefined || !functionsRunSomewhere());
+    account.region === region && (account.destinations !== undefined || reachableDestinations().length === 0);
   if (!isAsBefore && account.deletion_time === 0) account = await send('PATCH', `/${localAccountId}`, set);
 
   const answer = await callOwn(`${url}/v2/keys`, { headers: { authorization: `Bearer ${account.token}` } });

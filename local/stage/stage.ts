@@ -21,7 +21,7 @@ import { guardDevMode } from './devGuard.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
-import { isolate, setVariables } from '../lambda/environment.ts';
+import { developersSqs, isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
 import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
@@ -32,7 +32,7 @@ import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { lookForMissedFires } from './missedFires.ts';
-import { allFunctions, functionsRunSomewhere, localAccount, type Management } from './localAccount.ts';
+import { localAccount, reachableDestinations, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import { StageError } from './stageError.ts';
 import { checkStrength } from './strength.ts';
@@ -149,7 +149,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     ...(options.outboundProxies !== undefined && { OUTBOUND_PROXIES: options.outboundProxies }),
-    LAMBDA_DESTINATIONS: functionsRunSomewhere() ? allFunctions : '',
+    DESTINATIONS: reachableDestinations().join(','),
+    ...(developersSqs !== '' && { DESTINATION_SQS_URL: developersSqs }),
     OWN_HOSTS: ownHosts(
       network,
       servers.map(({ port }) => port),

@@ -124,6 +124,8 @@ describe('An operator', () => {
     await wrongUnder(page, 'Failure callback').getByText('Failure callback is').waitFor();
     const arn = 'arn:aws:lambda:*:123456789012:function:orders-*';
     await dialog.getByLabel('Failure callback').fill(told.url);
+    const queue = 'arn:aws:sqs:*:123456789012:orders-*';
+    await dialog.getByLabel('Destinations in AWS').fill(`${queue}\n`);
     await dialog.getByLabel('Lambda destinations').fill(`${arn}\n${arn}:live\n`);
     await dialog.getByLabel('log_retention_days').fill('30');
     expect(await barriersOf(page)).toEqual([]);
@@ -131,6 +133,7 @@ describe('An operator', () => {
     await page.getByText(`${arn}:live`, { exact: true }).waitFor();
     expect(await changeAccount(id, {})).toMatchObject({
       failure_callback: told.url,
+      destinations: [queue],
       lambda_destinations: [arn, `${arn}:live`],
       log_retention_days: 30,
     });
@@ -142,10 +145,11 @@ describe('An operator', () => {
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
     await page.getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('Failure callback').fill('');
+    await dialog.getByLabel('Destinations in AWS').fill('');
     await dialog.getByLabel('Lambda destinations').fill('');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await test.waitFor({ state: 'detached' });
-    expect(await changeAccount(id, {})).not.toHaveProperty('lambda_destinations');
+    expect(await changeAccount(id, {})).not.toHaveProperty('destinations');
   });
 
   it('sees what an account has used, of its budget', async () => {

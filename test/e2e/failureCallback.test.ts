@@ -73,6 +73,10 @@ describe('the failure callback of an account', () => {
 
 describe('the fields of an account', () => {
   it.each([
+    ['destinations', ['arn:aws:s3:::bucket']],
+    ['destinations', ['arn:aws:events:*:*:rule/orders']],
+    ['destinations', 'arn:aws:sqs:*:*:*'],
+    ['lambda_destinations', ['arn:aws:sqs:*:*:*']],
     ['lambda_destinations', ['arn:aws:s3:::bucket']],
     ['lambda_destinations', 'arn:aws:lambda:*:*:function:*'],
     ['lambda_destinations', Array.from({ length: 51 }, () => 'arn:aws:lambda:*:*:function:*')],

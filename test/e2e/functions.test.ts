@@ -150,12 +150,12 @@ describe('a function is refused', () => {
   });
 
   it('that the deployment does not have', async () => {
-    const elsewhere = 'arn:aws:sqs:eu-central-1:000000000000:queue';
+    const elsewhere = 'arn:aws:s3:::bucket';
     expect(refusalBy(await publish(elsewhere))).toMatchObject({ status: 400, code: 'destination_invalid' });
     const query = await publish(service.reporterArn, { query: 'a=b' });
     expect(refusalBy(query)).toMatchObject({
       status: 400,
-      error: 'The destination is a Lambda function, which gets no query; the request has "a".',
+      error: 'The destination is an ARN, which takes no query; the request has "a".',
     });
   });
 
@@ -163,7 +163,7 @@ describe('a function is refused', () => {
     const answer = await api('POST', `/v2/trigger/${service.reporterArn}`);
     expect(refusalBy(answer)).toMatchObject({
       status: 400,
-      error: 'A message of a workflow goes to a URL, and not to a Lambda function.',
+      error: 'A message of a workflow goes to a URL, and not to an ARN.',
     });
   });
 });

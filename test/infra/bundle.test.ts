@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type * as bucketModule from '../../lambdas/message/store/bucket.ts';
-import type * as invocationModule from '../../lambdas/delivery/client/invocation.ts';
+import type * as sendingModule from '../../lambdas/delivery/client/sending.ts';
 import { prepareClient } from '../../lambdas/aws/functionClient.ts';
 import type * as schedulerModule from '../../lambdas/aws/scheduler.ts';
 import { bundle, handlersDirectory } from '../../lib/bundle.ts';
@@ -16,6 +16,7 @@ import { startScheduler } from '../../local/scheduler/scheduler.ts';
 import { startSqs } from '../../local/sqs/sqs.ts';
 import { Store } from '../../local/store/store.ts';
 import { coldStart } from '../support/coldStart.ts';
+import { startAwsService } from '../support/awsServices.ts';
 import { startFunctions } from '../support/functions.ts';
 
 const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
@@ -112,8 +113,10 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
     expect([...coldStart(folder).values()].join('\n')).not.toMatch(/AmazonS3|x-amz-bucket-region/);
   });
 
-  it('leaves the client of Lambda out of the cold start', () => {
-    expect([...coldStart(folder).values()].join('\n')).not.toContain('2015-03-31/functions');
+  it('leaves the clients of Lambda, SNS and EventBridge out of the cold start', () => {
+    expect([...coldStart(folder).values()].join('\n')).not.toMatch(
+      /2015-03-31\/functions|AmazonSimpleNotificationService|AWSEvents/,
+    );
   });
 });
 
@@ -136,33 +139,55 @@ it('The S3 client is in the bundles that need it, apart', () => {
   }
 });
 
-it('A bundled invocation, which has a copy of the SDK of its own, invokes functions', async () => {
+it('A bundle sends to functions, queues, topics and buses by clients with a copy of the SDK of their own', async () => {
   const functions = await startFunctions(new Map([['orders', () => ({ statusCode: 201 })]]));
   onTestFinished(() => functions.close());
   vi.stubEnv('AWS_ENDPOINT_URL_LAMBDA', functions.url);
+  let arrived = 0;
+  for (const [service, variable] of [
+    ['sqs', 'DESTINATION_SQS_URL'],
+    ['sns', 'AWS_ENDPOINT_URL_SNS'],
+    ['events', 'AWS_ENDPOINT_URL_EVENTBRIDGE'],
+  ] as const) {
+    const started = await startAwsService(service, () => void (arrived += 1));
+    onTestFinished(() => started.close());
+    vi.stubEnv(variable, started.url);
+  }
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'none');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'none');
   onTestFinished(() => void vi.unstubAllEnvs());
   for (const handler of ['deliver', 'deliverAlone']) {
-    const url = pathToFileURL(join(folders.get(handler) ?? '', 'invocation.mjs')).href;
-    const { invokeFunction } = (await import(url)) as typeof invocationModule;
-    const invoke = (name: string) =>
-      invokeFunction({
-        arn: `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,
-        messageId: 'msg_1',
-        method: 'POST',
-        headers: [],
-        body: Buffer.from('work'),
-        callerIp: '192.0.2.1',
-        timeoutMs: 30_000,
-        maxResponseBytes: 1_000,
-      });
-    expect(await invoke('orders')).toMatchObject({ status: 201 });
-    expect(await invoke('missing')).toMatchObject({
+    const url = pathToFileURL(join(folders.get(handler) ?? '', 'sending.mjs')).href;
+    const { sendToArn } = (await import(url)) as typeof sendingModule;
+    const send = (service: string, resource: string) =>
+      sendToArn(
+        {
+          method: 'POST',
+          headers: [],
+          body: Buffer.from('work'),
+          timeoutMs: 30_000,
+          maxResponseBytes: 1_000,
+        },
+        {
+          url: `arn:aws:${service}:eu-central-1:123456789012:${resource}`,
+          messageId: 'msg_1',
+          accountId: 'account',
+          callerIp: '192.0.2.1',
+          prefix: 'Svc',
+          headers: [],
+        },
+        { deployment: ['*'], account: ['*'] },
+      );
+    expect(await send('lambda', 'function:orders')).toMatchObject({ status: 201 });
+    expect(await send('lambda', 'function:missing')).toMatchObject({
       status: 0,
       error: expect.stringContaining('There is no function') as string,
     });
+    expect(await send('sqs', 'orders')).toMatchObject({ status: 200 });
+    expect(await send('sns', 'orders')).toMatchObject({ status: 200 });
+    expect(await send('events', 'event-bus/orders')).toMatchObject({ status: 200 });
   }
+  expect(arrived).toBe(6);
 });
 
 it('A bundled bucket stores, gives back and deletes', async () => {

@@ -102,6 +102,7 @@ describe('the functions', () => {
         'DEAD_QUEUE_ARN',
         'DEAD_QUEUE_URL',
         'DEDUPLICATION_TABLE',
+        'DESTINATIONS',
         'DLQ_TABLE',
         'FIRE_QUEUE_ARN',
         'FIRE_QUEUE_URL',

@@ -170,6 +170,28 @@ describe('with a VPC of the operator', () => {
     });
   });
 
+  it('there are endpoints of SNS and EventBridge where messages may go to topics and buses', () => {
+    const [topic, bus] = [
+      'sns:eu-central-1:111122223333:orders',
+      'events:eu-central-1:111122223333:event-bus/orders',
+    ];
+    const { service: closed } = synthesizeOne({
+      ...vpc,
+      vpcEndpoints: 'true',
+      routeTables: 'eu-central-1=rtb-0a1b2c3d',
+      destinations: `arn:aws:${topic},arn:aws:${bus}`,
+    });
+    const endpoints = properties(closed, 'AWS::EC2::VPCEndpoint', policyShape);
+    const policyOf = (service: string) =>
+      endpoints.find(({ ServiceName }) => ServiceName.endsWith(`.${service}`))?.PolicyDocument;
+    expect(policyOf('sns')).toMatchObject({
+      Statement: [{ Action: 'sns:Publish', Resource: `arn:aws:${topic}` }],
+    });
+    expect(policyOf('events')).toMatchObject({
+      Statement: [{ Action: 'events:PutEvents', Resource: `arn:aws:${bus}` }],
+    });
+  });
+
   it('functions move in after the endpoints are there: they would reach nothing before', () => {
     const { service: closed } = synthesizeOne({
       ...vpc,

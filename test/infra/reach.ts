@@ -32,6 +32,8 @@ const operationsByService = {
   scheduler: ['CreateSchedule', 'DeleteSchedule'],
   secretsmanager: ['GetSecretValue', 'PutSecretValue'],
   lambda: ['Invoke'],
+  sns: ['Publish'],
+  events: ['PutEvents'],
 } as const;
 type Service = keyof typeof operationsByService;
 
@@ -57,14 +59,26 @@ const resourcesByService: Readonly<Record<Service, Readonly<Record<string, strin
     fireQueueUrl: 'fire',
     undeliveredFiresQueueUrl: 'undeliveredFires',
     accountChangesQueues: 'accountChanges',
+    destinations: 'queues of users',
   },
   s3: { bodiesBucket: 'bodies' },
   scheduler: { scheduleGroup: 'schedules' },
   secretsmanager: { masterSecretId: 'master', managementSecretId: 'management' },
-  lambda: { lambdaDestinations: 'functions' },
+  lambda: { lambdaDestinations: 'functions', destinations: 'functions' },
+  sns: { destinations: 'topics' },
+  events: { destinations: 'buses' },
 };
 
-const services: readonly Service[] = ['dynamodb', 'sqs', 's3', 'scheduler', 'secretsmanager', 'lambda'];
+const services: readonly Service[] = [
+  'dynamodb',
+  'sqs',
+  's3',
+  'scheduler',
+  'secretsmanager',
+  'lambda',
+  'sns',
+  'events',
+];
 
 /** This function finds the queue that a message came from. Of all queues, that is the one that invokes the handler. */
 const findsSourceQueue = 'sourceOf';

@@ -9,8 +9,10 @@ import { root, synthesizeAccounts, synthesizeOne } from './app.ts';
 import { reachOf, sourceQueue } from './reach.ts';
 import { functionsOf, rightsOf } from './roles.ts';
 
-/** Messages may go to functions: by default they may not, and nothing may invoke any. */
+/** Messages may go to functions, queues, topics and buses: by default they may not, and nothing may send to any. */
 const { service, management } = synthesizeOne({
+  destinations:
+    'arn:aws:sqs:*:111122223333:orders-*,arn:aws:sns:*:111122223333:orders-*,arn:aws:events:*:111122223333:event-bus/orders',
   lambdaDestinations: 'arn:aws:lambda:*:111122223333:function:orders-*',
 });
 

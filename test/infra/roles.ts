@@ -94,6 +94,9 @@ const names: readonly (readonly [text: string, name: string])[] = [
   ['Svc/management', 'management'],
   ['defaultSecret', 'secret of an account'],
   [':function:', 'functions'],
+  [':sqs:*:', 'queues of users'],
+  [':sns:*:', 'topics'],
+  [':event-bus/', 'buses'],
 ];
 
 /** @throws Error for a resource that the tests have no name for */

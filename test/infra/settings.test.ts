@@ -32,6 +32,7 @@ describe('the settings of a deployment', () => {
       logLevel: 'INFO',
       headerPrefixes: ['Svc', 'Upstash'],
       allowedDestinations: [],
+      destinations: [],
       lambdaDestinations: [],
       outboundProxyExcept: [],
       ownHosts: [],
@@ -250,6 +251,23 @@ describe('the settings of a deployment', () => {
         /lambdaDestinations\[0\]: must be the ARN of a Lambda function/,
       ],
     ),
+    ...['arn:aws:s3:::orders', 'orders', '*', 'arn:aws:events:eu-central-1:111122223333:rule/orders'].map(
+      (pattern): [string, Record<string, unknown>, RegExp] => [
+        `destinations that are none: ${pattern}`,
+        { destinations: pattern },
+        /destinations\[0\]: must be the ARN of an SQS queue, an SNS topic, an EventBridge bus or a Lambda function/,
+      ],
+    ),
+    ...[
+      ['sqs:*:111122223333:Svc-account-changes', 'queue'],
+      ['sqs:*:111122223333:*', 'queue'],
+      ['sns:*:111122223333:S*', 'topic'],
+      ['lambda:*:111122223333:function:*', 'function'],
+    ].map(([pattern, kind]): [string, Record<string, unknown>, RegExp] => [
+      `destinations that could be its own: ${String(pattern)}`,
+      { destinations: `arn:aws:${String(pattern)}` },
+      new RegExp(`destinations: .* could be a ${String(kind)} of the service itself`),
+    ]),
     ...['Svc-eu-central-1-Service-Accounts1A2B', 'Svc-*', 'S*', '*'].map(
       (name): [string, Record<string, unknown>, RegExp] => [
         `functions that could be its own: ${name}`,
@@ -299,13 +317,18 @@ describe('the settings of a deployment', () => {
     ],
     [
       'an endpoint of no service',
-      { vpcEndpoints: 'sqs,sns' },
+      { vpcEndpoints: 'sqs,ses' },
       /vpcEndpoints: must be true, false, or a list of: dynamodb, s3,/,
     ],
     [
       'an endpoint of Lambda where messages go to no function',
       { vpcEndpoints: 'sqs,lambda' },
       /vpcEndpoints: names lambda, but lambdaDestinations/,
+    ],
+    [
+      'an endpoint of SNS where messages go to no topic',
+      { vpcEndpoints: 'sns', destinations: 'arn:aws:sqs:*:111122223333:orders' },
+      /vpcEndpoints: names sns, but destinations has no topic/,
     ],
     [
       'a zone by its letter',

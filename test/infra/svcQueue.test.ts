@@ -201,6 +201,7 @@ describe('an account', () => {
     queue.account('default', {
       failOn: '400-499',
       failureCallback: 'https://example.com/failed',
+      destinations: ['arn:aws:sqs:*:123456789012:orders-*'],
       lambdaDestinations: ['arn:aws:lambda:*:123456789012:function:orders-*', functionArn],
     });
     const [input = ''] = properties(
@@ -210,6 +211,7 @@ describe('an account', () => {
     ).map(({ Input }) => JSON.stringify(Input));
     expect(input).toContain(String.raw`\"fail_on\":\"400-499\"`);
     expect(input).toContain(String.raw`\"failure_callback\":\"https://example.com/failed\"`);
+    expect(input).toContain(String.raw`\"destinations\":[\"arn:aws:sqs:*:123456789012:orders-*\"]`);
     expect(input).toContain(
       String.raw`\"lambda_destinations\":[\"arn:aws:lambda:*:123456789012:function:orders-*\",\"`,
     );
@@ -223,6 +225,9 @@ describe('an account', () => {
     const make = () => newApp().queue.account('default', { lambdaDestinations: ['arn:aws:s3:::orders'] });
     expect(make).toThrow(
       /- lambdaDestinations\[0\]: must be the ARN of a Lambda function, .*; given is arn:aws:s3:::orders/,
+    );
+    expect(() => newApp().queue.account('default', { destinations: ['arn:aws:s3:::orders'] })).toThrow(
+      /- destinations\[0\]: must be the ARN of an SQS queue, .*; given is arn:aws:s3:::orders/,
     );
   });
 });

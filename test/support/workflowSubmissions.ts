@@ -13,7 +13,7 @@ const account = newAccount({ id: 'account', plan: 'paid', region: 'eu-central-1'
 const rules = {
   allowed: { hosts: new Set<string>(), networks: [] },
   own: new Set<string>(),
-  functions: { deployment: [], account: [] },
+  arns: { deployment: [], account: [] },
 };
 
 /** A submission of an endpoint or a client, in the service's form. */

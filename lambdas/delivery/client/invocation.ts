@@ -1,14 +1,11 @@
-/**
- * Invokes the Lambda function that a message goes to, in the place of an HTTP request. The client is large and rarely needed, so
- * `lib/bundle.ts` makes a bundle of its own of this file, with all that only it needs.
- */
-import { functionOf } from '../../destination/functions.ts';
+/** Invokes the Lambda function that a message goes to, in the place of an HTTP request. */
+import { readArn } from '../../destination/arns.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
-import { now, secondMs } from '../../shared/clock.ts';
-import { recentlyUsed } from '../../shared/recentlyUsed.ts';
+import { now } from '../../shared/clock.ts';
 import { functionAnswer } from '../rules/functionAnswer.ts';
 import { functionEvent, type FunctionRequest } from '../rules/functionEvent.ts';
-import { openLambda, type Invoked } from './lambda.ts';
+import { callWithin, inEachRegion, noAnswer, type SdkError } from './awsCall.ts';
+import { openLambda } from './lambda.ts';
 
 export interface Invocation extends FunctionRequest {
   /** The time for all of it. */
@@ -17,53 +14,7 @@ export interface Invocation extends FunctionRequest {
   readonly maxResponseBytes: number;
 }
 
-type Invoke = ReturnType<typeof openLambda>;
-
-/** A client for each region, which the ARNs name. */
-const clients = new Map<string, Invoke>();
-
-const clientIn = (region: string): Invoke =>
-  recentlyUsed(
-    clients,
-    region,
-    () => openLambda(region),
-    () => true,
-  );
-
-/** The parts of an SDK's error that decide what it means. */
-interface SdkError {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: unknown;
-  readonly retryAfterSeconds?: unknown;
-  readonly Reason?: unknown;
-  readonly $metadata?: { readonly httpStatusCode?: number };
-}
-
-/**
- * Makes an invocation, and makes it again where Lambda closed a kept connection at the moment of its next use, which says nothing
- * about the function. A connection that is lost later may be that of a function that runs.
- */
-async function invokeOnce(arn: string, payload: Uint8Array, deadline: AbortSignal): Promise<Invoked> {
-  const invoke = clientIn(functionOf(arn).region);
-  const startedAt = now();
-  try {
-    return await invoke(arn, payload, deadline);
-  } catch (error) {
-    const isReset = error instanceof Error && 'code' in error && resets.has(String(error.code));
-    if (!isReset || now() - startedAt > secondMs) throw error;
-    return invoke(arn, payload, deadline);
-  }
-}
-
-const resets: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
-
-const noAnswer = (error: string): DestinationResponse => ({
-  status: 0,
-  error,
-  headers: [],
-  body: new Uint8Array(),
-});
+const clientIn = inEachRegion(openLambda);
 
 /** Puts an error of Lambda into words. A throttle counts as the answer 429. */
 function refused(arn: string, error: SdkError): DestinationResponse {
@@ -88,22 +39,16 @@ function refused(arn: string, error: SdkError): DestinationResponse {
 }
 
 /** Invokes a function. Where there is no answer, the response has status 0 and an error's text; it never rejects. */
-export async function invokeFunction(invocation: Invocation): Promise<DestinationResponse> {
+export function invokeFunction(invocation: Invocation): Promise<DestinationResponse> {
   const { arn, timeoutMs, maxResponseBytes } = invocation;
-  const deadline = new AbortController();
-  // The timer of `AbortSignal.timeout` would let a process end before its attempts.
-  const timer = setTimeout(() => {
-    deadline.abort();
-  }, timeoutMs);
-  try {
-    const event = Buffer.from(JSON.stringify(functionEvent(invocation, now())));
-    const { payload, isError } = await invokeOnce(arn, event, deadline.signal);
-    return functionAnswer(payload, isError, maxResponseBytes);
-  } catch (error) {
-    if (deadline.signal.aborted)
-      return noAnswer(`The function did not answer within ${timeoutMs / secondMs} s.`);
-    return refused(arn, error instanceof Error ? error : new Error(String(error)));
-  } finally {
-    clearTimeout(timer);
-  }
+  return callWithin(
+    'The function',
+    timeoutMs,
+    async (deadline) => {
+      const event = Buffer.from(JSON.stringify(functionEvent(invocation, now())));
+      const { payload, isError } = await clientIn(readArn(arn).region)(arn, event, deadline);
+      return functionAnswer(payload, isError, maxResponseBytes);
+    },
+    (error) => refused(arn, error),
+  );
 }

@@ -1,8 +1,9 @@
 /** The event that a Lambda function gets for an attempt: that of a function URL, payload format 2.0. */
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
-import { functionOf } from '../../destination/functions.ts';
+import { readArn } from '../../destination/arns.ts';
 import type { Header } from '../../shared/headers.ts';
 import type { Method } from '../../value/method.ts';
+import { headersByName } from './headersByName.ts';
 
 /** The request that an HTTP destination would get. */
 export interface FunctionRequest {
@@ -16,17 +17,6 @@ export interface FunctionRequest {
   readonly callerIp: string;
 }
 
-/** Lambda joins the values of a name by commas. Cookies are a list of their own. */
-function joinedByName(headers: readonly Header[]): ReadonlyMap<string, string> {
-  const joined = new Map<string, string>();
-  for (const [name, value] of headers) {
-    const before = joined.get(name);
-    const separator = name === 'cookie' ? '; ' : ',';
-    joined.set(name, before === undefined ? value : before + separator + value);
-  }
-  return joined;
-}
-
 /** `09/Apr/2015:12:34:56 +0000`. @param time Unix milliseconds */
 function requestTime(time: number): string {
   const [, day = '', month = '', year = '', clock = ''] = new Date(time).toUTCString().split(' ');
@@ -36,11 +26,11 @@ function requestTime(time: number): string {
 /** @param now Unix milliseconds */
 export function functionEvent(request: FunctionRequest, now: number): LambdaFunctionURLEvent {
   const { arn, messageId, method, body, callerIp } = request;
-  const { region, accountId } = functionOf(arn);
+  const { region, accountId } = readArn(arn);
   // The host that the request is sent to; adapters make the request's URL of it.
   const host = `lambda.${region}.amazonaws.com`;
   const { cookie, ...headers } = Object.fromEntries(
-    joinedByName([...request.headers, ['host', host], ['content-length', String(body.length)]]),
+    headersByName([...request.headers, ['host', host], ['content-length', String(body.length)]]),
   );
   return {
     version: '2.0',

@@ -27,7 +27,7 @@ function readFields(
     const pattern = parsePattern(text);
     if (pattern !== undefined) return pattern;
     throw badField(
-      `destinations.${index} is ${quoteJson(text)}; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, group:<name> for a URL group, or queue:<name>.`,
+      `destinations.${index} is ${quoteJson(text)}; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a function, queue, topic or bus in AWS, group:<name> for a URL group, or queue:<name>.`,
     );
   });
   return {

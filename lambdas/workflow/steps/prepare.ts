@@ -90,7 +90,7 @@ async function read<M extends WorkflowMessage>(
   if (destination.kind !== 'url') {
     throw badRequest(
       'workflow_request_invalid',
-      `A message of a workflow goes to a URL, and not to a ${destination.kind === 'group' ? 'URL group' : 'Lambda function'}.`,
+      `A message of a workflow goes to a URL, and not to ${destination.kind === 'group' ? 'a URL group' : 'an ARN'}.`,
     );
   }
   const rules = await destinationRules(request.host, account);

@@ -2,7 +2,15 @@
 import * as z from 'zod';
 import type { LongDelivery } from '../../../lambdas/aws/resources.ts';
 import { valuesIn } from '../../regional.ts';
-import { asFlag, hexId, items, regional, whole } from '../../settingTypes.ts';
+import {
+  asFlag,
+  destinationServiceOf,
+  hexId,
+  items,
+  regional,
+  whole,
+  type DestinationService,
+} from '../../settingTypes.ts';
 
 /** Services whose endpoint is a route. Others have an interface in each subnet. */
 const gateways = ['dynamodb', 's3'] as const;
@@ -13,6 +21,8 @@ export const endpointServices = [
   'scheduler',
   'secretsmanager',
   'lambda',
+  'sns',
+  'events',
   'logs',
   'xray',
 ] as const;
@@ -55,12 +65,23 @@ export const network = {
 /** The settings of the network, and those that it depends on. */
 interface NetworkSettings extends z.output<z.ZodObject<typeof network>> {
   readonly regions: readonly string[];
+  readonly destinations: readonly string[];
   readonly lambdaDestinations: readonly string[];
   readonly longDelivery: LongDelivery;
   readonly tracing: boolean;
 }
 
-type NeedOfEndpoints = Pick<NetworkSettings, 'lambdaDestinations' | 'longDelivery' | 'tracing'>;
+type NeedOfEndpoints = Pick<
+  NetworkSettings,
+  'destinations' | 'lambdaDestinations' | 'longDelivery' | 'tracing'
+>;
+
+/** Whether messages may go to something of a service. */
+const mayGoTo = (
+  { destinations, lambdaDestinations }: NeedOfEndpoints,
+  service: DestinationService,
+): boolean =>
+  [...destinations, ...lambdaDestinations].some((pattern) => destinationServiceOf(pattern) === service);
 
 /**
  * Why settings need no endpoint of a service. Lambda writes the logs and traces of a function from outside of the VPC, and those of
@@ -69,10 +90,14 @@ type NeedOfEndpoints = Pick<NetworkSettings, 'lambdaDestinations' | 'longDeliver
 const needless: Readonly<
   Partial<Record<EndpointService, (settings: NeedOfEndpoints) => string | undefined>>
 > = {
-  lambda: ({ lambdaDestinations }) =>
-    lambdaDestinations.length > 0
+  lambda: (settings) =>
+    mayGoTo(settings, 'lambda')
       ? undefined
-      : 'lambdaDestinations has no function that deliveries may invoke',
+      : 'lambdaDestinations has no function that deliveries may invoke, nor has destinations',
+  sns: (settings) =>
+    mayGoTo(settings, 'sns') ? undefined : 'destinations has no topic that messages may go to',
+  events: (settings) =>
+    mayGoTo(settings, 'events') ? undefined : 'destinations has no bus that messages may go to',
   logs: ({ longDelivery }) =>
     longDelivery === 'instances' ? undefined : 'longDelivery is functions, whose logs do not pass the VPC',
   xray: ({ longDelivery, tracing }) =>

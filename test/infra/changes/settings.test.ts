@@ -29,6 +29,7 @@ const changed: Context = {
   logRetentionDays: '9999',
   headerPrefixes: 'Svc',
   allowedDestinations: '10.0.0.0/8',
+  destinations: 'arn:aws:sqs:eu-central-1:111122223333:orders',
   lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:function:orders',
   extraCaCertificates: join(root, 'test/support/certificates/authority.pem'),
   outboundProxy: 'http://proxy.example.com:3128',

@@ -48,6 +48,12 @@ describe('what follows an attempt', () => {
     });
   });
 
+  it('is the end at once after an answer that no other attempt would change', async () => {
+    const final = { ...response(413), isFinal: true } as const;
+    expect(await outcomeOf(message, {}, 0, final, now)).toEqual({ state: 'FAILED' });
+    expect((await outcomeOf(message, {}, 0, response(413), now)).state).toBe('RETRY');
+  });
+
   it('is the end at once after a 489 that says so in the message’s dialect', async () => {
     const header = (name: string, value = 'true') => response(489, [[name, value]]);
     expect((await outcomeOf(message, {}, 0, header('svc-nonretryable-error'), now)).state).toBe('FAILED');

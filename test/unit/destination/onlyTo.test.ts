@@ -159,3 +159,14 @@ it('a token for a function publishes to that function, and has its callbacks the
   expect(isAllowed([arn], { destination: 'https://example.com/' })).toBe(false);
   expect(isAllowed(['https://example.com/'], { destination: arn })).toBe(false);
 });
+
+it.each([
+  'arn:aws:sqs:eu-central-1:111122223333:orders.fifo',
+  'arn:aws:sns:eu-central-1:111122223333:orders',
+  'arn:aws:events:eu-central-1:111122223333:event-bus/orders',
+])('a token for what is in AWS publishes there only: %s', (arn) => {
+  expect(isAllowed([arn], { destination: arn })).toBe(true);
+  expect(isAllowed([arn.replace('eu-central-1', '*')], { destination: arn })).toBe(true);
+  expect(isAllowed([arn], { destination: arn.replace('orders', 'other') })).toBe(false);
+  expect(isAllowed([arn], { destination: 'https://example.com/' })).toBe(false);
+});

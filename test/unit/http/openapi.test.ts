@@ -290,6 +290,7 @@ const everyField = {
   prometheus_enabled: 'true',
   enterprise: { enabled: true },
   circuit: { enabled: true, failures: 10, open_seconds: 5 },
+  destinations: ['arn:aws:sqs:*:123456789012:orders-*'],
   lambda_destinations: ['arn:aws:lambda:*:123456789012:function:orders-*'],
   fail_on: '400-499,!429',
   failure_callback: 'https://me:secret@example.com/failed',

@@ -20,7 +20,7 @@ const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', cr
 const rules = {
   allowed: { hosts: new Set<string>(), networks: [] },
   own: new Set<string>(),
-  functions: { deployment: [], account: [] },
+  arns: { deployment: [], account: [] },
 };
 /** Unix milliseconds, a little before the times in the table's examples. */
 const now = 1_767_225_000_000;

@@ -59,7 +59,7 @@ const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', cr
 const rules = {
   allowed: { hosts: new Set<string>(), networks: [] },
   own: new Set<string>(),
-  functions: { deployment: [], account: [] },
+  arns: { deployment: [], account: [] },
 };
 const load = async <Module>(path: string): Promise<Module> => (await import(join(copy, path))) as Module;
 

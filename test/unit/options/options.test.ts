@@ -34,7 +34,7 @@ const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', cr
 const rules = {
   allowed: { hosts: new Set<string>(), networks: [] },
   own: new Set<string>(),
-  functions: { deployment: [], account: [] },
+  arns: { deployment: [], account: [] },
 };
 const parse = (config: Readonly<Record<string, string | undefined>>): PublishOptions => {
   const given = Object.entries(config).flatMap(([name, value]): [string, [string]][] =>

@@ -1,6 +1,6 @@
 /** Checks that messages may go to Lambda functions. */
 import { randomBytes } from 'node:crypto';
-import { isArnOfFunction, matchesArn } from '../../../lambdas/destination/functions.ts';
+import { matchesArn, partsOfArn } from '../../../lambdas/destination/arns.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
 import type { After } from '../context.ts';
 import { makeDeadLetter } from './deliveryChecks.ts';
@@ -23,7 +23,7 @@ export function missingFunction(
     const inPlace = `arn:aws:lambda:${wantedRegion.includes('*') ? region : wantedRegion}:${awsAccount}`;
     const arn = `${inPlace}:function:${name.replace('*', unknown).replaceAll('*', '')}`;
     const isOurs = matchesArn(wantedAccount, awsAccount) && matchesArn(pattern, arn);
-    return isOurs && name.includes('*') && isArnOfFunction(arn) ? [arn] : [];
+    return isOurs && name.includes('*') && partsOfArn(arn) !== undefined ? [arn] : [];
   })[0];
 }
 

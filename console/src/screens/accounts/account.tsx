@@ -148,6 +148,7 @@ function Details({ of }: { readonly of: Account }) {
               ),
             ],
             ['Fails at once on', of.fail_on],
+            ['Destinations in AWS', of.destinations?.map((arn) => <div key={arn}>{arn}</div>)],
             ['Lambda destinations', of.lambda_destinations?.map((arn) => <div key={arn}>{arn}</div>)],
           ]}
         />
@@ -209,7 +210,7 @@ function valueOf(name: string, text: string): unknown {
   if (name === 'customer_id' || name === 'type') return text;
   if (text === '') return null;
   if (name === 'failure_callback' || name === 'fail_on') return text;
-  return name === 'lambda_destinations' ? text.split(/\s+/) : Number(text);
+  return name === 'destinations' || name === 'lambda_destinations' ? text.split(/\s+/) : Number(text);
 }
 
 function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: (isDone: boolean) => void }) {
@@ -219,6 +220,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
     budget: String(of.budget),
     failure_callback: of.failure_callback ?? '',
     fail_on: of.fail_on ?? '',
+    destinations: of.destinations?.join('\n') ?? '',
     lambda_destinations: of.lambda_destinations?.join('\n') ?? '',
     ...Object.fromEntries(limitNames.map((name) => [name, isOwn(of, name) ? String(of[name]) : ''])),
   };
@@ -263,12 +265,20 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           hint="Statuses that are not retried, unless a message says otherwise."
         />
         <TextField
+          label="Destinations in AWS"
+          rows={2}
+          isCode
+          {...bind('destinations')}
+          placeholder="arn:aws:sqs:eu-central-1:123456789012:orders-*"
+          hint="Queues, topics, buses and functions that messages may go to, one a line; * stands for any characters. The deployment must allow them too."
+        />
+        <TextField
           label="Lambda destinations"
           rows={2}
           isCode
           {...bind('lambda_destinations')}
           placeholder="arn:aws:lambda:eu-central-1:123456789012:function:orders-*"
-          hint="Functions that messages may go to, one a line; * stands for any characters. The deployment must allow them too."
+          hint="More functions that messages may go to, one a line."
         />
       </div>
       <p class="hint">Leave a limit empty to use that of the plan.</p>

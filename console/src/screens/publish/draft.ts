@@ -94,7 +94,7 @@ export function problemsOf(draft: Draft): Problems {
   const replace = 'is shown as its hash only. Write the value itself in its place.';
   if (draft.destination.trim() === '') {
     problems['destination'] =
-      'The destination is missing: a URL that starts with http:// or https://, the ARN of a Lambda function, or the name of a URL group.';
+      'The destination is missing: a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group.';
   }
   if (problem !== undefined) problems['headers'] = problem;
   else if (hidden !== undefined) problems['headers'] = `The value of ${hidden[0]} ${replace}`;

@@ -233,7 +233,7 @@ export const accounts: Operations<'accounts'> = {
         ['field_invalid', `scope: Invalid input; allowed is ${allowedToken}.`],
         [
           'field_invalid',
-          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a Lambda function, group:<name> for a URL group, or queue:<name>.',
+          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a function, queue, topic or bus in AWS, group:<name> for a URL group, or queue:<name>.',
         ],
         [
           'field_invalid',

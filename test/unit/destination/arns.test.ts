@@ -4,12 +4,22 @@ import {
   parseDestination,
   refuseDestination,
 } from '../../../lambdas/destination/destination.ts';
-import { formOfArn, matchesArn, refusingList } from '../../../lambdas/destination/functions.ts';
+import {
+  formsOfArns,
+  isFunction,
+  matchesArn,
+  partsOfArn,
+  refusingList,
+} from '../../../lambdas/destination/arns.ts';
 import { hostOf, pathOf } from '../../../lambdas/destination/place.ts';
 
 const arn = 'arn:aws:lambda:eu-central-1:123456789012:function:orders';
 
-describe('a function as a destination', () => {
+const queue = 'arn:aws:sqs:eu-central-1:123456789012:orders';
+const topic = 'arn:aws:sns:eu-central-1:123456789012:orders';
+const bus = 'arn:aws:events:eu-central-1:123456789012:event-bus/orders';
+
+describe('an ARN as a destination', () => {
   it.each([
     arn,
     `${arn}:live`,
@@ -18,16 +28,35 @@ describe('a function as a destination', () => {
     arn.replace('aws', 'aws-cn'),
     arn.replace('aws:lambda:eu-central-1', 'aws-us-gov:lambda:us-gov-west-1'),
     `${arn}_-9`,
+    queue,
+    `${queue}.fifo`,
+    `${queue}${'x'.repeat(74)}`,
+    topic,
+    `${topic}.fifo`,
+    `${topic}${'x'.repeat(250)}`,
+    bus,
+    bus.replace('orders', 'default'),
+    `${bus}.v-1_2`,
   ])('is %s, as it is or percent-encoded', (text) => {
-    expect(parseDestination(text)).toEqual({ kind: 'function', url: text });
-    expect(parseDestination(encodeURIComponent(text))).toEqual({ kind: 'function', url: text });
-    expect(parseDestination(text.replace('$', '%24'))).toEqual({ kind: 'function', url: text });
+    expect(parseDestination(text)).toEqual({ kind: 'arn', url: text });
+    expect(parseDestination(encodeURIComponent(text))).toEqual({ kind: 'arn', url: text });
+    expect(parseDestination(text.replace('$', '%24'))).toEqual({ kind: 'arn', url: text });
     expect(parseAddress('callback', text)).toBe(text);
   });
 
   it.each([
     'arn:',
-    'arn:aws:sqs:eu-central-1:123456789012:queue',
+    'arn:aws:s3:::bucket',
+    `${queue}.fifa`,
+    `${queue}:a`,
+    `${queue}${'x'.repeat(75)}`,
+    `${topic}/a`,
+    `${topic}:0f1e2d3c`,
+    `${topic}${'x'.repeat(251)}`,
+    bus.replace('event-bus/', ''),
+    bus.replace('event-bus', 'rule'),
+    `${bus}/a`,
+    'arn:aws:constructor:eu-central-1:123456789012:a',
     `${arn}:`,
     `${arn}:a:b`,
     `${arn}?a=b`,
@@ -40,10 +69,29 @@ describe('a function as a destination', () => {
   ])('is not %j', (text) => {
     const refused = expect.objectContaining({
       status: 400,
-      message: expect.stringContaining(`has the form ${formOfArn}.`) as string,
+      message: expect.stringContaining(`; allowed ARNs are ${formsOfArns}.`) as string,
     }) as Error;
     expect(() => parseDestination(text)).toThrow(refused);
     expect(() => parseAddress('callback', text)).toThrow(refused);
+  });
+
+  it('is a function only where Lambda has it', () => {
+    expect([arn, queue, topic, bus, 'https://example.com/lambda'].map(isFunction)).toEqual([
+      true,
+      ...[false, false, false, false],
+    ]);
+  });
+
+  it('has parts', () => {
+    expect(partsOfArn(`${queue}.fifo`)).toEqual({
+      partition: 'aws',
+      service: 'sqs',
+      region: 'eu-central-1',
+      accountId: '123456789012',
+      resource: 'orders.fifo',
+    });
+    expect(partsOfArn(bus)).toMatchObject({ service: 'events', resource: 'event-bus/orders' });
+    expect(partsOfArn('https://example.com')).toBeUndefined();
   });
 
   it('has its ARN for a host, and no path', () => {
@@ -85,10 +133,16 @@ describe('a pattern of ARNs', () => {
     expect(refusingList(arn, { deployment: all, account: [arn] })).toBeUndefined();
     expect(refusingList(arn, { deployment: [], account: all })).toContain('lambdaDestinations');
     expect(refusingList(arn, { deployment: all, account: [] })).toContain('lambda_destinations');
+    expect(refusingList(queue, { deployment: all, account: all })).toBe(
+      'the setting destinations of the deployment',
+    );
+    expect(refusingList(queue, { deployment: [queue], account: all })).toBe(
+      'the field destinations of the account',
+    );
     const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
-    const functions = { deployment: all, account: [] };
+    const arns = { deployment: all, account: [] };
     expect(() => {
-      refuseDestination('The destination', arn, { ...rules, functions });
+      refuseDestination('The destination', arn, { ...rules, arns });
     }).toThrow(
       `The destination is "${arn}", which the field lambda_destinations of the account does not have.`,
     );

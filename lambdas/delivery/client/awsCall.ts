@@ -1,0 +1,76 @@
+/** Calls of AWS that are attempts: what invocations of functions and messages to queues, topics and buses have in common. */
+import type { DestinationResponse } from '../../destination/response.ts';
+import { now, secondMs } from '../../shared/clock.ts';
+import { recentlyUsed } from '../../shared/recentlyUsed.ts';
+
+/** The parts of an SDK's error that decide what it means. */
+export interface SdkError {
+  readonly name: string;
+  readonly message: string;
+  readonly retryAfterSeconds?: unknown;
+  readonly Reason?: unknown;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+/** Keeps a client for each region, which the ARNs name. */
+export function inEachRegion<T>(open: (region: string) => T): (region: string) => T {
+  const clients = new Map<string, T>();
+  return (region) =>
+    recentlyUsed(
+      clients,
+      region,
+      () => open(region),
+      () => true,
+    );
+}
+
+const resets: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+
+/**
+ * Makes a call, and makes it again where AWS closed a kept connection at the moment of its next use, which says nothing about the
+ * destination. A connection that is lost later may be that of a call that is under way.
+ */
+async function callOnce<T>(call: () => Promise<T>): Promise<T> {
+  const startedAt = now();
+  try {
+    return await call();
+  } catch (error) {
+    const isReset = error instanceof Error && 'code' in error && resets.has(String(error.code));
+    if (!isReset || now() - startedAt > secondMs) throw error;
+    return call();
+  }
+}
+
+export const noAnswer = (error: string): DestinationResponse => ({
+  status: 0,
+  error,
+  headers: [],
+  body: new Uint8Array(),
+});
+
+/**
+ * Makes the call of an attempt. It never rejects.
+ *
+ * @param what the subject of the sentence about a call that was not answered in time
+ * @param timeoutMs the time for all of it
+ */
+export async function callWithin(
+  what: string,
+  timeoutMs: number,
+  call: (deadline: AbortSignal) => Promise<DestinationResponse>,
+  refused: (error: SdkError) => DestinationResponse,
+): Promise<DestinationResponse> {
+  const deadline = new AbortController();
+  // The timer of `AbortSignal.timeout` would let a process end before its attempts.
+  const timer = setTimeout(() => {
+    deadline.abort();
+  }, timeoutMs);
+  try {
+    return await callOnce(() => call(deadline.signal));
+  } catch (error) {
+    if (deadline.signal.aborted) return noAnswer(`${what} did not answer within ${timeoutMs / secondMs} s.`);
+    return refused(error instanceof Error ? error : new Error(String(error)));
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,30 @@
+/** The client of the buses that messages go to. Its failures are those of users' buses, and not counted as the service's. The attempt has its own retries. */
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { clientOptions } from '../../aws/clientOptions.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
+import { accepted, refusedBy, type MessageArn } from '../rules/awsAnswer.ts';
+import type { BusEvent } from '../rules/busEvent.ts';
+
+/** Puts events on buses of a region. @throws the errors of the SDK */
+export function openEventBridge(region: string) {
+  const eventBridge = new EventBridgeClient({ ...clientOptions('quick'), maxAttempts: 1, region });
+  return async (arn: MessageArn, event: BusEvent, abortSignal: AbortSignal): Promise<DestinationResponse> => {
+    const { Entries: [entry] = [], $metadata } = await eventBridge.send(
+      new PutEventsCommand({
+        Entries: [
+          {
+            EventBusName: arn.arn,
+            Source: event.source,
+            DetailType: event.detailType,
+            Detail: event.detail,
+          },
+        ],
+      }),
+      { abortSignal },
+    );
+    if (entry?.EventId !== undefined) return accepted({ EventId: entry.EventId }, $metadata.requestId);
+    const { ErrorCode: name = 'UnknownError', ErrorMessage: message = '' } = entry ?? {};
+    // The answer itself was a 200: an entry's own fault is a 400, and one of EventBridge a 500.
+    return refusedBy(arn, { name, message, status: /^Internal/.test(name) ? 500 : 400 });
+  };
+}

@@ -1,0 +1,41 @@
+/** The client of the queues that messages go to. Its failures are those of users' queues, and not counted as the service's. The attempt has its own retries. */
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { clientOptions } from '../../aws/clientOptions.ts';
+import { accepted, type MessageArn } from '../rules/awsAnswer.ts';
+import { sentParts, type AwsMessage, type FifoIds } from '../rules/awsMessage.ts';
+
+/** The URL of a queue ("Amazon SQS queue and message identifiers", Developer Guide). */
+function queueUrlOf({ partition, region, accountId, resource }: MessageArn): string {
+  const domain = partition === 'aws-cn' ? 'amazonaws.com.cn' : 'amazonaws.com';
+  return `https://sqs.${region}.${domain}/${accountId}/${resource}`;
+}
+
+/** Sends to queues of a region. @throws the errors of the SDK */
+export function openSqs(region: string) {
+  const sqs = new SQSClient({
+    ...clientOptions('quick'),
+    maxAttempts: 1,
+    region,
+    // On one machine the SDK's own variable names the queues of the service.
+    endpoint: process.env['DESTINATION_SQS_URL'],
+    // The URL names AWS's own endpoint, even where an emulator answers.
+    useQueueUrlAsEndpoint: false,
+    md5: false,
+  });
+  return async (
+    arn: MessageArn,
+    message: AwsMessage,
+    fifo: FifoIds | undefined,
+    abortSignal: AbortSignal,
+  ) => {
+    const { MessageId, SequenceNumber, $metadata } = await sqs.send(
+      new SendMessageCommand({
+        QueueUrl: queueUrlOf(arn),
+        MessageBody: message.text,
+        ...sentParts(message, fifo),
+      }),
+      { abortSignal },
+    );
+    return accepted({ MessageId, SequenceNumber }, $metadata.requestId);
+  };
+}

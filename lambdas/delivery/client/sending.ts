@@ -1,0 +1,76 @@
+/**
+ * Sends a message to the function, queue, topic or bus in AWS that it names, in the place of an HTTP request. The clients are large
+ * and rarely needed, so `lib/bundle.ts` makes a bundle of its own of this file, in which each client is a chunk.
+ */
+import { readArn, refusingList, type AllowedArns } from '../../destination/arns.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
+import type { Message } from '../../message/message.ts';
+import { headerName } from '../../shared/headers.ts';
+import { refusedBy, unsendable, type MessageArn } from '../rules/awsAnswer.ts';
+import { awsMessage, fifoIdsOf, sizeOf } from '../rules/awsMessage.ts';
+import { busEvent, sizeOfEvent } from '../rules/busEvent.ts';
+import { callWithin, inEachRegion, noAnswer } from './awsCall.ts';
+import type { DeliveryRequest } from './deliveryClient.ts';
+
+type Request = Omit<DeliveryRequest, 'url'>;
+type Sent = Pick<
+  Message,
+  'url' | 'messageId' | 'accountId' | 'callerIp' | 'prefix' | 'headers' | 'queueName' | 'flowControl'
+>;
+
+const queues = inEachRegion(async (region) => (await import('./queue.ts')).openSqs(region));
+const topics = inEachRegion(async (region) => (await import('./topic.ts')).openSns(region));
+const buses = inEachRegion(async (region) => (await import('./bus.ts')).openEventBridge(region));
+
+type Send = (deadline: AbortSignal) => Promise<DestinationResponse>;
+
+/** Makes the call that sends a message, and counts its bytes. */
+function prepared(
+  arn: MessageArn,
+  { headers, body }: Request,
+  of: Sent,
+): { readonly bytes: number; readonly send: Send } {
+  if (arn.service === 'events') {
+    const event = busEvent(headers, body);
+    const send: Send = async (deadline) => (await buses(arn.region))(arn, event, deadline);
+    return { bytes: sizeOfEvent(event), send };
+  }
+  // The id and what the message forwards become attributes first.
+  const first = [headerName(of.prefix, 'message-id').toLowerCase(), ...of.headers.map(([name]) => name)];
+  const message = awsMessage(headers, first, body);
+  const fifo = arn.resource.endsWith('.fifo') ? fifoIdsOf(of) : undefined;
+  const clientIn = arn.service === 'sqs' ? queues : topics;
+  const send: Send = async (deadline) => (await clientIn(arn.region))(arn, message, fifo, deadline);
+  return { bytes: sizeOf(message), send };
+}
+
+/**
+ * Sends a message to what its ARN names, unless that is not allowed any more. Where there is no answer, the response has status 0
+ * and an error's text; it never rejects.
+ */
+export async function sendToArn(
+  request: Request,
+  message: Sent,
+  allowed: AllowedArns,
+): Promise<DestinationResponse> {
+  const { url: arn, messageId, callerIp } = message;
+  const refusing = refusingList(arn, allowed);
+  if (refusing !== undefined)
+    return {
+      ...noAnswer(`The destination ${arn} is refused: ${refusing} does not have it.`),
+      isRefusal: true,
+    };
+  const { service, ...parts } = readArn(arn);
+  if (service === 'lambda') {
+    const { invokeFunction } = await import('./invocation.ts');
+    return invokeFunction({ ...request, arn, messageId, callerIp });
+  }
+  const to: MessageArn = { ...parts, service, arn };
+  const { bytes, send } = prepared(to, request, message);
+  return (
+    unsendable(service, bytes, request.body.length === 0) ??
+    callWithin(arn, request.timeoutMs, send, ({ name, message: said, $metadata }) =>
+      refusedBy(to, { name, message: said, status: $metadata?.httpStatusCode }),
+    )
+  );
+}

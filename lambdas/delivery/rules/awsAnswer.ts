@@ -1,0 +1,108 @@
+/** What SQS, SNS and EventBridge answer, as the answer of an HTTP destination. */
+import type { DestinationArn, DestinationService } from '../../destination/arns.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
+
+/** The parts of an SDK's error, or of an entry that EventBridge did not take. */
+export interface AwsError {
+  readonly name: string;
+  readonly message: string;
+  /** The status of AWS's answer; undefined where there was no answer. */
+  readonly status: number | undefined;
+}
+
+interface Words {
+  readonly service: string;
+  readonly what: string;
+  /** The action that the policies must allow. */
+  readonly action: string;
+  /** The most bytes of a message, its attributes included. */
+  readonly mostBytes: number;
+}
+
+const words = {
+  // "Amazon SQS message quotas" (Developer Guide): 1 MiB.
+  sqs: { service: 'SQS', what: 'queue', action: 'sqs:SendMessage', mostBytes: 1_048_576 },
+  // "Publish" (API reference of SNS): 256 KB.
+  sns: { service: 'SNS', what: 'topic', action: 'sns:Publish', mostBytes: 262_144 },
+  // "Serverless services now support payloads up to 1 MB" (AWS Compute Blog, January 2026).
+  events: { service: 'EventBridge', what: 'bus', action: 'events:PutEvents', mostBytes: 1_048_576 },
+} as const satisfies Record<Exclude<DestinationService, 'lambda'>, Words>;
+export type MessageService = keyof typeof words;
+
+/** The ARN of a queue, a topic or a bus. */
+export interface MessageArn extends DestinationArn {
+  readonly service: MessageService;
+  readonly arn: string;
+}
+
+const answer = (status: number, error: string): DestinationResponse => ({
+  status,
+  error,
+  headers: [],
+  body: new Uint8Array(),
+});
+
+/** AWS took the message: the body has the ids that it gave it. */
+export const accepted = (
+  ids: Readonly<Record<string, string | undefined>>,
+  requestId: string | undefined,
+): DestinationResponse => ({
+  status: 200,
+  headers: [
+    ['content-type', 'application/json'],
+    ...(requestId === undefined ? [] : [['x-amzn-requestid', requestId] as const]),
+  ],
+  body: Buffer.from(JSON.stringify(ids)),
+});
+
+/** @returns the refusal of a message that AWS does not take, by which it fails at once; undefined for one that it takes */
+export function unsendable(
+  service: MessageService,
+  bytes: number,
+  isEmpty: boolean,
+): DestinationResponse | undefined {
+  const { service: name, mostBytes } = words[service];
+  if (bytes > mostBytes)
+    return refused(
+      413,
+      `The message with its headers has ${bytes} bytes; ${name} takes ${mostBytes} at most.`,
+    );
+  if (isEmpty && service !== 'events')
+    return refused(400, `The message has no body; ${name} takes no message without one.`);
+  return undefined;
+}
+
+const refused = (status: number, error: string): DestinationResponse => ({
+  ...answer(status, error),
+  isFinal: true,
+  isRefusal: true,
+});
+
+const throttles = /throttl|TooManyRequests|RequestLimitExceeded|SlowDown/i;
+const lacksRight = /AccessDenied|AuthorizationError|NotAuthorized|InvalidSecurity|InvalidClientTokenId/i;
+const lacksResource =
+  /^(AWS\.SimpleQueueService\.NonExistentQueue|QueueDoesNotExist|NotFound|ResourceNotFound)/;
+const isTooLarge = /too (long|large)|must be shorter|over the limit|exceeds? the (maximum|limit)/i;
+
+/** Puts an error into a status and a sentence. A throttle is a 429, and missing rights are a 403, whatever AWS's own status is. */
+export function refusedBy({ arn, service, accountId }: MessageArn, error: AwsError): DestinationResponse {
+  const { service: name, what, action } = words[service];
+  const said = error.message === '' ? error.name : `${error.name}: ${error.message}`;
+  if (throttles.test(error.name) || error.status === 429)
+    return answer(429, `${name} throttles the ${what}: ${said}`);
+  if (/^kms/i.test(error.name))
+    return answer(
+      lacksRight.test(error.name) ? 403 : 400,
+      `The key of the ${what} ${arn} does not let the deployment encrypt; it must allow the delivery roles kms:GenerateDataKey and kms:Decrypt. ${said}`,
+    );
+  if (lacksRight.test(error.name))
+    return answer(
+      403,
+      `The deployment may not send to the ${what} ${arn}: its delivery roles need ${action}, from their own policy and, in another AWS account, from that of the ${what} (account ${accountId}). ${said}`,
+    );
+  if (lacksResource.test(error.name)) return answer(404, `There is no ${what} ${arn}.`);
+  if (isTooLarge.test(error.message))
+    return { ...answer(413, `The message is too large for ${name}: ${said}`), isFinal: true };
+  if (error.status === undefined) return answer(0, `${name} was not reached: ${said}`);
+  return answer(error.status, `${name} did not take the message: ${said}`);
+}

@@ -1,0 +1,105 @@
+/** A delivery as a message of SQS or SNS: the body is its text, and the headers are its attributes. */
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import type { Header } from '../../shared/headers.ts';
+import { headersByName } from './headersByName.ts';
+
+export interface AwsMessage {
+  readonly text: string;
+  readonly attributes: ReadonlyMap<string, string>;
+}
+
+/** The most attributes that SQS takes, and that SNS passes on to queues. */
+const mostAttributes = 10;
+/** The attribute with all headers that have no attribute of their own, as a JSON object. */
+const otherHeaders = 'svc-headers';
+/** The attribute of a message whose text is its body in base64. */
+const bodyEncoding = 'svc-body-encoding';
+/** Room is left for both. */
+const mostHeaders = mostAttributes - 2;
+
+/** A name as SQS and SNS take it. */
+const attributeName = /^(?!aws\.|amazon\.|\.)(?!.*\.\.)[\w.-]{1,256}(?<!\.)$/i;
+/** Text as SQS takes it, in a body and in an attribute ("SendMessage", API reference of SQS). */
+const allowedText = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]+$/u;
+
+/** A body as text; in base64 where it is not UTF-8, or has characters that SQS refuses. */
+function textOf(body: Uint8Array): { readonly text: string; readonly isBase64: boolean } {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : '';
+  return allowedText.test(text)
+    ? { text, isBase64: false }
+    : { text: bytes.toString('base64'), isBase64: bytes.length > 0 };
+}
+
+/**
+ * Makes the message of a delivery.
+ *
+ * @param first the headers that become attributes if there is room, the most important first
+ */
+export function awsMessage(
+  headers: readonly Header[],
+  first: readonly string[],
+  body: Uint8Array,
+): AwsMessage {
+  const { text, isBase64 } = textOf(body);
+  const values = headersByName(headers);
+  const chosen = [...new Set(first)]
+    .flatMap((name): Header[] => {
+      const value = values.get(name);
+      return value !== undefined && attributeName.test(name) && allowedText.test(value)
+        ? [[name, value]]
+        : [];
+    })
+    .slice(0, mostHeaders);
+  const attributes = new Map(chosen);
+  const others = [...values].filter(([name]) => !attributes.has(name));
+  if (others.length > 0) attributes.set(otherHeaders, JSON.stringify(Object.fromEntries(others)));
+  if (isBase64) attributes.set(bodyEncoding, 'base64');
+  return { text, attributes };
+}
+
+/** The type of every attribute. It counts into the size. */
+const attributeType = 'String';
+
+/** The bytes of a message: all parts of its attributes count. */
+export const sizeOf = ({ text, attributes }: AwsMessage): number =>
+  Buffer.byteLength(text) +
+  [...attributes].reduce(
+    (total, [name, value]) => total + Buffer.byteLength(name + attributeType + value),
+    0,
+  );
+
+/** The ids that FIFO queues and topics ask for: up to 128 printable ASCII characters each. */
+export interface FifoIds {
+  readonly groupId: string;
+  readonly deduplicationId: string;
+}
+
+/** The parts that a message has in the requests of SQS and of SNS. */
+export const sentParts = ({ attributes }: AwsMessage, fifo: FifoIds | undefined) => ({
+  MessageAttributes: Object.fromEntries(
+    [...attributes].map(([name, value]) => [name, { DataType: attributeType, StringValue: value }]),
+  ),
+  MessageGroupId: fifo?.groupId,
+  MessageDeduplicationId: fifo?.deduplicationId,
+});
+
+const fifoId = /^[\x21-\x7e]{1,128}$/;
+
+/**
+ * Makes the ids of a message. The order is that of its queue or flow-control key, else of its account. The second id is the same for
+ * all attempts, so that an attempt whose answer was lost makes no second message.
+ */
+export function fifoIdsOf(message: {
+  readonly messageId: string;
+  readonly accountId: string;
+  readonly queueName?: string | undefined;
+  readonly flowControl?: { readonly key: string } | undefined;
+}): FifoIds {
+  const group = message.queueName ?? message.flowControl?.key ?? message.accountId;
+  return {
+    groupId: fifoId.test(group) ? group : createHash('sha256').update(group).digest('hex'),
+    deduplicationId: message.messageId,
+  };
+}

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { changeAccount } from '../support/accounts.ts';
+import { api, unique } from '../support/api.ts';
+import { Refused, startAwsService, type Arrived } from '../support/awsServices.ts';
+import { eventually } from '../support/eventually.ts';
+import { messageIdOf, publish, refusalOf, service, type Answer } from '../support/publish.ts';
+import { startStage, type Stage } from '../support/stage.ts';
+
+/** Messages to queues, topics and buses, with a stage whose AWS is on this machine. */
+
+/** A message that has arrived, and what its receiver says of it. */
+const arrived: Arrived[] = [];
+let refuse: (one: Arrived) => Refused | undefined = () => undefined;
+
+let stage: Stage;
+const started: Awaited<ReturnType<typeof startAwsService>>[] = [];
+
+const arnOf = (service: string, resource: string) =>
+  `arn:aws:${service}:eu-central-1:123456789012:${resource}`;
+const urlOf = (queue: string) => `https://sqs.eu-central-1.amazonaws.com/123456789012/${queue}`;
+
+const send = async (destination: string, headers: Record<string, string> = {}, body = 'work') =>
+  publish(destination, { headers, body, token: stage.token, url: stage.url });
+const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  api(method, path, { token: stage.token, url: stage.url, ...(body !== undefined && { body }) });
+
+const page = (list: 'logs' | 'messages') => z.object({ [list]: z.array(z.looseObject({})) });
+const found = async (path: string, list: 'logs' | 'messages') =>
+  eventually(
+    async () => page(list).parse((await call('GET', path)).json)[list] ?? [],
+    (entries) => entries.length > 0,
+  );
+const delivered = (messageId: string) => found(`/v2/logs?messageId=${messageId}&state=DELIVERED`, 'logs');
+const deadLetterOf = async (messageId: string) =>
+  (await found(`/v2/dlq?messageId=${messageId}`, 'messages'))[0];
+const at = (to: string): readonly Arrived[] => arrived.filter((one) => one.to === to);
+const received = (to: string, count = 1) =>
+  eventually(
+    () => Promise.resolve(at(to)),
+    (all) => all.length >= count,
+  );
+
+describe.runIf(service.target === 'local')('with a stage of its own', () => {
+  beforeAll(async () => {
+    for (const name of ['sqs', 'sns', 'events'] as const)
+      started.push(
+        await startAwsService(name, (one) => {
+          const refusal = refuse(one);
+          if (refusal !== undefined) throw refusal;
+          arrived.push(one);
+        }),
+      );
+    const [sqs, sns, events] = started;
+    stage = await startStage({
+      env: {
+        AWS_ENDPOINT_URL_SQS: sqs?.url ?? '',
+        AWS_ENDPOINT_URL_SNS: sns?.url ?? '',
+        AWS_ENDPOINT_URL_EVENTBRIDGE: events?.url ?? '',
+      },
+    });
+  });
+  afterAll(async () => {
+    await stage.stop();
+    await stage.remove();
+    for (const one of started) await one.close();
+  });
+
+  it('a message arrives in a queue, with the headers of a delivery and those that it forwards', async () => {
+    const queue = unique('orders');
+    const destination = arnOf('sqs', queue);
+    const headers = { 'Content-Type': 'application/json', 'Svc-Forward-X-Tenant': 'acme' };
+    const messageId = messageIdOf(await send(destination, headers, '{"id":7}'));
+    const [message] = await received(urlOf(queue));
+    expect(message).toMatchObject({
+      text: '{"id":7}',
+      attributes: {
+        'svc-message-id': messageId,
+        'content-type': 'application/json',
+        'x-tenant': 'acme',
+      },
+      groupId: undefined,
+    });
+    const others = z
+      .record(z.string(), z.string())
+      .parse(JSON.parse(message?.attributes['svc-headers'] ?? ''));
+    expect(others).toMatchObject({ 'svc-retried': '0', 'svc-region': 'eu-central-1' });
+    const [, payload = ''] = (others['svc-signature'] ?? '').split('.');
+    expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({ sub: destination });
+    const [entry] = await delivered(messageId);
+    expect(entry).toMatchObject({ url: destination, responseStatus: 200 });
+  });
+
+  it('a FIFO queue gets the ids of its messages, in the group of their queue', async () => {
+    const queue = `${unique('orders')}.fifo`;
+    const path = `/v2/enqueue/mail/${arnOf('sqs', queue)}`;
+    const messageId = messageIdOf(await api('POST', path, { token: stage.token, url: stage.url, body: 1 }));
+    expect(await received(urlOf(queue))).toMatchObject([{ groupId: 'mail', deduplicationId: messageId }]);
+  });
+
+  it('a topic and a bus get messages by percent-encoded ARNs, a batch, a URL group and a callback', async () => {
+    const topic = arnOf('sns', unique('orders'));
+    const bus = arnOf('events', `event-bus/${unique('orders')}`);
+    messageIdOf(await send(encodeURIComponent(topic), {}, 'encoded'));
+    const batch = await call('POST', '/v2/batch', [{ destination: topic, body: 'batch' }]);
+    expect(batch.status).toBe(200);
+    const group = unique('group');
+    const endpoints = [{ url: bus, name: 'bus' }];
+    expect((await call('POST', `/v2/topics/${group}/endpoints`, { endpoints })).status).toBe(200);
+    const event = { 'Svc-Forward-Source': 'com.example', 'Svc-Forward-Detail-Type': 'Placed' };
+    expect((await send(group, event, '{"id":7}')).status).toBe(200);
+    const sourceMessageId = messageIdOf(await send(topic, { 'Svc-Callback': bus }, 'called'));
+
+    const texts = (await received(topic, 3)).map(({ text }) => text);
+    expect(texts.sort()).toEqual(['batch', 'called', 'encoded']);
+    const events = await received(bus, 2);
+    const details = events.map(({ text }): unknown => JSON.parse(text));
+    const told = z
+      .array(z.object({ body: z.object({ body: z.optional(z.string()) }) }))
+      .parse(details)
+      .find(({ body }) => body.body !== undefined);
+    // The answer to a message is the id that AWS gave it.
+    expect(Buffer.from(told?.body.body ?? '', 'base64').toString()).toMatch(
+      /^\{"MessageId":"[0-9a-f-]{36}"\}$/,
+    );
+    expect(details).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ body: { id: 7 } }),
+        expect.objectContaining({
+          body: expect.objectContaining({ sourceMessageId, status: 200 }) as unknown,
+        }),
+      ]),
+    );
+    expect(events.map(({ source, detailType }) => [source, detailType])).toEqual(
+      expect.arrayContaining([
+        ['com.example', 'Placed'],
+        ['svc-queue', 'message'],
+      ]),
+    );
+  });
+
+  it('a schedule sends to a queue', async () => {
+    const queue = unique('orders');
+    const id = unique('schedule');
+    const headers = { 'Svc-Cron': '0 0 1 1 *', 'Svc-Schedule-Id': id };
+    const answer = await api('POST', `/v2/schedules/${arnOf('sqs', queue)}`, {
+      token: stage.token,
+      url: stage.url,
+      headers,
+    });
+    expect(answer.status).toBe(200);
+    expect((await call('GET', `/v2/schedules/${id}`)).json).toMatchObject({
+      destination: arnOf('sqs', queue),
+    });
+  });
+
+  it('a throttle is tried again, and one message arrives', async () => {
+    const topic = arnOf('sns', unique('orders'));
+    let tries = 0;
+    refuse = ({ to }) => {
+      if (to !== topic) return undefined;
+      tries += 1;
+      return tries === 1 ? new Refused(429, 'Throttled', 'Rate exceeded') : undefined;
+    };
+    const messageId = messageIdOf(await send(topic, { 'Svc-Retry-Delay': '0' }));
+    expect(await received(topic)).toHaveLength(1);
+    const [entry] = await found(`/v2/logs?messageId=${messageId}&state=ERROR`, 'logs');
+    expect(entry).toMatchObject({
+      responseStatus: 429,
+      error: 'SNS throttles the topic: ThrottledException: Rate exceeded',
+    });
+    expect(tries).toBe(2);
+  });
+
+  it('a queue that is not there is a dead letter with a sentence, and its retry arrives once it is', async () => {
+    const queue = unique('orders');
+    let isThere = false;
+    refuse = ({ to }) =>
+      to === urlOf(queue) && !isThere
+        ? new Refused(400, 'QueueDoesNotExist', 'The specified queue does not exist.')
+        : undefined;
+    const messageId = messageIdOf(await send(arnOf('sqs', queue), { 'Svc-Retries': '0' }));
+    const letter = await deadLetterOf(messageId);
+    expect(letter).toMatchObject({ responseStatus: 404, error: `There is no queue ${arnOf('sqs', queue)}.` });
+    isThere = true;
+    expect((await call('POST', `/v2/dlq/retry/${String(letter?.['dlqId'])}`)).status).toBe(201);
+    expect(await received(urlOf(queue))).toMatchObject([{ text: 'work' }]);
+  });
+
+  it('a message that is too large fails at once, although it has retries', async () => {
+    const topic = arnOf('sns', unique('orders'));
+    const messageId = messageIdOf(await send(topic, { 'Svc-Retries': '3' }, 'x'.repeat(262_144)));
+    expect(await deadLetterOf(messageId)).toMatchObject({
+      responseStatus: 413,
+      error: expect.stringMatching(
+        /^The message with its headers has \d+ bytes; SNS takes 262144 at most\.$/,
+      ) as string,
+    });
+    expect(at(topic)).toEqual([]);
+  });
+
+  it('an account sends to what it may only, and its lists are united', async () => {
+    const made = z.object({ id: z.string(), token: z.string() }).parse(
+      await (
+        await fetch(`${stage.management.url}/v2/svc/users`, {
+          method: 'POST',
+          headers: {
+            authorization: `Basic ${Buffer.from(`${stage.management.user}:${stage.management.password}`).toString('base64')}`,
+          },
+          body: JSON.stringify({ customer_id: 'aws', type: 'paid', region: 'eu-central-1' }),
+        })
+      ).json(),
+    );
+    const queue = unique('orders');
+    const as = () => publish(arnOf('sqs', queue), { token: made.token, url: stage.url, body: 'work' });
+    expect({ status: (await as()).status, ...refusalOf(await as()) }).toEqual({
+      status: 403,
+      code: 'destination_not_allowed',
+      error: `The destination is "${arnOf('sqs', queue)}", which the field destinations of the account does not have.`,
+    });
+    const destinations = [arnOf('sqs', 'orders*')];
+    const lambda_destinations = [arnOf('lambda', 'function:orders')];
+    const changed = await changeAccount(made.id, { destinations, lambda_destinations }, stage.management);
+    expect(changed).toMatchObject({ destinations, lambda_destinations });
+    messageIdOf(await as());
+    await received(urlOf(queue));
+  });
+
+  it('wrong ARNs and patterns are refused with a sentence', async () => {
+    const wrong = await send(arnOf('sqs', 'a:b'));
+    expect({ status: wrong.status, ...refusalOf(wrong) }).toMatchObject({
+      status: 400,
+      code: 'destination_invalid',
+      error: expect.stringContaining('allowed ARNs are arn:aws:sqs:<region>:') as string,
+    });
+    const query = await publish(arnOf('sqs', 'a'), { query: 'a=b', token: stage.token, url: stage.url });
+    expect(refusalOf(query).error).toBe(
+      'The destination is an ARN, which takes no query; the request has "a".',
+    );
+    const function_ = await send(arnOf('lambda', 'function:orders'));
+    expect(refusalOf(function_)).toMatchObject({
+      code: 'destination_not_allowed',
+      error: expect.stringContaining('the setting lambdaDestinations of the deployment') as string,
+    });
+  });
+});

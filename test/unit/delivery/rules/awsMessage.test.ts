@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { awsMessage, fifoIdsOf, sentParts, sizeOf } from '../../../../lambdas/delivery/rules/awsMessage.ts';
+import type { Header } from '../../../../lambdas/shared/headers.ts';
+
+const id: Header = ['svc-message-id', 'msg_1'];
+const message = (headers: readonly Header[], body: string | Uint8Array = 'body') =>
+  awsMessage([id, ...headers], [id[0], ...headers.map(([name]) => name)], Buffer.from(body));
+const attributes = (...given: Parameters<typeof message>) => Object.fromEntries(message(...given).attributes);
+
+describe('the headers of a message', () => {
+  it('are attributes: first the id, then those that were forwarded, and the others together', () => {
+    const all: readonly Header[] = [['svc-signature', 'a.b.c'], id, ['x-tenant', 'acme']];
+    expect(awsMessage(all, [id[0], 'x-tenant'], Buffer.from('body'))).toEqual({
+      text: 'body',
+      attributes: new Map([id, ['x-tenant', 'acme'], ['svc-headers', '{"svc-signature":"a.b.c"}']]),
+    });
+  });
+
+  it('leave no attribute behind where there are none', () => {
+    expect(awsMessage([], [id[0]], Buffer.from('body')).attributes.size).toBe(0);
+  });
+
+  it('are never more than ten attributes, whatever the body is', () => {
+    const many = Array.from({ length: 20 }, (_, at): Header => [`x-${at}`, String(at)]);
+    const made = message(many, Buffer.from([255]));
+    expect([...made.attributes.keys()]).toEqual([
+      'svc-message-id',
+      ...[0, 1, 2, 3, 4, 5, 6].map((at) => `x-${at}`),
+      'svc-headers',
+      'svc-body-encoding',
+    ]);
+    expect(JSON.parse(made.attributes.get('svc-headers') ?? '')).toEqual(Object.fromEntries(many.slice(7)));
+  });
+
+  it('that came twice are one attribute', () => {
+    expect(
+      attributes([
+        ['x-a', '1'],
+        ['x-a', '2'],
+        ['cookie', 'a=1'],
+        ['cookie', 'b=2'],
+      ]),
+    ).toEqual({
+      'svc-message-id': 'msg_1',
+      'x-a': '1,2',
+      cookie: 'a=1; b=2',
+    });
+  });
+
+  it.each([
+    ['x-empty', ''],
+    ['x-control', 'a\u0001b'],
+    ['aws.trace', 'a'],
+    ['amazon.trace', 'a'],
+    ['.x', 'a'],
+    ['x.', 'a'],
+    ['x..y', 'a'],
+    ["x'y", 'a'],
+    ['x'.repeat(257), 'a'],
+  ])('that AWS refuses as an attribute are with the others: %j: %j', (name, value) => {
+    const made = attributes([[name, value]]);
+    expect(Object.keys(made)).toEqual(['svc-message-id', 'svc-headers']);
+    expect(JSON.parse(made['svc-headers'] ?? '')).toEqual({ [name]: value });
+  });
+
+  it('named as members of every object are attributes like others', () => {
+    expect(
+      Object.entries(
+        attributes([
+          ['__proto__', 'a'],
+          ['constructor', 'b'],
+        ]),
+      ),
+    ).toEqual([id, ['__proto__', 'a'], ['constructor', 'b']]);
+  });
+});
+
+describe('the body of a message', () => {
+  it.each(['a', 'ü\t\n\r 😀', '{"a":1}', '\u{feff}bom', ' '])('that SQS takes is its text: %j', (body) => {
+    expect(message([], body).text).toBe(body);
+    expect(attributes([], body)).not.toHaveProperty('svc-body-encoding');
+  });
+
+  it.each([
+    [[0]],
+    [[0x1f]],
+    [[0xff, 0xfe]],
+    // U+FFFE and U+FFFF are UTF-8, but not among the characters that SQS takes.
+    [[0xef, 0xbf, 0xbe]],
+    [[0xef, 0xbf, 0xbf]],
+    // Half of a character.
+    [[0xc3]],
+    [[0xed, 0xa0, 0x80]],
+  ])('that SQS refuses is in base64, and an attribute says so: %j', (bytes) => {
+    const body = Buffer.from(bytes);
+    expect(message([], body)).toMatchObject({ text: body.toString('base64') });
+    expect(attributes([], body)).toMatchObject({ 'svc-body-encoding': 'base64' });
+  });
+
+  it('that is empty is no base64', () => {
+    expect(message([], '')).toMatchObject({ text: '' });
+    expect(attributes([], '')).not.toHaveProperty('svc-body-encoding');
+  });
+});
+
+it('The size of a message has all parts of its attributes, in bytes', () => {
+  const of = { text: 'ü', attributes: new Map([['name', 'wért']]) };
+  expect(sizeOf(of)).toBe(2 + 4 + 'String'.length + 5);
+});
+
+it('A FIFO queue gets the ids, and another queue none', () => {
+  const ids = { groupId: 'g', deduplicationId: 'd' };
+  const made = message([]);
+  expect(sentParts(made, ids)).toEqual({
+    MessageAttributes: { 'svc-message-id': { DataType: 'String', StringValue: 'msg_1' } },
+    MessageGroupId: 'g',
+    MessageDeduplicationId: 'd',
+  });
+  expect(sentParts(made, undefined)).toMatchObject({ MessageGroupId: undefined });
+});
+
+describe('the group of a FIFO message', () => {
+  const of = { messageId: 'msg_1', accountId: 'account' };
+
+  it('is its queue, else its flow-control key, else its account', () => {
+    const flowControl = { key: 'tenant' };
+    expect(fifoIdsOf({ ...of, queueName: 'mail', flowControl })).toEqual({
+      groupId: 'mail',
+      deduplicationId: 'msg_1',
+    });
+    expect(fifoIdsOf({ ...of, flowControl }).groupId).toBe('tenant');
+    expect(fifoIdsOf(of).groupId).toBe('account');
+  });
+
+  it.each(['kunde ü', 'a b', 'x'.repeat(129)])('is a hash where AWS would refuse the key %j', (key) => {
+    const { groupId } = fifoIdsOf({ ...of, flowControl: { key } });
+    expect(groupId).toMatch(/^[0-9a-f]{64}$/);
+    expect(fifoIdsOf({ ...of, flowControl: { key } }).groupId).toBe(groupId);
+    expect(fifoIdsOf({ ...of, flowControl: { key: `${key}2` } }).groupId).not.toBe(groupId);
+  });
+});
