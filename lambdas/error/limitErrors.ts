@@ -144,7 +144,7 @@ export const limitErrors = {
   },
   time_over: {
     statuses: [503],
-    meaning: 'The request ran out of time before all was done. What was done stays.',
+    meaning: 'The request ran out of time before all was done. Completed changes stay.',
     advice: 'Send it again for the rest, or ask for less, as the sentence says.',
   },
 } as const satisfies Record<string, Described>;

@@ -99,7 +99,7 @@ describe('what an idle deployment costs', () => {
       return Number(all).toFixed(0);
     };
     expect(network).toContain(
-      `for some $${dollarsOf('sqs,scheduler,secretsmanager')} a month in two zones of us-east-1, $${dollarsOf('sqs,scheduler,secretsmanager,lambda')} with that of Lambda`,
+      `for some $${dollarsOf('sqs,scheduler,secretsmanager')} a month in two zones of us-east-1, and $${Number(dollarsOf('sqs,scheduler,secretsmanager,lambda')) - Number(dollarsOf('sqs,scheduler,secretsmanager'))} more for each of Lambda`,
     );
   });
 });

@@ -161,7 +161,9 @@ describe('a schedule that missed fires', () => {
       await fire(notice(at));
       fixture.reset();
       await fire(notice(at + minuteMs));
-      counts.push(fixture.operations());
+      // Usage is reported from time to time.
+      const { UpdateItemCommand: _, ...others } = fixture.operations();
+      counts.push(others);
     }
     expect(counts[0]).toEqual(counts[1]);
   });
