@@ -201,7 +201,7 @@ describe('a path', () => {
     ['/v2/schedules/nightly', 'GET, HEAD, PATCH, DELETE, POST'],
     ['/v2/schedules/nightly/pause', 'POST, PATCH'],
     ['/v2/schedules/https://example.com/a/b', 'POST'],
-    ['/v2/messages/msg_1', 'GET, HEAD, DELETE'],
+    ['/v2/messages/msg_1', 'GET, HEAD, PATCH, DELETE'],
     ['/v2/messages/count', 'GET, HEAD'],
     ['/v2/dlq/retry', 'POST'],
     ['/v2//dlq//retry/', 'POST'],
