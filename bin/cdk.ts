@@ -21,7 +21,7 @@ const versions = {
   constructs: manifest.devDependencies.constructs,
 };
 
-/** @returns the folder of a package beside this one; undefined where there is none */
+/** @returns the folder of a package beside this one; undefined if there is none */
 function folderOf(name: string): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));

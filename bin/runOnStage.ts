@@ -2,7 +2,7 @@ import { StageError } from '../local/stage/stageError.ts';
 
 /** Runs a command on a stage's data, and sets its exit status: 2, with a sentence alone, for what the operator can correct. */
 export async function runOnStage(command: () => Promise<void>): Promise<void> {
-  // What it makes is its owner's alone.
+  // Only its owner may read the files that it makes.
   process.umask(0o077);
   try {
     await command();

@@ -72,7 +72,7 @@ export function argumentsOf<T>(read: (args: readonly string[]) => T): T {
   }
 }
 
-/** Reads what stands for a flag that is not given: a variable of the environment. An empty one counts as absent. */
+/** Reads the environment variable that replaces a flag that is not given. An empty one counts as absent. */
 export function fromVariable<T>(
   environment: Readonly<Record<string, string | undefined>>,
   name: string,

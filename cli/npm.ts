@@ -1,4 +1,4 @@
-/** Fetches packages with npm into a folder of their own, for what is needed on some machines or for some commands only. */
+/** Fetches packages with npm into a separate folder: only some machines or commands need them. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';

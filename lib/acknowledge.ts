@@ -1,7 +1,7 @@
 /**
  * Accepts findings of cdk-nag (its packs AwsSolutions, Serverless and NIST 800-53 r5). Each is accepted where its construct is made, in the CDK's own way, so an
  * organisation that checks the app with cdk-nag gets what is not accepted, and nothing else. A test fails on every other
- * finding, and on every acceptance that no finding needs any more.
+ * finding, and on every acceptance that no finding needs.
  */
 import { Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -40,7 +40,7 @@ export function acceptLog(log: IConstruct): void {
   );
 }
 
-/** Accepts that the rights of a role stand in a policy of its own. */
+/** Accepts that a role's rights are in a separate policy. */
 export function acceptOwnPolicy(role: IConstruct): void {
   accept(
     role,

@@ -32,7 +32,7 @@ export function bundle(handler: string, from = handlersDirectory): string {
   return writeFolder(join(root, '.cache/bundles', handler), files);
 }
 
-/** The files of the console, in a folder of their own. They are built once for both APIs. */
+/** The files of the console, in a separate folder. They are built once for both APIs. */
 function consoleFiles(): readonly (readonly [string, Uint8Array])[] {
   builtConsole ??= buildConsole();
   return [...builtConsole].map(([name, content]) => [`console/${name}`, content]);

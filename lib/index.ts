@@ -1,4 +1,4 @@
-/** The package for apps of the CDK. What stands here is its public interface: see docs/cdk.md. */
+/** The package for apps of the CDK. This is its public interface: see docs/cdk.md. */
 export type { SvcScheduleProps, SvcUrlGroupProps } from './app/contents.ts';
 export type { SvcQueueProps } from './app/props.ts';
 export { SvcAccount, type SvcAccountProps, type SvcLimits } from './app/svcAccount.ts';

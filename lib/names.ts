@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
 export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   /** One table, with a replica in each region. */
   accountsTable: `${name}-accounts`,
-  /** A table in each region, with rows of its own. The management API reads them all. */
+  /** A table in each region, with its own rows. The management API reads them all. */
   usageTable: `${name}-usage`,
   /** A queue in each region, which other regions and the management API send to. */
   accountChangesQueue: `${name}-account-changes`,
@@ -69,7 +69,7 @@ export const secretArn = (scope: Construct, secretName: string): string =>
   Stack.of(scope).formatArn({
     service: 'secretsmanager',
     resource: 'secret',
-    // Secrets Manager adds six characters of its own to the name.
+    // Secrets Manager appends six characters to the name.
     resourceName: `${secretName}-??????`,
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });

@@ -70,7 +70,7 @@ export class ServiceStack extends Stack {
       settings,
     });
 
-    // Also where no app has accounts: a stack of accounts that an app has no more stays, and imports it.
+    // Made even if no app has accounts: a stack of accounts that was removed from an app stays, and imports it.
     this.exportValue(made.api.restApiId);
     const resources: Resources = {
       settings,

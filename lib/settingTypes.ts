@@ -52,11 +52,11 @@ export const allowedDestinationPattern =
 const destinationServices = ['lambda', 'sqs', 'sns', 'events'] as const;
 export type DestinationService = (typeof destinationServices)[number];
 
-/** The service in a pattern of ARNs; undefined for a text that is none. */
+/** The service in a pattern of ARNs. Undefined for any other text. */
 export const destinationServiceOf = (pattern: string): DestinationService | undefined =>
   destinationServices.find((service) => service === pattern.split(':')[2]);
 
-/** What the service has of its own, by the service in the ARN. It has no bus. */
+/** The resources of this deployment, by the service in the ARN. It has no bus. */
 const ownKinds = { lambda: 'function', sqs: 'queue', sns: 'topic', events: undefined } as const;
 
 /** Finds whether a pattern of ARNs can be that of something of the deployment: the word for it, or undefined. */

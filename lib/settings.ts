@@ -131,14 +131,14 @@ const shape = z.strictObject({
   deliveryConcurrency: whole(leastConcurrency, mostConcurrency).default(deliveryConcurrency),
   ...levers,
   /**
-   * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any if fewer than
+   * Executions reserved for publishing, and its limit. Lambda refuses to reserve any if fewer than
    * 100 would be left for the other functions of the AWS account. So by default nothing is reserved, and the service can be
    * deployed to the smallest account.
    */
   publishConcurrency: whole(1, 100_000).optional(),
   /**
-   * Whether publish has a URL of its own beside the API, which costs nothing by the request. It is open to everybody, as the API
-   * is, but some organisations forbid such URLs, so the default is none.
+   * Whether publish also has its own URL, which costs nothing per request. Anyone can reach it, as they can the API, but
+   * some organisations forbid such URLs, so it is off by default.
    */
   publishUrl: flag.default(false),
   /**
@@ -164,7 +164,7 @@ const shape = z.strictObject({
   accountConcurrency: whole(10, 1_000_000).default(1_000),
   /** Whether X-Ray traces requests and their jobs. It is billed by the trace. */
   tracing: flag.default(false),
-  /** Whether a web ACL of AWS WAF stands before the APIs: see `firewall.ts`. */
+  /** Whether a web ACL of AWS WAF protects the APIs: see `firewall.ts`. */
   firewall: flag.default(false),
   /** The most requests from one address in five minutes, with a firewall. The bounds are those of WAF. */
   firewallRate: whole(10, 2_000_000_000).default(100_000),

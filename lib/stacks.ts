@@ -1,6 +1,6 @@
 /**
  * All stacks of a deployment: for each region one that keeps data and one that can be made again at any time, and for all regions
- * together the management API, which stands in the first region.
+ * together the management API, which is in the first region.
  */
 import { type Environment, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';

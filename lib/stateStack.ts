@@ -112,7 +112,7 @@ export class StateStack extends Stack {
       ...keptAs(settings),
       tableName: names.accountsTable,
       replicas,
-      // Replicas need it, and a table may not get its stream and its first replica at once. A stream that nobody reads is free.
+      // Replicas need it, and a table may not get its stream and its first replica at once. A stream without readers is free.
       dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
     // `generateSecretString` may never change, not by a character: CloudFormation would generate another value, and all tokens and

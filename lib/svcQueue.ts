@@ -17,7 +17,7 @@ import { checkProps, type Settings } from './settings.ts';
 import { makeStacks, type Stacks } from './stacks.ts';
 
 /**
- * A deployment of the service, in stacks of its own beside those of the app.
+ * A deployment of the service, in its own stacks beside those of the app.
  *
  * ```ts
  * const queue = new SvcQueue(app, 'Queue', { regions: ['eu-central-1'] });
@@ -162,7 +162,7 @@ export class SvcQueue extends Construct {
     return this.#accountsStack;
   }
 
-  /** A stack of its own: it needs the app's stacks, for the URLs of destinations, and they need that of the accounts. */
+  /** A separate stack: it needs the app's stacks, for the URLs of destinations, and they need that of the accounts. */
   get #forContents(): Stack {
     if (this.#contentsStack === undefined) {
       const name = `${this.#settings.name}-Contents`;

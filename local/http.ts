@@ -102,14 +102,14 @@ function explained(error: Error, { host, port, flag }: Place): Error {
   return error;
 }
 
-/** Closes kept connections after their request once the server takes no more: they would delay its stop. */
+/** Closes kept connections after their request once the server stops taking requests: they would delay its stop. */
 export function endWithServer(server: Server, response: ServerResponse): void {
   response.once('close', () => {
     if (!server.listening) server.closeIdleConnections();
   });
 }
 
-/** Takes no more requests; resolves when the accepted ones have been answered, or `signal` aborts. */
+/** Stops taking requests. Resolves when the accepted ones have been answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   if (!server.listening) return;
   const giveUp = (): void => {
@@ -154,7 +154,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Ends an answer with its body. That to HEAD has none, and no length: the length would be that of the answer to GET (RFC 9110, 8.6). */
+/** Ends an answer with its body. An answer to HEAD has no body and no length: its length would be that of the answer to GET (RFC 9110, 8.6). */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (response.req.method !== 'HEAD') response.setHeader('Content-Length', body.length);
   response.end(body);

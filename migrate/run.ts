@@ -23,7 +23,7 @@ const outcomes = [
 ] as const;
 type StepOutcome = (typeof outcomes)[number];
 
-/** The outcomes that leave something to do; a failure has an exit status of its own. */
+/** The outcomes that leave something to do; a failure has a separate exit status. */
 const leftToDo: ReadonlySet<StepOutcome> = new Set(['to create', 'to switch', 'differs', 'skipped']);
 
 const headings: Readonly<Record<Kind, string>> = {

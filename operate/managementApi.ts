@@ -46,7 +46,7 @@ function secretsIn(region: string): SecretsManagerClient {
  * Reads the secret with the operator's login of a deployment.
  *
  * @param deployment with its first region
- * @throws OperateError when there is none
+ * @throws OperateError if there is none
  */
 export async function readLogin({ name, region }: Deployment) {
   const client = secretsIn(region);
@@ -85,7 +85,7 @@ interface Asked {
  * `SVC_MANAGEMENT_USER` and `SVC_MANAGEMENT_PASSWORD`; otherwise that of the local stage of this folder; otherwise that of the
  * deployment `Svc` in eu-central-1.
  *
- * @throws OperateError when there is none
+ * @throws OperateError if there is none
  */
 export async function findManagementApi({ name, region }: Asked): Promise<ManagementApi> {
   const deployment = { name: name ?? 'Svc', region: region ?? 'eu-central-1' };

@@ -38,7 +38,7 @@ export const constructBuild = {
   external: ['aws-cdk-lib', 'constructs'],
 } satisfies BuildOptions;
 
-/** The command. What it needs for one of its tasks only is loaded for that one. lmdb has a program for each kind of machine, so npm installs it. */
+/** The command. Code that only one of its tasks needs is loaded for that task. lmdb has a program for each kind of machine, so npm installs it. */
 export const commandBuild = {
   ...options,
   entryPoints: { 'svc-queue': 'bin/svcQueue.ts' },

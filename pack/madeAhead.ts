@@ -15,7 +15,7 @@ export const receiverFile = 'receiver.cjs';
 
 const tableShape = z.record(z.string(), z.record(z.string(), z.string()));
 
-/** The bundles of the package's two entry points, the construct and the command, are in folders of their own. */
+/** The bundles of the package's two entry points, the construct and the command, are in separate folders. */
 const functions =
   ['functions', '../functions']
     .map((path) => join(import.meta.dirname, path))

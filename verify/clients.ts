@@ -23,7 +23,7 @@ import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 /** The beginnings of the names of calls that change nothing. */
 export const readingCalls = /^(Describe|Get|List|Simulate)/;
 
-/** The calls that make a change set and take it away again. None of them changes a resource. */
+/** The calls that make a change set and take it away again. They change no resource. */
 export const changeSetCalls =
   /^(CreateChangeSet|DeleteChangeSet|DescribeChangeSet|DescribeEvents|DeleteStack|PutObject|DeleteObject)Command$/;
 

@@ -10,7 +10,7 @@ export async function run(args: readonly string[]): Promise<void> {
       console.log(line);
     });
   } catch (error) {
-    // Of what the person who started it can correct, the sentence alone.
+    // Prints only the sentence of an error that the user can correct.
     console.error(error instanceof MigrationError ? error.message : error);
     process.exitCode = 1;
   }

@@ -8,7 +8,7 @@ import { jsonLines, sentences, type StageLog } from '../stageLog.ts';
 
 type Fail = (error: unknown, exitCode: number) => never;
 
-/** Tells how to use it. What a server writes is collected and kept, so it has no secrets. */
+/** Tells how to use it. The output of a server is collected and kept, so it has no secrets. */
 function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Options, log: StageLog): void {
   if (isOpen(network)) {
     log.info(
@@ -61,7 +61,7 @@ function stopWithNpm(stop: () => void): void {
 
 /** Runs until it is told to end. */
 export async function run(args: readonly string[]): Promise<void> {
-  // A closed terminal takes no more lines: that must not end attempts in flight.
+  // A closed terminal refuses output. This must not end attempts in flight.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
   const options = parseOptions(args, process.env);

@@ -1,6 +1,6 @@
 /**
- * Makes a REST API from a table of routes. It is a REST API and not an HTTP API, because an HTTP API decodes the path, and a
- * destination stands in the path exactly as the client wrote it.
+ * Makes a REST API from a table of routes. It is a REST API and not an HTTP API, because an HTTP API decodes the path, and the path has the destination
+ * exactly as the client wrote it.
  */
 import {
   AccessLogFormat,
@@ -136,7 +136,7 @@ function acceptFindings(api: SpecRestApi, { firewall, tracing }: Settings): void
 
 /**
  * The format of the access log: a line for each request with its client, its operation and its result. The path and the query are
- * left out, because they have destinations and tokens; the template of the path stands for it.
+ * left out, because they have destinations and tokens; the template of the path is logged instead.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(

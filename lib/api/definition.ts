@@ -1,6 +1,6 @@
 /**
- * The definition of an API, which API Gateway imports: its form of OpenAPI ("OpenAPI extensions for API Gateway"). One property of
- * the API stands for what would be hundreds of resources of the stack.
+ * The definition of an API, which API Gateway imports: its form of OpenAPI ("OpenAPI extensions for API Gateway"). One property of the API replaces
+ * hundreds of resources of the stack.
  */
 import { Fn } from 'aws-cdk-lib';
 import manifest from '../../package.json' with { type: 'json' };
@@ -29,7 +29,7 @@ const authorizerName = 'operators';
 /** Defines an API whose every route passes all its methods on to a function. */
 export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionProps) => ({
   openapi: '3.0.1',
-  // Each release has a version, so it imports the whole definition again, whatever was changed by hand.
+  // Each release has a version, so it imports the whole definition again and overwrites changes made by hand.
   info: { title: name, version: manifest.version },
   'x-amazon-apigateway-binary-media-types': binaryMediaTypes,
   paths: Object.fromEntries(

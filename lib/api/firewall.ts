@@ -13,7 +13,7 @@ const knownBadInputs = 'AWSManagedRulesKnownBadInputsRuleSet';
 
 /**
  * The labels by which requests are refused that look like attacks on the service itself. A body is a message for somebody else and may
- * be anything, and so are the path and the query, in which a destination stands: rules that inspect these only count. The core
+ * be anything, and so are the path and the query, which have the destination: rules that inspect these only count. The core
  * rule set is left out, because most of it inspects them: it refuses bodies beyond 8 KB and every path that has a URL of an IP
  * address. The labels are those of "Baseline rule groups" in the guide of AWS WAF.
  */
@@ -107,7 +107,7 @@ export function makeFirewall(
             ruleActionOverrides: onlyCounted.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
           },
         },
-        // AWS adds rules to the group: whatever it has, it only labels. So no version of it is pinned, which would expire.
+        // AWS adds rules to the group. All of them only label. So no version of it is pinned, which would expire.
         overrideAction: { count: {} },
         visibilityConfig: seen(`${prefix}-${knownBadInputs}`),
       },

@@ -33,8 +33,8 @@ const ours = {
 /** The answers of both APIs. */
 export const gatewayAnswers: readonly GatewayAnswer[] = [
   // No method of the service's APIs asks for AWS credentials, so the first four can only come from a path that does not exist.
-  // There the gateway takes an `Authorization` header for an AWS signature, and a bearer token for a broken one (which has no type
-  // of its own but is DEFAULT_4XX).
+  // There the gateway takes an `Authorization` header for an AWS signature, and a bearer token for a broken one (which has no separate
+  // type: it is DEFAULT_4XX).
   { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, ...nothingHere },
   { type: ResponseType.INVALID_SIGNATURE, ...nothingHere },
   { type: ResponseType.EXPIRED_TOKEN, ...nothingHere },

@@ -14,7 +14,7 @@ interface MessagingApiProps {
   readonly made: MadeApi;
 }
 
-/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class MessagingApi {
   readonly api: SpecRestApi;
   /** The base URL, without a slash at its end. */

@@ -14,7 +14,7 @@ export interface PublishUrl {
 /**
  * Makes the URL of the function publish. Like the API, it asks for no AWS credentials: the function checks tokens.
  *
- * A URL is an alias's for good, so that of releases before the alias stays beside it for clients that know it. It goes with the
+ * A URL belongs to its alias permanently. The URL of releases before the alias stays for clients that use it. It goes with the
  * release after this one.
  */
 export function makePublishUrl(publish: SvcFunction): PublishUrl {

@@ -29,7 +29,7 @@ export interface SvcScheduleProps extends InAccount {
 }
 
 export interface SvcUrlGroupProps extends InAccount {
-  /** All endpoints of the group: those that stand in the service and not here are removed. */
+  /** All endpoints of the group: endpoints in the service that are not in this list are removed. */
   readonly endpoints: readonly { readonly url: string; readonly name?: string }[];
 }
 

@@ -148,8 +148,8 @@ export interface SvcQueueProps {
    */
   readonly deliveryMemory?: number;
   /**
-   * What waits for answers that take longer than 30 s: functions, for 14 minutes at most, or functions on managed instances, for 88
-   * minutes. Instances are billed by the hour, used or not.
+   * Waits for answers that take longer than 30 s: functions, for
+   * at most 14 minutes, or functions on managed instances, for 88 minutes. Instances are billed by the hour, used or not.
    *
    * @default 'functions'
    */
@@ -186,13 +186,13 @@ export interface SvcQueueProps {
    */
   readonly countingParts?: number;
   /**
-   * Executions that are reserved for publishing, which then gets no more than these.
+   * Executions reserved for publishing, and its limit.
    *
    * @default none
    */
   readonly publishConcurrency?: number | undefined;
   /**
-   * Whether publish has a URL of its own beside the API, which costs nothing by the request.
+   * Whether publish also has its own URL, which costs nothing per request.
    *
    * @default false
    */
@@ -234,7 +234,7 @@ export interface SvcQueueProps {
    */
   readonly tracing?: boolean;
   /**
-   * Whether a web ACL of AWS WAF stands before the APIs.
+   * Whether a web ACL of AWS WAF protects the APIs.
    *
    * @default false
    */

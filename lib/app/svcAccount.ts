@@ -27,14 +27,14 @@ export interface SvcAccountProps {
   /** @default those of the plan */
   readonly limits?: SvcLimits;
   /**
-   * A URL that is told of what fails for good without a failure callback of its own. It is in the template: put no secrets there.
+   * The URL of the failure callback for messages that have no failure callback themselves. It is in the template: put no secrets there.
    * It must not come from a stack that `grantPublish` is called for, because that one needs the account.
    *
    * @default none
    */
   readonly failureCallback?: string;
   /**
-   * Statuses that fail a message at once, where it has no `Svc-Fail-On` of its own, such as `400-499,!408,!429`.
+   * Statuses that fail a message at once if it has no `Svc-Fail-On`, such as `400-499,!408,!429`.
    *
    * @default none
    */
@@ -76,7 +76,7 @@ export const fieldsOf = (
   ...(lambdaDestinations !== undefined && { lambda_destinations: lambdaDestinations }),
 });
 
-/** Names each prop that is wrong. What is known only at deployment, is refused there. */
+/** Names each prop that is wrong. Values that are known only at deployment are checked there. */
 export function faultsIn({
   limits = {},
   failOn,

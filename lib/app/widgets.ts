@@ -1,4 +1,4 @@
-/** The widgets that an app adds to a dashboard of its own. */
+/** The widgets that an app adds to its own dashboard. */
 import { GraphWidget, type IWidget, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { metrics } from '../../lambdas/aws/metricTable.ts';
 

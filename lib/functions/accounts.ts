@@ -12,7 +12,7 @@ interface AccountsProps {
   readonly queues: Queues;
 }
 
-/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class Accounts {
   readonly follow: SvcFunction;
 

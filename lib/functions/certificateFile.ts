@@ -25,7 +25,7 @@ function readText(path: string): string {
  * Reads the certificates of a file.
  *
  * @param path from the current directory
- * @returns the certificates alone, in PEM: whatever else is in the file is no business of the functions
+ * @returns the certificates alone, in PEM. The functions do not get the rest of the file
  * @throws WrongFile
  */
 export function readCertificates(path: string): string {

@@ -21,7 +21,7 @@ interface DeliveryProps {
   readonly instances: Instances | undefined;
 }
 
-/** The resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class Delivery {
   /** Delivers messages that wait at most 30 s for their answer. */
   readonly short: SvcFunction;

@@ -13,7 +13,7 @@ import type { Tables } from '../state/tables.ts';
 
 /**
  * The variables that all functions of a region share. Lambda sets the region and the memory; hosts are learned where API Gateway names them,
- * which is the default; the console's function also gets its APIs, publish the API's URL if it has a URL of its own, and each
+ * which is the default; the console's function also gets its APIs, publish gets the API's URL if it has its own URL, and each
  * function whether it is traced.
  */
 export type FunctionEnvironment = Readonly<

@@ -195,7 +195,7 @@ export class SvcFunction extends LambdaFunction {
   /**
    * Hashes what the template has for the function. The id of the published version follows from the same texts, and CloudFormation
    * publishes a version for each new id. Lambda refuses that where code and variables are the same as before ("A version for this
-   * Lambda function exists"), such as when an id of an AWS account stands where a reference to it stood. With this variable another
+   * Lambda function exists"), such as when the id of an AWS account replaces a reference to it. With this variable another
    * text is another configuration.
    */
   #templateHash(): string {

@@ -33,7 +33,7 @@ const mostInvocations = Math.min(64, messagesInMemory(memoryMb));
 /** Lambda's own default: one environment in each of three zones. */
 const defaultEnvironments = 3;
 
-/** What all regions have, with two vCPUs each. Left to itself, Lambda may take larger ones, of which three cost more. */
+/** Instance types that all regions have, with two vCPUs each. Left to itself, Lambda may take larger ones, of which three cost more. */
 export const instanceTypes = ['c7g.large', 'm7g.large', 'r7g.large'] as const;
 
 type LongAnswerQueue = (typeof longAnswerQueues)[number];

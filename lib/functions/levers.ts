@@ -16,7 +16,7 @@ export const levers = {
   deliveryMemory: whole(leastDeliveryMemoryMb, mostDeliveryMemoryMb).default(functionMemoryMb),
   /** Seconds for which Lambda gathers messages of the short queue before it invokes a delivery function. */
   batchingWindow: whole(0, mostBatchingWindow).default(0),
-  /** What waits for answers that take long: functions, or functions on managed instances: see `instances.ts`. */
+  /** Waits for answers that take long: functions, or functions on managed instances (`instances.ts`). */
   longDelivery: z.enum(['functions', 'instances']).default('functions'),
   /** The least execution environments of the function on managed instances. Lambda's most is 15,000 ("FunctionScalingConfig"). */
   longEnvironments: whole(1, 15_000).optional(),

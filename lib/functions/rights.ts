@@ -24,7 +24,7 @@ type TableAction =
   | 'Scan'
   | 'BatchGetItem'
   | 'BatchWriteItem';
-/** What sends a message to a destination in AWS, by the service in its ARN. */
+/** The actions that send a message to a destination in AWS, by the service in its ARN. */
 const destinationActions = {
   lambda: 'lambda:InvokeFunction',
   sqs: 'sqs:SendMessage',

@@ -13,7 +13,7 @@ interface TimedProps extends Omit<SvcFunctionProps, 'handler' | 'timeout'> {
   /** The handler. */
   readonly runs: TimedFunction;
   readonly ruleDescription: string;
-  /** Executions that share the work side by side, each with a part of its own. */
+  /** Executions that share the work side by side, each with its own part. */
   readonly parts?: number;
 }
 

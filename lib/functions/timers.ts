@@ -9,7 +9,7 @@ interface TimersProps {
   readonly rights: Rights;
 }
 
-/** The resources are in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class Timers {
   /** Counts outcomes, before they expire in the log. */
   readonly countOutcomes: SvcFunction;

@@ -18,7 +18,7 @@ interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItsel
   readonly queues: Queues;
   /** The queue that invokes the worker and sets its timing. */
   readonly source: QueueName;
-  /** The most executions at once; never more than the setting for deliveries. What has no room stays in the queue. */
+  /** The most executions at once; never more than the setting for deliveries. Messages for which there is no capacity stay in the queue. */
   readonly maxConcurrency: number;
   /**
    * Set where what the queue gets bounds the executions well enough, so that only a small account needs the maximum: one whose
@@ -62,7 +62,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     // An environment on instances takes many invocations: a message need not wait for the slowest of a batch.
     batchSize: placement === undefined ? Math.min(shapes[source].batchSize, messagesInMemory(memoryMb)) : 1,
     ...(queues.windows[source] > 0 && { maxBatchingWindow: Duration.seconds(queues.windows[source]) }),
-    // A failed message comes again. The rest of its batch does not.
+    // A failed message is received again. The rest of its batch does not.
     reportBatchItemFailures: true,
     ...(placement !== undefined
       ? { maxConcurrency: placement.maxConcurrency }

@@ -42,7 +42,7 @@ const warnings = lines(
   'filter level in ["WARN", "ERROR"] and message != "attempt"',
   ...newest,
 );
-/** AWS's answers, by the kind of error: the service that failed stands in the messages. */
+/** AWS's answers, by the kind of error: the messages name the service that failed. */
 const awsErrors = lines(
   'filter level in ["WARN", "ERROR"] and ispresent(error.name)',
   'stats count(*) as times, latest(error.message) as example by error.name, service',

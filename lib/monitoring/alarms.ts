@@ -26,7 +26,7 @@ export interface Watched {
   readonly onThePath: readonly SvcFunction[];
   /** All functions of the messaging API. */
   readonly apiFunctions: readonly SvcFunction[];
-  /** The name of the capacity provider of the managed instances; undefined where there are none. */
+  /** The name of the capacity provider of the managed instances; undefined if there are none. */
   readonly capacityProvider: string | undefined;
   /** The management API's name in CloudWatch; undefined outside its region. */
   readonly managementApi: string | undefined;

@@ -71,7 +71,7 @@ export class Monitoring extends Construct {
     });
   }
 
-  /** Makes the topic, to which CloudWatch may send and nobody else. */
+  /** Makes the topic, to which only CloudWatch may send. */
   private makeTopic(topicName: string): Topic {
     const topic = new Topic(this, 'Topic', { topicName, enforceSSL: true });
     accept(

@@ -17,7 +17,7 @@ export class ScheduleGroup extends Construct {
 
   /**
    * @param props `groupName` may be `default`: the group that every AWS account has, and that is not made here. `fixed` are imports
-   *   of what may not change, see `fixedOf`: they have to stand somewhere, and the role is in every region
+   *   of what may not change, see `fixedOf`: they must be on some resource, and the role is in every region
    */
   constructor(
     scope: Construct,

@@ -43,7 +43,7 @@ const answeredBy = <Input extends object, Output extends object>({
   sdk,
 }: HandedOver): Pluggable<Input, Output> => ({
   applyToStack: (stack) => {
-    // It copies each input and output for a log that nobody keeps, which costs as much as all other steps.
+    // It copies each input and output for a log that is not kept, which costs as much as all other steps.
     stack.remove('loggerMiddleware');
     stack.add(
       (next, { commandName = '' }) =>

@@ -18,7 +18,7 @@ export interface AwsServerOptions {
   /** Answers a request; throws an `AwsError` to refuse it. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly refuse: (response: ServerResponse, refusal: AwsError) => void;
-  /** The service's code for a failure of its own. */
+  /** The service's code for its own failures. */
   readonly failureCode: string;
   /** Called with every other error. */
   readonly report: (error: unknown) => void;

@@ -28,7 +28,7 @@ export type Description = z.infer<typeof description>;
 const endName = 'end.json';
 const end = z.object({ lines: z.number() });
 
-/** What a backup has. */
+/** The contents of a backup. */
 export interface Backup {
   /** Texts by their names. */
   readonly secrets: Readonly<Record<string, string>>;

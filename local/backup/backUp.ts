@@ -66,7 +66,7 @@ export async function backUp(folder: string, file: string): Promise<Made> {
 /** The system's reasons for which a file cannot be made or written. */
 const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 
-/** Backs up a directory that no stage uses. The lock keeps one from starting meanwhile. */
+/** Backs up a directory that no stage uses. The lock keeps a stage from starting in the meantime. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {
   const { store, release } = await openDataDirectory(folder);
   try {

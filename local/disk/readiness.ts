@@ -1,5 +1,5 @@
 /**
- * Readiness, for whoever sends requests to the stage: `/v2/ready` is 200 while it takes messages. `/v2/health`, which the service
+ * Readiness, for senders of requests to the stage: `/v2/ready` is 200 while it takes messages. `/v2/health`, which the service
  * itself answers, is 200 once the stage has started, with the file `env` written.
  */
 import { splitUrl } from '../incoming.ts';

@@ -45,7 +45,7 @@ function entryOf(index: Index, row: Item) {
   return { key, entry, units: unitsOf(sizeOfItem(entry)) };
 }
 
-/** What a call asks to be told of its units. */
+/** The units that a call asks for in its answer. */
 export interface Asked {
   readonly ReturnConsumedCapacity?: string | undefined;
 }

@@ -37,7 +37,7 @@ function itemToText(item: Item): object {
   return copy;
 }
 
-/** Puts bytes in the place of the texts in base64 in a value that was read, which nobody else has yet. */
+/** Puts bytes in the place of the texts in base64 in a value that was read, which nothing else refers to yet. */
 function restoreBytes(value: unknown): void {
   if (!isMap(value)) return;
   const { B, BS, M, L } = value;

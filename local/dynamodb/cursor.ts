@@ -6,7 +6,7 @@ import { next } from './keys.ts';
 import { hasMembers, keyAttributes, keyOf, type Index, type Table } from './table.ts';
 import { checkedItem, type Item, type Value } from './values.ts';
 
-/** What a page is read from: a table, or an index of one. */
+/** The source of a page: a table, or one of its indexes. */
 export interface Source {
   readonly table: Table;
   readonly index: Index | undefined;

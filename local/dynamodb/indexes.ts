@@ -4,7 +4,7 @@ import { indexKey } from './keys.ts';
 import { checkKeySize, invalid, type Index, type Table } from './table.ts';
 import { typeOf, type Item, type Value } from './values.ts';
 
-/** What gives a row its new values: refusals have other words for each. */
+/** The source of a row's new values: refusals are worded differently for each. */
 export type Source = 'item' | 'update';
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The keys of rows and of the entries of indexes in the store. Rows of a partition stand together, in the order of their sort keys;
+ * The keys of rows and of the entries of indexes in the store. Rows of a partition are together, in the order of their sort keys;
  * partitions are in no useful order.
  */
 import { createHash } from 'node:crypto';

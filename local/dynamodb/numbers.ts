@@ -10,7 +10,7 @@ const maxDigits = 38;
 const maxExponent = 125;
 const minExponent = -130;
 
-/** A decimal with no more characters than this is exact as a double, and so is the sum of two such integers. */
+/** A decimal of up to this many characters is exact as a double, and so is the sum of two such integers. */
 const exactLength = 15;
 
 const refused = (message: string): AwsError => new AwsError('ValidationException', message);

@@ -13,7 +13,7 @@ import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 export interface FunctionUrl {
   readonly port: number;
   readonly url: string;
-  /** Takes no more requests; resolves when the accepted ones have been answered, or `signal` aborts. */
+  /** Stops taking requests. Resolves when the accepted ones have been answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 

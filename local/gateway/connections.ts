@@ -7,7 +7,7 @@ import type { Server } from '../http.ts';
 export interface ConnectionBounds {
   /** Connections at once; each takes a descriptor, and a process has some thousands. */
   readonly most?: number;
-  /** Connections at once from one address that is not this machine's, nor a trusted proxy's: many clients may stand behind these. */
+  /** Connections at once from one address that is not this machine's, nor a trusted proxy's: these may have many clients behind them. */
   readonly mostFromOne?: number;
 }
 

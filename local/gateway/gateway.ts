@@ -24,7 +24,7 @@ import { createRouter, type Routed, type Router } from './router.ts';
 export interface Gateway {
   readonly port: number;
   readonly url: string;
-  /** Takes no more requests; resolves when the accepted ones have been answered, or `signal` aborts. */
+  /** Stops taking requests. Resolves when the accepted ones have been answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ interface Proxy {
   readonly requestId: string;
 }
 
-/** Answers a request. What its head decides is decided before its body is read. */
+/** Answers a request. Decisions that need only its head are made before its body is read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
   const { path: requested, query } = splitUrl(request.url ?? '/');

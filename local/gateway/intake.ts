@@ -148,7 +148,7 @@ export class Intake {
     };
   }
 
-  /** Reads a body. What is not kept is not read either: the bytes that still come are dropped. */
+  /** Reads a body. A body that is not kept is not read: its remaining bytes are dropped. */
   #read(request: IncomingMessage, budget: Budget | undefined): Promise<Taken> {
     const { largest, leastBytes, periodMs } = this.#bounds;
     const chunks: Buffer[] = [];

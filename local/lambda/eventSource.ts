@@ -31,7 +31,7 @@ export interface EventSourceOptions {
   readonly batchSize?: number;
   /** The most invocations at the same time, 2 to 1,000; 1,000 when absent. */
   readonly maximumConcurrency?: number | undefined;
-  /** The same where this machine need not do as Lambda does, which has no more than 1,000. */
+  /** The same for a machine that need not follow Lambda's limit of 1,000. */
   readonly mostAtOnce?: number | undefined;
   readonly report: (error: unknown) => void;
   /**
@@ -82,7 +82,7 @@ export function startEventSource(options: EventSourceOptions): EventSource {
       try {
         const messages = await receive(options, stopping.signal);
         if (messages.length > 0) start(messages);
-        // What is under way goes on first, requests to the gateway too: a long line does not hold them up.
+        // Work under way goes on first, including requests to the gateway, so that a long line does not hold it up.
         await setImmediate();
         if (invocations.size >= mostAtOnce) await oneEnds();
       } catch (error) {

@@ -1,8 +1,8 @@
 import type { LambdaFunction } from './lambda.ts';
 
 /**
- * Limits the calls of a function that run at once; other calls wait for their turn, first come, first served. On AWS each
- * invocation has a process of its own. Here all share one: without this limit many publishers would have most of it, and messages
+ * Limits the calls of a function that run at once; other calls wait for their turn, first come, first served. On AWS each invocation
+ * has its own process. Here all share one: without this limit many publishers would have most of it, and messages
  * would be accepted faster than delivered, wait in lines, and cost more there.
  */
 export function inTurns(called: LambdaFunction, most: number): LambdaFunction {

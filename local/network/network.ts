@@ -29,7 +29,7 @@ const isLoopback = (host: string): boolean => /^127(\.\d+){3}$/.test(host) || ho
 /** Whether clients of other machines can reach a stage. It then protects them, and what is beside it in its network. */
 export const isOpen = ({ host, publicUrl }: Network): boolean => !isLoopback(host) || publicUrl !== undefined;
 
-/** The address by which the stage calls itself. An address that stands for all of a machine cannot be called everywhere. */
+/** The address by which the stage calls itself. An address for all interfaces of a machine cannot be called on every system. */
 const ownAddress = (host: string): string => (host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host);
 
 /** The path of the public URL, such as `/queue`; empty where it has none. */
@@ -53,7 +53,7 @@ export function ownHosts(network: Network, ports: readonly number[], inside: rea
   const addresses = Object.values(networkInterfaces()).flatMap((all = []) =>
     all.map(({ address }) => address),
   );
-  // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
+  // `localhost` covers all names of this machine: 127.0.0.1, [::1], app.localhost.
   const names = isLoopback(host) ? ['localhost'] : ['localhost', hostname(), host, ...addresses];
   const inUrl = (name: string): string => (isIP(name) === 6 ? `[${name}]` : name);
   return [
@@ -112,7 +112,7 @@ export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf 
   };
 }
 
-/** Makes the function that tells whether many clients may stand behind an address: this machine's, or that of a trusted proxy. */
+/** Makes the function that tells whether an address may have many clients behind it: this machine's, or that of a trusted proxy. */
 export function isManyClients({ trustedProxies }: Network): (address: string) => boolean {
   const trusted = parseNetworks(['127.0.0.0/8', '::1', ...trustedProxies]);
   return (address) => {
@@ -133,7 +133,7 @@ function clientBehind(
   let client = peer;
   for (const ip of named.toReversed()) {
     if (ip === '') break;
-    // What a trusted proxy writes in place of an address still tells its clients apart.
+    // A name that a trusted proxy writes instead of an address still tells its clients apart.
     client = ip.slice(0, longestName);
     if (!isTrusted(ip)) break;
   }

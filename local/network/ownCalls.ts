@@ -1,4 +1,4 @@
-/** The stage's calls of its own API while it starts. */
+/** The calls that the stage makes to itself while it starts. */
 import { Agent, fetch } from 'undici';
 
 /** An answer, as `fetch` gives it. */

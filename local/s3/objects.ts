@@ -64,7 +64,7 @@ export function objectsIn(store: Store, now: () => number): Objects {
       const parts: Buffer[] = [];
       for (let part = 1; part <= found.parts; part += 1) {
         const bytes = store.get(entryKey(key, part), at);
-        // It was deleted meanwhile.
+        // It was deleted in the meantime.
         if (bytes === undefined) return undefined;
         parts.push(bytes);
       }

@@ -112,7 +112,7 @@ export class Schedules {
       if (this.#kept.get(keyOf(id)) === schedule) this.#kept.delete(keyOf(id));
       throw error;
     }
-    // It may have been deleted meanwhile.
+    // It may have been deleted in the meantime.
     if (this.#kept.get(keyOf(id)) !== schedule) return;
     this.#plan(schedule, timing);
     this.#serve();
@@ -207,7 +207,7 @@ export class Schedules {
     }
   }
 
-  /** Fires a schedule. It is not in the heap meanwhile. */
+  /** Fires a schedule. It is not in the heap during this time. */
   #begin(pending: Pending, now: number): void {
     const { scheduledAt, timing, failures } = pending;
     if (timing.kind === 'recurring' && failures === 0 && now - scheduledAt > graceMs) {

@@ -127,7 +127,7 @@ export class Queues {
     return new Set(kept.map(({ message }) => message.body));
   }
 
-  /** Receives up to `max` messages. It waits for a first one when there is none, and returns none when the wait has ended. */
+  /** Receives up to `max` messages. Waits for a first message if there is none. Returns an empty list when the wait ends. */
   async receive(
     name: string,
     { max, waitMs, visibilityTimeoutMs, signal }: ReceiveOptions,

@@ -1,4 +1,4 @@
-/** The messages of the queues in the store. They stand in the order in which they were sent. */
+/** The messages of the queues in the store. They are in the order in which they were sent. */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
 import { DamageError } from '../store/checksum.ts';

@@ -2,7 +2,7 @@
  * The development mode of the published clients. With `QSTASH_DEV=true` in its environment an application needs no settings: its
  * clients call `http://127.0.0.1:8080`, or the port `QSTASH_DEV_PORT`, and all know the same token and the same signing keys.
  * Before their first request they ask that server for `GET /v2/keys`; only if it does not answer with these keys within two
- * seconds, they download and start a server of their own.
+ * seconds, they download and start their own server.
  *
  * The token and the keys are no secret, so the stage alone has them, and only with `--dev`.
  */

@@ -22,7 +22,7 @@ const everywhere = (): readonly (readonly [pattern: string, endpoint: string | u
   ['arn:aws:events:*:*:event-bus/*', process.env['AWS_ENDPOINT_URL_EVENTBRIDGE']],
 ];
 
-/** What in AWS messages may go to. Without the address of a service there is nothing of it: AWS itself is never called. */
+/** The destinations in AWS that messages may go to. Without the address of a service there is nothing of it: AWS itself is never called. */
 export const reachableDestinations = (): readonly string[] =>
   everywhere().flatMap(([pattern, endpoint = '']) => (endpoint === '' ? [] : [pattern]));
 

@@ -24,7 +24,7 @@ export interface Options {
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
-  /** The proxies of deliveries, as JSON; undefined where there are none. */
+  /** The proxies of deliveries, as JSON; undefined if there are none. */
   readonly outboundProxies?: string | undefined;
   /** Dollars that a message takes from its account's budget. */
   readonly pricePerMessage: number;
@@ -32,7 +32,7 @@ export interface Options {
   readonly dev: boolean;
   /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). Users need it not, so there is no flag and no help. */
   readonly testControl: boolean;
-  /** What waits for answers as on AWS (SVC_TEST_LONG_DELIVERY), in place of a process of this machine. For tests, as `testControl`. */
+  /** Waits for answers as long as on AWS (SVC_TEST_LONG_DELIVERY) instead of as long as this machine can. For tests, as `testControl`. */
   readonly longDelivery?: LongDelivery | undefined;
   /** The URL of another DynamoDB, which has the tables (SVC_TEST_DYNAMODB_URL). For tests, as `testControl`. */
   readonly dynamodbUrl?: string | undefined;
@@ -55,7 +55,7 @@ function list(text: string): string[] {
     parseNetworks(items.filter((item) => item.includes('/')));
     if (!items.includes('')) return text.trim() === 'none' ? [] : items;
   } catch {
-    // What is allowed stands below.
+    // The allowed values are below.
   }
   throw new InvalidArgumentError(
     'Allowed are hosts and networks separated by commas, such as app.internal,10.0.0.0/8, or none.',

@@ -260,8 +260,8 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
 };
 
 /**
- * The most invocations at once for the long queue of one machine, where each may wait for hours for a single answer. What waits costs
- * a connection and its message's body.
+ * The most invocations at once for the long queue of one machine, where each may wait for hours for a single answer. Each waiting message costs
+ * a connection and its body.
  */
 const waitingAtOnce = 10_000;
 

@@ -51,7 +51,7 @@ export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
-  /** Called with sentences for whoever runs the stage. */
+  /** Called with sentences for the user who runs the stage. */
   readonly announce: (sentence: string) => void;
   /** Called with errors that the stage survives. */
   readonly report: (error: unknown) => void;

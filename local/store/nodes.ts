@@ -3,7 +3,7 @@ import { damageAt, headerBytes, longAt } from './pageFile.ts';
 
 /** A node begins with the length of its value (or the number of a child), flags, and the length of its key. */
 const nodeBytes = 8;
-/** A value on pages of its own: the node has their first number, their transaction and their count. */
+/** A value on separate pages: the node has their first number, their transaction and their count. */
 const overflowBytes = 24;
 const overflowFlag = 0x01;
 

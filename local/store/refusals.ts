@@ -1,4 +1,4 @@
-/** What becomes of writes while the disk refuses them. LMDB says little of the reason, and prints each failure. */
+/** The handling of writes while the disk refuses them. LMDB says little of the reason, and prints each failure. */
 import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
@@ -69,7 +69,7 @@ export const mayBePanic = (error: unknown): boolean =>
   codeOf(error) !== undefined &&
   !error.message.includes('Attempting to write page');
 
-/** The reason for which a transaction failed, which lmdb gives in a promise of its own. */
+/** The reason for which a transaction failed, which lmdb gives in a separate promise. */
 export async function reasonOf(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
   try {

@@ -2,8 +2,8 @@
  * The store of one machine: a file of ordered entries, over LMDB. Tables, queues, schedules and objects are all in it, so that what
  * belongs together is written together.
  *
- * Writes of the same turn of the event loop are one transaction, as are those that arrive while another transaction is written. What
- * is read has been committed, and what has been committed is on the disk: after a kill or a loss of power the file has each
+ * Writes of the same turn of the event loop are one transaction, as are those that arrive while another transaction is written. Reads see only committed data, and
+ * committed data is on the disk: after a kill or a loss of power the file has each
  * transaction in full, or not at all.
  */
 import { randomUUID } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface Entry {
   readonly value: Buffer;
 }
 
-/** The contents of a store at a moment. Call `done` soon: the file cannot reuse what is deleted meanwhile. */
+/** The contents of a store at a moment. Call `done` soon: the file cannot reuse space that is freed in the meantime. */
 export interface Snapshot {
   readonly transaction: Transaction;
   readonly done: () => void;
@@ -34,7 +34,7 @@ export interface RangeOptions {
   readonly to: Buffer;
   /** From the last key to the first. */
   readonly isReverse?: boolean;
-  /** Reads as of a moment, whatever is written meanwhile. */
+  /** Reads as of one moment, unaffected by later writes. */
   readonly at?: Snapshot | undefined;
 }
 
@@ -50,7 +50,7 @@ class Batch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Nobody may be waiting for it.
+    // Possibly nothing is waiting for it.
     this.committed.catch(() => undefined);
   }
 }
@@ -59,7 +59,7 @@ const isWindows = process.platform === 'win32';
 
 /** In bytes. LMDB would leave an entry with a longer one out of its transaction. */
 const longestKey = 1_978;
-/** The longest wait of a write that nobody waits for, in ms. */
+/** The longest delay of a write whose result nothing awaits, in ms. */
 const longestWaitMs = 10;
 
 export class Store {
@@ -68,7 +68,7 @@ export class Store {
   readonly #open: () => RootDatabase<Buffer, Buffer>;
   #database: RootDatabase<Buffer, Buffer>;
   readonly #refusals: Refusals;
-  /** Ranges and snapshots that are being read. The file cannot be closed meanwhile. */
+  /** Ranges and snapshots that are being read. The file cannot be closed in the meantime. */
   #readers = 0;
   /** Whether the file must be opened again, and whether it has been closed for that. */
   #state: 'open' | 'doubtful' | 'closed' = 'open';
@@ -203,7 +203,7 @@ export class Store {
       // Where this fails, the next write tries again.
       await this.#openAgain().catch(() => undefined);
       batch.reject(reason);
-      // What was written meanwhile may rest on what was not.
+      // Writes made since may depend on the write that failed.
       this.#taken()?.reject(reason);
     }
   }

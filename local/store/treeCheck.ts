@@ -103,7 +103,7 @@ export class TreeCheck {
   /**
    * Checks leaves and their values, those first that may be the newest, and the counts of entries after the last.
    *
-   * @param until the time, as `performance.now()` gives it, after which no more are begun
+   * @param until the time, as `performance.now()` gives it, after which none is started
    * @returns whether all were checked
    */
   async checkLeaves(until: number): Promise<boolean> {
@@ -183,7 +183,7 @@ export class TreeCheck {
     }
   }
 
-  /** Reads a value that has pages of its own. */
+  /** Reads a value that is on separate pages. */
   #overflow({ page, transaction, count, length }: Overflow): Buffer {
     const { pageBytes } = this.#file;
     // A value that was replaced by a smaller one in the same transaction keeps its pages.

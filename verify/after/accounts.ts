@@ -91,7 +91,7 @@ export async function removeAccount(management: Client, client: Client, account:
     ),
     ...(await client.read(named, 'GET', '/v2/queues')).map(({ name }) => `queues/${name}`),
   ];
-  // A message may have been delivered meanwhile, so not all of them can be withdrawn.
+  // A message may have been delivered since, so not all of them can be withdrawn.
   for (const path of all) await remove(`/v2/${path}`).catch(() => undefined);
   await deleteAccount(management, account);
 }

@@ -70,7 +70,7 @@ export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
 interface Found {
   readonly managementUrl: string;
   readonly authorization: string;
-  /** Of each region of the deployment. */
+  /** For each region of the deployment. */
   readonly apis: readonly {
     readonly region: string;
     readonly url: string;
@@ -117,7 +117,7 @@ async function verifyRegion(
   const url = found.apis.find((api) => api.region === region)?.url ?? '';
   const management = clientOf(sender(found.managementUrl, never), found.authorization);
   const tidyUp = async (): Promise<void> => {
-    // The machine is billed by the hour, so it goes first, and also where settings have no instances any more.
+    // The machine is billed by the hour, so it goes first, even if the settings no longer have instances.
     const hadHost = await removeLateHost(cloudFormation, name);
     const hadReceiver = await removeReceiver(cloudFormation, name);
     const left = await leftAccounts(management, region);
@@ -127,7 +127,7 @@ async function verifyRegion(
       say(`${region}: the account and the receiver of a run are taken away`);
   };
   const tidily = (): Promise<Outcome> => runCheck(step('tidy-up', tidyUp), { region, ...asked });
-  // A run that was killed has left what it made. What cannot be taken away now is tried again at the end.
+  // A run that was killed has left what it made. Resources that cannot be removed now are tried again at the end.
   await tidily();
   let tidied: Outcome | undefined;
   let outcomes: readonly Outcome[];

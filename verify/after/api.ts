@@ -11,14 +11,14 @@ export interface Answer {
 interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Without it, none is sent. */
+  /** Without it, no token is sent. */
   readonly authorization?: string;
 }
 
 /** The longest time for an answer: a function behind the API ends after 28 s, and a proxy may take some. */
 const longestMs = 60_000;
 
-/** Sends a request below a base URL, and returns whatever is answered. */
+/** Sends a request below a base URL, and returns any answer. */
 export type Send = (method: string, path: string, request?: Request) => Promise<Answer>;
 
 export const sender =

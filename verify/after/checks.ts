@@ -31,7 +31,7 @@ const alongside: readonly Check<After>[] = [
   ...watchChecks,
 ];
 
-/** The steps of a run, one after the other. What is in one step runs side by side, and what only waits runs beside all steps. */
+/** The steps of a run, one after the other. The checks of one step run side by side, and checks that only wait run beside all steps. */
 export const steps: readonly (readonly Check<After>[])[] = [
   [latency],
   alongside,

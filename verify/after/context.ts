@@ -25,7 +25,7 @@ export interface After {
   };
   /** Sends to another base URL, without credentials. */
   readonly sendTo: (url: string) => Send;
-  /** The publish URL, with the token; undefined where there is none. */
+  /** The publish URL, with the token; undefined if there is none. */
   readonly publishUrl: Client | undefined;
   /** Undefined in all regions but the first. */
   readonly management:

@@ -75,7 +75,7 @@ async function checkInstances({ aws, stacks }: Before): Promise<string> {
   return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
 }
 
-/** Whether a name of a certificate, which may begin with `*.`, covers a domain. `*` stands for one label (RFC 6125, 6.4.3). */
+/** Whether a name of a certificate, which may begin with `*.`, covers a domain. `*` matches one label (RFC 6125, 6.4.3). */
 const covers = (name: string, domain: string): boolean =>
   name.toLowerCase() === domain.toLowerCase() ||
   (name.startsWith('*.') &&
@@ -103,7 +103,7 @@ async function checkCertificates({ settings, region, aws }: Before): Promise<str
   return `${here.join(', ')} is covered by a certificate that is issued`;
 }
 
-/** What no API tells: only rules of the organisation that are policies are simulated. */
+/** No API tells everything: only rules of the organisation that are policies are simulated. */
 const onlyDeployShows = 'other rules, such as hooks and resource control policies, only the deployment shows';
 
 async function checkFunctionUrls({ settings, aws, qualifier }: Before): Promise<string> {

@@ -39,10 +39,10 @@ export interface ChangeSetAsked {
   readonly signal: AbortSignal;
 }
 
-/** What CloudFormation says of a template. */
+/** CloudFormation's findings about a template. */
 export interface ChangeSet {
   readonly isTaken: boolean;
-  /** What keeps it from being deployed. */
+  /** The reason that it cannot be deployed. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -74,7 +74,7 @@ export function judgeChangeSet(
   };
 }
 
-/** Makes a change set, reads what CloudFormation says of it, and deletes it, whatever happens. */
+/** Makes a change set, reads what CloudFormation says of it, and always deletes it. */
 export async function tryChangeSet(
   { cloudFormation, s3 }: ChangeSetClients,
   { stackName: StackName, template, isNew, isStackOwn, bucket, region, signal }: ChangeSetAsked,

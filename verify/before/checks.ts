@@ -64,7 +64,7 @@ async function checkConcurrency({ settings, aws }: Before): Promise<string> {
   const { limit, unreserved } = await aws.concurrency();
   const faults: string[] = [];
   const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency, longDelivery } = settings;
-  // Of the queues `short`, `slow` and `long`, whose function takes none on instances.
+  // The queues `short`, `slow` and `long`; on instances, the function of `long` takes none.
   const deliveries = (longDelivery === 'instances' ? 2 : 3) * deliveryConcurrency;
   const needed = deliveries + publishConcurrency + restConcurrency;
   if (needed > limit)

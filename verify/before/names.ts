@@ -10,7 +10,7 @@ import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import type { Readers } from '../clients.ts';
 import type { StackTemplate } from '../deployment.ts';
 
-/** A resource with a name of its own. */
+/** A resource with its own name. */
 export interface Named {
   readonly type: string;
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Named {
 interface NamedType {
   /** The property that has the name. */
   readonly property: string;
-  /** Reads a resource by its name; it throws, or returns false, where there is none. */
+  /** Reads a resource by its name; it throws, or returns false, if there is none. */
   readonly read: (readers: Readers, name: string) => Promise<unknown>;
 }
 

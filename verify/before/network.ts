@@ -42,7 +42,7 @@ export interface Route {
 export interface RouteTable {
   readonly id: string;
   readonly subnets: readonly string[];
-  /** Whether subnets without a table of their own have it. */
+  /** Whether subnets without their own table have it. */
   readonly isMain: boolean;
   readonly routes: readonly Route[];
 }
@@ -66,9 +66,9 @@ export interface Network {
   readonly dnsOf: (vpc: string) => Promise<{ readonly isOn: boolean; readonly hasHostnames: boolean }>;
   readonly endpointsIn: (vpc: string) => Promise<readonly Endpoint[]>;
   readonly routeTablesIn: (vpc: string) => Promise<readonly RouteTable[]>;
-  /** @throws the error of EC2 for an id that is none */
+  /** @throws the error of EC2 for an invalid id */
   readonly subnets: (ids: readonly string[]) => Promise<readonly Subnet[]>;
-  /** @throws the error of EC2 for an id that is none */
+  /** @throws the error of EC2 for an invalid id */
   readonly addresses: (ids: readonly string[]) => Promise<readonly Address[]>;
   /** The ids of the addresses that NAT gateways have. */
   readonly addressesOfNat: (gateways: readonly string[]) => Promise<readonly string[]>;

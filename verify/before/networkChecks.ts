@@ -143,7 +143,7 @@ async function checkRoutes(before: Before): Promise<string> {
   return `AWS is reached from ${listOf(ways)}`;
 }
 
-/** What AWS tells of zones only at the deployment. */
+/** Facts about zones that AWS reports only at the deployment. */
 const untold =
   'AWS publishes no list of the zones in which Lambda and NAT gateways have room, so only the deployment shows that';
 

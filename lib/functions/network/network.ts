@@ -1,7 +1,7 @@
 /**
  * The network of the delivery functions: by default Lambda's own. With the setting `vpcs` it is a VPC of the operator, so that
  * private hosts there can be destinations; with `fixedAddresses` it is a VPC made here, whose NAT gateways have the operator's
- * elastic addresses. Managed instances always need a VPC, so they get one of their own where the functions have none.
+ * elastic addresses. Managed instances always need a VPC, so they get a separate one if the functions have none.
  */
 import { Annotations, Stack } from 'aws-cdk-lib';
 import {
@@ -166,9 +166,9 @@ class Network extends Construct {
   }
 
   /**
-   * Puts the subnets into the zones that the settings name. By default they are in the first zones by their letters, which stand for
-   * other zones in every AWS account ("Availability Zone IDs for your AWS resources"), and some of those have no NAT gateways
-   * ("Troubleshoot NAT gateways": `NotAvailableInZone`). Subnets cannot move, so what stands keeps its zones without the setting.
+   * Puts the subnets into the zones that the settings name. By default they are in the first zones by their letters, which mean other zones
+   * in every AWS account ("Availability Zone IDs for your AWS resources"), and some of those have no NAT gateways
+   * ("Troubleshoot NAT gateways": `NotAvailableInZone`). Subnets cannot move, so existing subnets keep their zones without the setting.
    */
   #placeInZones({ publicSubnets, privateSubnets }: Vpc, setting: keyof Settings): void {
     const stack = Stack.of(this);

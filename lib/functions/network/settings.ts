@@ -54,7 +54,7 @@ export const network = {
     .default(false),
   /** The route tables of the subnets, to which endpoints of DynamoDB and S3 are added. */
   routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
-  /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a zone of its own. */
+  /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a separate zone. */
   fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
   /** The ids of the zones of these NAT gateways, one for each address. Ids are the same in every AWS account, and letters are not. */
   zones: regional('[a-z]{2,5}\\d-az\\d', 'euc1-az2'),

@@ -78,7 +78,7 @@ export function schedulesIn(path: string): Iterable<StoredSchedule> {
   return kept.values();
 }
 
-/** An incomplete last line is dropped: nobody was told that it was written. @throws StageError for another line that is no entry */
+/** An incomplete last line is dropped: its write was never acknowledged. @throws StageError for another line that is no entry */
 function entriesIn<Schema extends z.ZodMiniType>(path: string, schema: Schema): readonly z.infer<Schema>[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);

@@ -24,7 +24,7 @@ export interface Given {
   readonly ExpressionAttributeValues?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a call does with rows. Absent parts had no expression. */
+/** What a call does with rows Absent parts had no expression. */
 export interface Bound {
   /** Whether the condition holds for a row; an absent row is the empty item. */
   readonly condition?: (item: Item) => boolean;
@@ -37,7 +37,7 @@ export interface Bound {
    * @throws AwsError when the update does not fit the row
    */
   readonly update?: (item: Item, isNew?: boolean) => Item;
-  /** Whether the update makes no row where there is none, because it only removes. */
+  /** Whether the update does not create a missing row, because it only removes. */
   readonly onlyRemoves?: boolean;
   /** The part of a row that the update touches. */
   readonly updated?: (item: Item) => Item;

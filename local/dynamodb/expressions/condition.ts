@@ -228,7 +228,7 @@ export function readValue(placeholder: string, scope: Scope): Read {
   return (_item, values) => values[slot];
 }
 
-/** What `size` returns; undefined for types without a size. */
+/** The value of `size`. Undefined for types without a size. */
 function sizeOf(value: Value): Value | undefined {
   if ('S' in value) return { N: String(value.S.length) };
   if ('B' in value) return { N: String(value.B.length) };

@@ -32,7 +32,7 @@ const maxSize = 4096;
 
 /**
  * @param parse parses and checks the tokens
- * @returns compiles a text with names. @throws AwsError when it is refused, whatever its values are
+ * @returns compiles a text with names. @throws AwsError if it is invalid regardless of its values
  */
 export function expressions<Ast, Run>(
   kind: ExpressionKind,

@@ -41,7 +41,7 @@ const refused = (message: string): AwsError => new AwsError('ValidationException
 const invalid = (message: string): AwsError =>
   refused(`Invalid condition in KeyConditionExpression: ${message}`);
 
-/** What is wrong with the form of the condition is told when the range is read: other expressions are checked before. */
+/** Errors in the form of the condition are thrown when the range is read: other expressions are checked first. */
 export function compileKeyCondition(condition: Condition, scope: Scope): ReadRange {
   let terms: readonly Term[] | undefined;
   return (values, keys) => {

@@ -15,7 +15,7 @@ const maxDepth = 320;
 
 class ConditionParser {
   readonly #tokens: Tokens;
-  /** What has parentheses around it. */
+  /** An expression in parentheses. */
   readonly #enclosed = new Set<Part>();
   #depth = 0;
 

@@ -4,7 +4,7 @@ import { attributeOf, setAttribute, type Item, type Value } from '../values.ts';
 /** The names and list indexes that lead from an item to a value. */
 export type Steps = readonly (string | number)[];
 
-/** Returns the value at a path; undefined when there is none. */
+/** Returns the value at a path. Undefined if there is none. */
 export function valueAt(item: Item, steps: Steps): Value | undefined {
   let value: Value | undefined = { M: item };
   for (const step of steps) {

@@ -20,7 +20,7 @@ export type ExpressionKind =
 export const refusedExpression = (kind: ExpressionKind, message: string): AwsError =>
   new AwsError('ValidationException', `Invalid ${kind}: ${message}`);
 
-/** Words, placeholders of names and of values, digits, and signs. A character that is none of them is a sign, too. */
+/** Words, placeholders of names and of values, digits, and signs. Any other character is a sign, too. */
 const pattern = /\s*(?:([A-Za-z]\w*)|(#\w+)|(:\w+)|(\d+)|(<>|<=|>=|[^\s]))/gu;
 
 function tokensOf(text: string): readonly Token[] {

@@ -63,7 +63,7 @@ async function checkSizes(after: After): Promise<string> {
   });
   const [received] = await large.received(1);
   expectThat(received?.bytes === 4 * megabyte, `Of 4 MB ${String(received?.bytes)} bytes arrived.`);
-  // Lambda takes 6 MB and answers 413 by itself, with a text of its own ("Lambda quotas").
+  // Lambda takes 6 MB and answers 413 by itself, with its own text ("Lambda quotas").
   const tooLarge = await client.send('POST', `/v2/publish/${large.url}`, {
     body: 'x'.repeat(7 * megabyte),
     headers: { 'content-type': 'text/plain' },

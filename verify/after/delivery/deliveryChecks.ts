@@ -9,7 +9,7 @@ import { until } from '../../wait.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/** Messages whose destination has to answer soon go through a queue of their own, as those of `latency` do; the others through the long one. */
+/** Messages whose destination has to answer soon go through the short queue, as those of `latency` do; the others go through the long one. */
 const soon = { 'svc-timeout': '20s' };
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

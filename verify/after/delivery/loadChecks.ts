@@ -15,7 +15,7 @@ const soon = { 'Svc-Timeout': '20s', 'Content-Type': 'text/plain' };
 
 const burst = 2_000;
 
-/** An emulator on one machine runs each function as a process of its own: there, the burst only shows that the check works. */
+/** An emulator on one machine runs each function as a separate process: there, the burst only shows that the check works. */
 const emulatedBurst = 100;
 
 /** Messages of one request: docs/limits.md. */

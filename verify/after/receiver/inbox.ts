@@ -31,7 +31,7 @@ export function readLine(text: string): Received | undefined {
 }
 
 export interface Inbox {
-  /** A destination; what stands behind it arrives as `path`. */
+  /** A destination; the rest of a URL behind it arrives as `path`. */
   readonly url: string;
   /** Waits until so many requests have come, and returns all in the order of their coming. */
   readonly received: (count: number, timeout?: Partial<Timeout>) => Promise<readonly Received[]>;
@@ -40,7 +40,7 @@ export interface Inbox {
 /** The kinds of answers that the receiver gives. `wait-5` answers after five seconds. */
 export type Answers = 'ok' | 'fail' | 'fail-first' | 'later' | 'flow' | `wait-${number}`;
 
-/** The receiver's hosts: each is a function of its own, so that one can be slow beside the other. */
+/** The receiver's hosts: each is a separate function, so that one can be slow beside the other. */
 export type ReceiverHost = 'quick' | 'slow';
 
 interface Source {
@@ -70,7 +70,7 @@ export async function readLogs(
   return all.toSorted((one, other) => one.at - other.at);
 }
 
-/** Opens inboxes, each with a name of its own. They read the log together: CloudWatch answers few such calls a second. */
+/** Opens inboxes, each with its own name. They read the log together: CloudWatch answers few such calls a second. */
 export function openInboxes(source: Source) {
   let reading: Promise<readonly Received[]> | undefined;
   const read = (): Promise<readonly Received[]> =>

@@ -1,6 +1,6 @@
 /**
- * A machine that answers later than any function could: function URLs wait for 15 minutes at most. It is the only host of a VPC of its
- * own, in a stack that CloudFormation makes and takes away as a whole.
+ * A machine that answers later than any function could: function URLs wait for 15 minutes at most. It is the only
+ * host of a separate VPC, in a stack that CloudFormation makes and takes away as a whole.
  */
 import {
   type CloudFormationClient,
@@ -68,7 +68,7 @@ export function lateHostTemplate(deployment: string): string {
     requireImdsv2: true,
   });
   host.connections.allowFrom(Peer.anyIpv4(), Port.tcp(httpPort), 'Messages of svc-queue verify');
-  // It installs nothing, and calls nobody.
+  // It installs nothing, and makes no calls.
   new CfnOutput(stack, 'Url', { value: `http://${host.instancePublicIp}` });
   return JSON.stringify(app.synth().getStackByName(name).template);
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 
-/** A request as it stands in the log. */
+/** A request as the log has it. */
 export interface Received {
   readonly inbox: string;
   /** Unix milliseconds. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 
-/** Bundles the receiver as one text of CommonJS, which is what Lambda makes of code that stands in a template. */
+/** Bundles the receiver as one text of CommonJS, which is how Lambda treats code in a template. */
 export function receiverCode(): string {
   const { outputFiles } = buildSync({
     entryPoints: [join(import.meta.dirname, 'receiver.ts')],
