@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 export type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
 
 /**
- * Writes files into a folder whose name ends with the hash of their content, unless it is there. Two processes may do so at
- * once, and nobody ever sees a part of it.
+ * Writes files into a folder whose name ends with the hash of their content, unless it is there. Two processes may do so at once,
+ * and a partial folder is never visible.
  *
  * @param start the folder's path without the hash
  * @returns the folder

@@ -5,7 +5,7 @@
 import * as z from 'zod/mini';
 import { useEffect, useState } from 'preact/hooks';
 
-/** The two APIs, each with credentials of its own. */
+/** The two APIs, each with its own credentials. */
 export type Api = 'messaging' | 'management';
 
 /** The value of the header `Authorization`, by API. */

@@ -46,7 +46,7 @@ export interface FoundOfKind {
   readonly isCut: boolean;
 }
 
-/** The subject that stands for all of a kind that are too many to be told one by one. */
+/** The subject for all conditions of a kind if there are too many to report one by one. */
 export const others = '*';
 
 /** A condition that was found, and is not over yet. */
@@ -77,7 +77,7 @@ export interface Alarms {
   /** The IP address of the request that saved the settings. */
   readonly callerIp: string;
   readonly open: readonly Condition[];
-  /** What a look is about to tell, or did not tell because it died. */
+  /** The notices that a look is about to send, or did not send because it died. */
   readonly notices: readonly Notice[];
   /** Unix milliseconds at which a look began to tell them. */
   readonly toldSince: number;

@@ -1,4 +1,4 @@
-/** Finds the conditions of an account that its alarms watch. What alarms' own messages did never counts. */
+/** Finds the conditions of an account that its alarms watch. The messages of alarms themselves never count. */
 import type { Account } from '../account/account.ts';
 import { downHosts } from '../lane/heldBack.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';

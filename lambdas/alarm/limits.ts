@@ -36,7 +36,7 @@ export async function nearLimits(
   ];
   return {
     found: used.flatMap(([subject, name, value, most]): Found[] =>
-      // A budget of 0 is none, and a limit of 0 cannot be near.
+      // A budget of 0 means no budget, and a limit of 0 cannot be near.
       most === 0 || value * 100 < percent * most
         ? []
         : [

@@ -1,7 +1,7 @@
 /**
- * Tells what looks have found. What a look decides to tell is written into the account's row first, as notices, and taken out once
- * its messages are stored. A look that dies in between leaves the notices to the next one, which makes the same messages: their ids
- * are derived. So each is told once, and none is lost.
+ * Tells what looks have found. A look first writes its notices into the account's
+ * row, and removes them once their messages are stored. A look that dies in between leaves the notices to the next one, which makes the same messages: their ids
+ * are derived. So each notice is sent once, and no notice is lost.
  */
 import type { Account } from '../account/account.ts';
 import { timers } from '../aws/resources.ts';
@@ -61,7 +61,7 @@ async function hasBegun({ message }: Draft): Promise<boolean> {
 /**
  * Accepts messages, and takes the notices out.
  *
- * @returns undefined where somebody has changed the alarms meanwhile
+ * @returns undefined if the alarms were changed since
  * @throws when one could not be stored: its notice stays
  */
 async function tell(account: Account, alarms: Alarms, drafts: readonly Draft[]): Promise<Alarms | undefined> {

@@ -1,5 +1,5 @@
 /**
- * The audit trail is written ahead: an entry stands in the table before its change is made. So no change is without an entry, wherever
+ * The audit trail is written ahead: an entry is in the table before its change is made. So no change is without an entry, wherever
  * a process dies. An entry whose change was refused is taken back; one whose change failed, or was not answered, stays, as its change
  * may have been made.
  */

@@ -109,7 +109,7 @@ class OnlyTry extends Error {
   }
 }
 
-/** An update that is sent once. It has a class of its own, because a client caches the steps of each class. */
+/** An update that is sent once. It has a separate class, because a client caches the steps of each class. */
 class UpdateItemOnce extends UpdateItemCommand {
   constructor(input: UpdateItemCommandInput) {
     super(input);
@@ -192,7 +192,7 @@ export async function* queryItems(
     const goesOn = from !== undefined && Date.now() <= until;
     const ahead: Promise<QueryCommandOutput> | undefined =
       goesOn && limit !== undefined && pages > 1 ? read(from) : undefined;
-    // The reader of a page gets its error. The error of a page that nobody reads is not needed.
+    // The reader of a page gets its error. The error of a page that is not read is not needed.
     ahead?.catch(() => undefined);
     yield* page.Items ?? [];
     next = ahead ?? (goesOn && Date.now() <= until ? read(from) : undefined);
@@ -211,7 +211,7 @@ export async function* queryRows(...query: Parameters<typeof queryItems>): Async
 export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
   const read = (from: Key | undefined): Promise<ScanCommandOutput> => {
     const page = dynamodb.send(new ScanCommand({ ...input, ExclusiveStartKey: from }));
-    // The reader of a page gets its error. The error of a page that nobody reads is not needed.
+    // The reader of a page gets its error. The error of a page that is not read is not needed.
     page.catch(() => undefined);
     return page;
   };

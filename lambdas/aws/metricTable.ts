@@ -20,8 +20,8 @@ const time = (meaning: string) => ({ kind: 'time', per: 'region', meaning }) as 
 
 /**
  * The metrics of the functions, by name. They are in the namespace with the deployment's name, with the dimension `service`, and
- * those per account with the dimension `account`. No host, message or destination is a dimension: each value of a dimension is a
- * metric of its own on the bill.
+ * those per account with the dimension `account`. No host, message or destination is a dimension: each value of a dimension
+ * is billed as a separate metric.
  */
 export const metrics = {
   Accepted: count('messages that were accepted: from requests, fires of schedules and retried dead letters'),

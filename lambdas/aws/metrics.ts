@@ -8,7 +8,7 @@ const metrics = new Metrics({ serviceName: metricsService });
 /** The counts since the last line: a batch of ten adds up to one number each. */
 const counts = new Map<string, number>();
 
-/** Whether nothing collects them, as on one machine: then none is kept. */
+/** Whether nothing collects metrics, as on one machine. Then they are not kept. */
 const isOff = process.env['POWERTOOLS_METRICS_DISABLED'] === 'true';
 
 /** Adds to a metric of the region. */

@@ -71,7 +71,7 @@ export const tables = {
     indexes: [{ name: 'names', partitionKey: 'owner', sortKey: 'name', sortsBy: 'text', includes: [] }],
   },
   /**
-   * Runs of workflows: the journal of each; and in partitions of their own, an account's runs by time, and the waiters of an
+   * Runs of workflows: the journal of each; and in separate partitions, an account's runs by time, and the waiters of an
    * event.
    */
   workflows: {
@@ -81,7 +81,7 @@ export const tables = {
     ttl: 'expiresAt',
     indexes: [],
   },
-  /** Schedules; and in partitions of their own, the fires that were handled. */
+  /** Schedules; and in separate partitions, the fires that were handled. */
   schedules: {
     variable: 'SCHEDULES_TABLE',
     partitionKey: 'owner',

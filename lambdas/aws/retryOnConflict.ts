@@ -28,7 +28,7 @@ export async function retryOnConflict<T>(refusal: string, attempt: () => Promise
 
 /**
  * The pause (ms) before the next try to change a row that many write. It doubles up to `mostTurns` times what a read and a write
- * take: so about as many others have their turn meanwhile, whether the table is fast or slow.
+ * take: so that about as many others get a turn, whether the table is fast or slow.
  *
  * @param tries that were made before this one
  * @param writeMs the time that the refused write took

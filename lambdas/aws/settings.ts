@@ -101,7 +101,7 @@ const environment = z.object({
   /** Whether X-Ray traces the functions. */
   TRACING: z._default(z.enum(['true', 'false']), 'false'),
   /**
-   * The base URL of the API behind the gateway. A function with a URL of its own names it in answers to requests for other routes.
+   * The base URL of the API behind the gateway. A function with its own URL names this one in answers to requests for other routes.
    */
   API_URL: z.optional(z.url()),
   /** The idle connections to destinations that a process keeps: an eighth of what it may have open on Lambda. */

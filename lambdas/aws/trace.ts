@@ -8,7 +8,7 @@ import { settings } from './settings.ts';
 
 const followed = new AsyncLocalStorage<string>();
 
-/** What the runtime of Lambda knows of the invocation to which the running code belongs. */
+/** The invocation to which the running code belongs, as Lambda's runtime knows it. */
 interface InvokeStore {
   readonly getXRayTraceId: () => string | undefined;
 }

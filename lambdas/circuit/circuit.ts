@@ -7,7 +7,7 @@
  * 1. closed: attempts are made. Failures in a row are counted.
  * 2. open, until `openUntil`: no attempt is made.
  * 3. half-open, from then on: one attempt is made, the probe. A failure opens the circuit again, for twice as long.
- * 4. closed, with a line: those that waited are let go, few at first, and one more at once with each success.
+ * 4. closed, with a line: waiting attempts are released, few at first, and one more at once with each success.
  */
 import { secondMs } from '../shared/clock.ts';
 import type { CircuitRules } from './settings.ts';
@@ -27,7 +27,7 @@ export interface Circuit {
   readonly openUntil: number;
   /** Probes that have failed since then. */
   readonly failedProbes: number;
-  /** Whether attempts have waited for too long: then several at once are let go, to fail. */
+  /** Whether attempts have waited for too long. Then several at once are released, to fail. */
   readonly isExpiring: boolean;
   /** Attempts that waited and may be in flight at once, once the circuit is closed. */
   readonly window: number;
@@ -45,7 +45,7 @@ export const closedCircuit: Circuit = {
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 
-/** Attempts that have waited for too long and are let go at once. */
+/** How many attempts that have waited for too long are released at once. */
 const expiringAtOnce = 10;
 
 /** Counts the waiting attempts that may be in flight at once. */

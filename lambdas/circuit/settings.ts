@@ -9,7 +9,7 @@ export interface CircuitRules {
   readonly openMs: number;
   /** The longest time between two probes. */
   readonly longestOpenMs: number;
-  /** An attempt that has waited for longer than this, at a destination that was down for as long, fails for good. */
+  /** An attempt that has waited for longer than this, at a destination that was down for as long, fails permanently. */
   readonly longestWaitMs: number;
 }
 

@@ -17,7 +17,7 @@ export function circuitHostOf(destination: string): string | undefined {
  *
  * - `up`: it answers. A 4XX is about the request, not about the host.
  * - `down`: no answer, or a 5XX.
- * - `busy`: a 429. The host is not down, but a probe that gets it is no reason to let go all that wait.
+ * - `busy`: a 429. The host is not down, but a probe that gets it is no reason to release all waiting attempts.
  * - `nothing`: no request was made.
  */
 export type Verdict =

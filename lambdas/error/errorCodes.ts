@@ -1,6 +1,6 @@
 /**
  * The codes of refusals. A program decides by a refusal's code, and people read its sentence: sentences may change, codes
- * stay. A code says what the client can do, so one code stands for all sentences that ask for the same.
+ * stay. A code says what the client can do, so all sentences that ask for the same have one code.
  *
  * Only the API's description reads the table at run time. Everything else imports its types, so that no other function has
  * the texts in its bundle. `docs/errors.md` has the same table.

@@ -8,8 +8,8 @@
  * - `write`: the settings that ask for what an answer shows;
  * - `fields`: its fields in forms.
  *
- * `options.ts` and `described.ts` put them together. Each is an export of its own without effects, which bundles that do not use it
- * leave out. The console loads these files too: they import nothing of Node.js.
+ * `options.ts` and `described.ts` put them together. Each is a separate export without effects, which
+ * bundles that do not use it leave out. The console loads these files too: they import nothing of Node.js.
  */
 import * as z from 'zod/mini';
 import { badField, quote } from '../error/httpError.ts';
@@ -40,7 +40,7 @@ export interface Setting {
   readonly scopes: readonly Scope[];
 }
 
-/** Settings by canonical name. `*` stands for any text. */
+/** Settings by canonical name. `*` is any text. */
 export type Settings = Readonly<Record<string, Setting>>;
 
 /** The settings that a request gives, by canonical name. */

@@ -16,7 +16,7 @@ const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value
 /**
  * Makes the account, or changes it and lets it work again. Its credentials go into its secret and nowhere else.
  *
- * @param before what was wanted until now: a field that is not wanted any more goes back to the plan's value
+ * @param before what was wanted until now: a field that is no longer wanted goes back to the plan's value
  * @throws HttpError 400, 409 for an account that was deleted, or 503
  */
 export async function ensureAccount(

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini';
 
-/** CloudFormation makes texts of all properties, so what is wanted stands in one of them, as JSON. */
+/** CloudFormation makes texts of all properties, so the wanted fields are in one of them, as JSON. */
 const json = z.pipe(
   z.string(),
   z.transform((text): unknown => JSON.parse(text)),

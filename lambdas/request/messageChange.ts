@@ -12,7 +12,7 @@ import { messageChange } from '../wire/requests.ts';
 import { ConfigReader, canonicalize, type CanonicalRequest } from './dialect.ts';
 import { forwardedByName } from './forwarding.ts';
 
-/** What a request changes of a message that waits. What it does not give is undefined. */
+/** The changes that a request makes to a waiting message. Absent settings are undefined. */
 export interface MessageChanges {
   /** Unix milliseconds of the next attempt. */
   readonly dueAt?: number | undefined;
@@ -26,7 +26,7 @@ export interface MessageChanges {
 const allowed =
   '{"delay"?: "5m" or "notBefore"?: <Unix seconds>, "retries"?: 3, "timeout"?: "30s", "label"?: "<labels>", "headers"?: {"Svc-Forward-<name>": "<value>"}}';
 
-/** The fields of the body, by the settings of a publish that they stand for. */
+/** The fields of the body, by the settings of a publish that they set. */
 const fieldOf: ReadonlyMap<string, string> = new Map([
   ['delay', 'delay'],
   ['not-before', 'notBefore'],

@@ -1,6 +1,6 @@
 /**
- * The shapes of refusals, as `answers.ts` has those of other answers. They stand apart because they have the codes with
- * their texts, which the console does not use.
+ * The shapes of refusals, as `answers.ts` has those of other answers. They are in a separate file because they have the
+ * codes with their texts, which the console does not use.
  */
 import * as z from 'zod/mini';
 import { errorCodes, type ErrorCode } from '../error/errorCodes.ts';

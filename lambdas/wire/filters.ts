@@ -118,14 +118,14 @@ const eachState = <State extends string>(
   states: readonly State[],
 ): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
 
-/** The values of the log's filter `state`, each with the states it stands for. */
+/** The values of the log's filter `state`, each with the states it includes. */
 export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
   ...eachState(logStates),
   IN_PROGRESS: ['HELD', 'ACTIVE', 'RETRY', 'ERROR'],
   CANCELLED: ['CANCELED'],
 };
 
-/** The values of the filter `state` of messages, each with the states it stands for. */
+/** The values of the filter `state` of messages, each with the states it includes. */
 export const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
   ...eachState(messageStates),
   CANCELLED: ['CANCELED'],
@@ -167,9 +167,9 @@ export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'listedDlq', 'dea
 /** The lists that can be searched by what the messages' bodies contain. */
 export const searchedLists: ReadonlySet<List> = new Set(['listedDlq', 'logs']);
 export const mostIds = 1_000;
-/** Unix milliseconds: a number of 15 digits, tens of thousands of years, so nines may stand for all. */
+/** Unix milliseconds: a number of 15 digits, tens of thousands of years, so nines are the upper bound. */
 export const latestDateMs = 999_999_999_999_999;
-/** The highest status of an HTTP answer; 0 stands for no answer. */
+/** The highest status of an HTTP answer; 0 means no answer. */
 export const highestStatus = 999;
 
 /** Older spellings of the same filters. */

@@ -6,7 +6,7 @@ import { counted, time } from './answers.ts';
 const host = text('The host, and its port where the URL has one.');
 const waiting = whole('What waits there.');
 
-/** The parts of {@link attention} that are each found by a look of their own. */
+/** The parts of {@link attention} that are each found by a separate search. */
 export const attentionParts = [
   'hostsDown',
   'failingHosts',

@@ -7,7 +7,7 @@ import { attention } from '../../../lambdas/wire/statsAnswers.ts';
 import { useAsked, type Asked } from './useAsked.ts';
 
 export type Attention = Answer<typeof attention>;
-/** A part that is found by a look of its own, which may be cut. */
+/** A part with a separate search, whose result may be cut. */
 export type AttentionPart = Attention['cut'][number];
 
 /** The answer reads up to a thousand of each thing, so it is asked for less often than a list. */

@@ -29,7 +29,7 @@ const restFactor = 9;
  *
  * @param request undefined to request nothing yet; requests are compared by their content
  * @param everyMs 0 or undefined for a single request
- * @param since a change of it repeats the request, and the answer stays meanwhile
+ * @param since a change of it repeats the request; the old answer is shown until the new one arrives
  * @param restOf the least pause, ms, after an answer
  */
 export function useAsked<Shape extends z.ZodMiniType>(
@@ -193,7 +193,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const restOf = (page: Readable<z.infer<Shape>>): number => restForRowMs * itemsOf(page).length;
   const first = useAsked(shape, request, own === undefined ? everyMs : 0, undefined, restOf);
   useEffect(() => {
-    // What an earlier visit has loaded is not found again after this one.
+    // Rows that an earlier visit loaded are not found again after this one.
     if (own === undefined && key !== undefined) left.delete(key);
   }, [key]);
   const answers = own?.answers ?? (first.answer && [first.answer]);

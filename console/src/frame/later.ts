@@ -1,4 +1,4 @@
-/** The screens that nobody opens first, or few at all: they are loaded together when the first of them is opened. */
+/** The screens that are rarely opened, or never first: they are loaded together when the first of them is opened. */
 export { Accounts } from '../screens/accounts/accounts.tsx';
 export { Alarms } from '../screens/alarms/alarms.tsx';
 export { Audit } from '../screens/audit/audit.tsx';

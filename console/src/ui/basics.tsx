@@ -54,7 +54,7 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** A part of a screen with a title of its own. */
+/** A part of a screen with its own title. */
 export function Card({ title, actions, children, ...props }: CardProps) {
   const id = useId();
   return (
@@ -225,7 +225,7 @@ const unseen =
   // oxlint-disable-next-line no-control-regex -- Controls are what is looked for.
   /([\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d)/u;
 
-/** A text in which characters that nobody sees stand as their code: `U+202E`. */
+/** A text with invisible characters replaced by their code: `U+202E`. */
 export const Visible = ({ text }: { readonly text: string }) => (
   <>
     {text.split(unseen).map((part, index) =>

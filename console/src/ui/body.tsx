@@ -100,7 +100,7 @@ export function Headers({
   );
 }
 
-/** The content type among headers, whatever the case of its name. */
+/** The content type among headers, in any case of its name. */
 export const contentTypeOf = (
   headers: Readonly<Record<string, readonly string[]>> = {},
 ): string | undefined =>

@@ -51,7 +51,7 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
         if (isStopped.current) break;
       }
     } catch (failure) {
-      // What is left can be tried again, with other settings.
+      // The rest can be tried again, with other settings.
       setRunning(false);
       throw failure;
     }
@@ -72,7 +72,7 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
       onClose={props.onClose}
       work={work}
     >
-      {/* What was typed or opened stays for another try. */}
+      {/* The form stays as typed for another try. */}
       <div class="stack" hidden={isRunning}>
         {props.children}
       </div>

@@ -15,7 +15,7 @@ interface BarsProps {
   readonly names: readonly string[];
   /** The parts of each bar, which are stacked; the first is at the bottom. */
   readonly series: readonly Series[];
-  /** The length of time that a bar stands for, in words. */
+  /** The length of time that a bar shows, in words. */
   readonly per?: string;
   /** The whole in words, where the sums of the series say nothing. */
   readonly summary?: string;

@@ -16,7 +16,7 @@ interface RefusedForm {
 }
 export const Refused = createContext<RefusedForm>({ sentence: undefined, forget: () => undefined });
 
-/** What a refusal has to be about, so that it is shown under a field: the name that the API has for it, or the sentences. */
+/** The refusals to show under a field: those about a name of the API, or those whose sentence matches. */
 type About = string | RegExp;
 
 /** A sentence in the words of the field that it is about; undefined if it is about something else. */

@@ -1,4 +1,4 @@
-/** The texts of forms about settings, and the headers that they stand for. `lambdas/options/` lists the settings. */
+/** The texts of forms about settings, and the headers that they become. `lambdas/options/` lists the settings. */
 import { fields } from '../../../lambdas/options/described.ts';
 
 /** Typed texts, by the canonical name of a setting, or of a part of one; absent for no value. */
@@ -19,7 +19,7 @@ export const textsOf = (settings: Settings): SettingTexts =>
     }),
   );
 
-/** The callbacks, whose deliveries have settings of their own: `callback-retries`. */
+/** The callbacks, whose deliveries have separate settings: `callback-retries`. */
 export const callbacks = ['callback', 'failure-callback'] as const;
 export type CallbackName = (typeof callbacks)[number];
 const prefixes = ['', ...callbacks.map((name) => `${name}-`)];

@@ -146,7 +146,7 @@ const inOneForm = (text: string): string => {
   return seconds === undefined ? text : duration(Number(seconds) * secondMs);
 };
 
-/** The settings in an answer, for a list of details; the method stands beside the destination. */
+/** The settings in an answer, for a list of details; the method is beside the destination. */
 export function settingDetails(
   of: Parameters<typeof writeOptions>[0],
 ): readonly (readonly [name: string, value: ComponentChildren])[] {

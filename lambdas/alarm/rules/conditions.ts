@@ -3,7 +3,7 @@
  *
  * 1. open and not told: it was found in quiet hours. It is forgotten if it is over before they end.
  * 2. open and told.
- * 3. over: that is told, and the condition is forgotten. What ends in quiet hours stays open until they end.
+ * 3. over: that is told, and the condition is forgotten. A condition that ends in quiet hours stays open until they end.
  */
 import { hourMs, minuteMs } from '../../shared/clock.ts';
 import { alarmKinds, type AlarmKind } from '../../wire/alarms.ts';

@@ -81,7 +81,7 @@ export async function* allAlarms(): AsyncGenerator<Alarms> {
  * Writes alarms in the place of those that were read.
  *
  * @param read undefined where there were none
- * @returns false when others changed or deleted them meanwhile; nothing is written then
+ * @returns false if they were changed or deleted since; then nothing is written
  */
 export function saveAlarms({ accountId, ...rest }: Alarms, read: Alarms | undefined): Promise<boolean> {
   const condition =

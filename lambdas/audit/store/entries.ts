@@ -37,7 +37,7 @@ export interface AuditRow extends AuditEntry, Ordered {
   readonly number?: number | undefined;
 }
 
-/** What is known of a change only once it is made. */
+/** Facts about a change that are known only after it. */
 export interface Finished {
   readonly subject?: string | undefined;
   readonly changes?: Changes | undefined;
@@ -155,7 +155,7 @@ export async function countNewEntry(
 
 const auditRow = z.object({
   id: z.string(),
-  // An entry that was taken back without its first write being known has no more than that.
+  // An entry that was withdrawn before its first write was known has only this.
   actor: z._default(z.string(), ''),
   action: z._default(z.string(), ''),
   subject: z.optional(z.string()),

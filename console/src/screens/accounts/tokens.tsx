@@ -34,7 +34,7 @@ export interface TokensPlace {
 const ownPlace: TokensPlace = { api: 'messaging', path: 'v2/tokens' };
 const isFor = ({ api }: TokensPlace, scope: string): boolean => api === 'management' || scope !== 'full';
 
-/** Asks for the named tokens of an account, which a deleted one has no more. */
+/** Asks for the named tokens of an account. A deleted account has none left. */
 export const useNamedTokens = ({ id, state }: Account): Asked<readonly Named[]> =>
   useAsked(namedTokens, state === 'deleted' ? undefined : placeOf(id));
 

@@ -18,7 +18,7 @@ import { AlarmsForm } from './form.tsx';
 type Alarms = Answer<typeof alarms>;
 type Open = Alarms['open'][number];
 
-/** What is open changes with the looks of the service, of which there is one in five minutes. */
+/** The list of open alarms changes when the service looks, every five minutes. */
 const everyMs = 30_000;
 
 export function Alarms() {

@@ -73,7 +73,7 @@ const settingsOf = (draft: Draft) => ({
 });
 
 interface FormProps {
-  /** As they are; undefined where there are none. */
+  /** The current alarms. Undefined if there are none. */
   readonly of: Settings;
   readonly then: () => void;
 }

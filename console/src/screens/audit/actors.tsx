@@ -8,7 +8,7 @@ const actors: ReadonlyMap<string, string> = new Map([
   ['service', 'The service'],
 ]);
 
-/** @param isInSentence whether the name stands within a sentence */
+/** @param isInSentence whether the name is within a sentence */
 export function Actor({
   of,
   isInSentence = false,

@@ -39,7 +39,7 @@ const isOne = (subject: string): boolean => !/[= ]/.test(subject);
 /** The thing that was changed, with a link to its page. */
 function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
   const screen = screens[action.replace(/\..*/, '')];
-  // What was deleted has no page any more.
+  // A deleted thing has no page.
   if (screen === undefined || !isOne(subject) || action.endsWith('.delete')) {
     return <Cut text={subject} isCode />;
   }

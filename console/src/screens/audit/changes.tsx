@@ -6,7 +6,7 @@ import { countOf } from '../../ui/basics.tsx';
 type Entry = Answer<typeof auditEntry>;
 type Change = NonNullable<Entry['changes']>[number];
 
-/** What the number of a bulk operation counts, by the first word of its action. */
+/** The unit of a bulk operation's number, by the first word of its action. */
 const counted: Readonly<Record<string, string>> = {
   messages: 'message',
   dlq: 'dead letter',

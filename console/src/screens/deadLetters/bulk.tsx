@@ -123,7 +123,7 @@ function Retry({
 /** The name of the flow-control key of one retry: `retry-2026-11-27-18-05-00`. */
 const newKey = (): string => `retry-${new Date().toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`;
 
-/** Lets a retry go slowly: with a flow-control key of its own, unless the settings name another one. */
+/** Slows a retry with a separate flow-control key, unless the settings name another one. */
 function Pace({
   texts,
   onChange,

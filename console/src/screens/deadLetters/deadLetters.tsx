@@ -1,4 +1,4 @@
-/** Dead letters: messages that failed for good, with the reasons, and buttons that retry them. */
+/** Dead letters: messages that failed permanently, with the reasons, and buttons that retry them. */
 import { useState } from 'preact/hooks';
 import { deadLetterPage, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount, type deadLetterGroup } from '../../../../lambdas/wire/statsAnswers.ts';
@@ -63,11 +63,11 @@ function List({ place }: { readonly place: Place }) {
   const [isLarge, setLarge] = useState(false);
   const counted = useAsked(
     deadLetterCount,
-    // What a search finds is not counted: its rows are selected one by one.
+    // The results of a search are not counted: they are selected one by one.
     isSearch ? undefined : { path: 'v2/dlq/count', query },
     isLarge ? undefined : countedEveryMs,
   );
-  // The groups stand above the rows: rows that were there before them would jump.
+  // The groups are above the rows, and are loaded first: else the rows would jump.
   const isCounting = !isSearch && !isSettled(counted);
   const shown = isCounting ? { ...list, items: undefined, more: undefined } : list;
   const mayWrite = useMayWrite();

@@ -1,4 +1,4 @@
-/** What has failed, in groups: by host and status, reason, label or URL, each with the way to its list. */
+/** Failures in groups: by host and status, reason, label or URL, each with the way to its list. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useState } from 'preact/hooks';
@@ -13,7 +13,7 @@ type Counts = Answer<typeof deadLetterCount>;
 
 interface Group {
   readonly name: string;
-  /** That of the last answer, where they are grouped by it, too. */
+  /** The status of the last answer, if they are also grouped by it. */
   readonly status?: number;
   readonly count: number;
   readonly firstFailedAt?: number;

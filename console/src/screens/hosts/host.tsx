@@ -118,7 +118,7 @@ function Figures({ of }: { readonly of: Times }) {
 /** The circuit of a host that is down changes by itself, ms. */
 const circuitsEveryMs = 10_000;
 
-/** What waits for the host. */
+/** The messages that wait for the host. */
 function Waiting({ host }: { readonly host: string }) {
   const asked = useAsked(circuits, { path: 'v2/circuits' }, circuitsEveryMs);
   const mayWrite = useMayWrite();

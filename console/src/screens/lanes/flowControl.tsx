@@ -56,7 +56,7 @@ function AllKeys({ place }: { readonly place: Place }) {
   const request = { path: 'v2/flowControl', query: filtersOf(place, fields) };
   const page = usePages(flowControls, request, (all) => all);
   const down = useCircuits();
-  // The hosts stand above the keys, which would jump.
+  // The hosts are above the keys, and are loaded first: else the keys would jump.
   const isKnown = useEver(down.items !== undefined || down.error !== undefined);
   const actions: Column<Key> = {
     head: 'Actions',

@@ -62,7 +62,7 @@ function useHead({ name, lag, oldestAt }: Queue) {
   return { asked, head: head.slice(0, isLong ? 1 : mostShown), isLong };
 }
 
-/** What the head of a line waits for, in a sentence. */
+/** Says in a sentence what the head of a line waits for. */
 function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; readonly by: Queue }) {
   const { answer } = useAsked(
     messageInAnyState,

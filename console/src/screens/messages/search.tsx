@@ -19,7 +19,7 @@ const atOnce = 50;
 /**
  * Asks for messages by their ids, some at a time.
  *
- * @returns those that have come, by id; null for one that is not kept any more
+ * @returns those that have come, by id; null for one that has expired
  */
 function useMessages(ids: readonly string[]) {
   const [messages, setMessages] = useState<ReadonlyMap<string, Message | null>>(new Map());

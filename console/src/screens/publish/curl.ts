@@ -11,7 +11,7 @@ const longestArgument = 100_000;
 interface Command {
   readonly method?: string | undefined;
   readonly url: string;
-  /** Options that stand before the headers, as they are. */
+  /** Options before the headers, as written. */
   readonly before?: readonly string[];
   readonly headers: readonly Pair[];
   readonly body: string;
@@ -35,7 +35,7 @@ function commandOf({ method, url, before = [], headers, body, bodyBase64 }: Comm
     `${piped === undefined ? '' : `${piped} | `}curl ${quoted(url)}`,
     ...(isOwn ? [] : method === 'HEAD' ? ['--head'] : [`-X ${method}`]),
     ...before,
-    // curl adds a type of its own unless the header is removed.
+    // curl adds a content type unless the header is removed.
     ...(hasBody && !hasType ? [`-H 'Content-Type:'`] : []),
     // curl takes a header without a value with a semicolon at its end.
     ...headers.map(([name, value]) => `-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`),

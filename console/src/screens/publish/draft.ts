@@ -124,7 +124,7 @@ export function fieldOf(sentence: string, texts: SettingTexts = {}): string | un
   const [setting] = /svc-[\w-]+/i.exec(sentence) ?? [];
   if (setting !== undefined) {
     const field = fieldOfSetting(setting, sentence) ?? 'headers';
-    // The settings of a callback may also stand among the headers.
+    // The settings of a callback may also be among the headers.
     const isOfCallback = callbacks.some((callback) => field.startsWith(`${callback}-`));
     return isOfCallback && !texts[field] ? 'headers' : field;
   }

@@ -272,7 +272,7 @@ async function send(draft: Draft) {
     path,
     headers,
     query: new URLSearchParams(query.map(([name, value]) => [name, value])),
-    // Bytes, because a browser adds a type of its own to a text.
+    // Bytes, because a browser adds a content type to a text.
     body: bodyBase64 === undefined ? body && new TextEncoder().encode(body) : bytesOf(bodyBase64),
   });
 }

@@ -9,7 +9,7 @@ export const hrefOf = (workflowRunId: string, workflowCreatedAt: number): string
 interface Hanging {
   /** Unix milliseconds. */
   readonly since: number;
-  /** That of the last answer of the endpoint. */
+  /** The status of the endpoint's last answer. */
   readonly status?: number | undefined;
 }
 

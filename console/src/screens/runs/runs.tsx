@@ -180,7 +180,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
   const query = filtersOf(place, fieldsOfFailed);
   const list = usePages(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, ({ messages }) => messages);
   const counts = useAsked(deadLetterCount, { path: 'v2/workflows/dlq/count', query }, countedEveryMs);
-  // The groups stand above the rows: rows that were there before them would jump.
+  // The groups are above the rows, and are loaded first: else the rows would jump.
   const shown = isSettled(counts) ? list : { ...list, items: undefined, more: undefined };
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());

@@ -138,7 +138,7 @@ function Row({ bar, begun, length, place, keptFrom }: RowProps) {
   );
 }
 
-/** What a step waits for, and until when. */
+/** Says what a step waits for, and until when. */
 function AwaitedBy({ step }: { readonly step: Step }) {
   const awaited = awaitedBy(step);
   if (awaited === undefined) return null;

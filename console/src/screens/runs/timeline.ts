@@ -20,7 +20,7 @@ export type Bars = readonly Bar[];
 
 /**
  * Computes when each step began and ended. The log says when a step's result was recorded; so a step begins with the end of those
- * before it. A sleep that stands alone is recorded when it begins.
+ * before it. A sleep that is not in a group is recorded when it begins.
  *
  * @param now Unix milliseconds: the end of the bars that go on
  */
@@ -103,7 +103,7 @@ export function stateOfStep(step: Step): ShownState {
   return { state: 'FAILED', name: status === 0 ? 'no answer' : `answered ${status}` };
 }
 
-/** What a step that goes on waits for, and until when. */
+/** Says what an active step waits for, and until when. */
 export interface Awaited {
   readonly what: string;
   /** Unix milliseconds; undefined where it may last. */

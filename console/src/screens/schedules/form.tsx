@@ -62,7 +62,7 @@ export function NewSchedule() {
       path: path`v2/schedules/${draft.destination.trim()}`,
       headers: body === '' ? headers : [...headers, ['Content-Type', type]],
       query: new URLSearchParams([...query]),
-      // Bytes, because a browser adds a type of its own to a text.
+      // Bytes, because a browser adds a content type to a text.
       body: body === '' ? undefined : new TextEncoder().encode(body),
     });
     return scheduleId;

@@ -1,4 +1,4 @@
-/** The signature in a header of its own that an endpoint of a URL group may have. */
+/** The signature that an endpoint of a URL group may have in its own header. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { endpointSecrets, type urlGroup } from '../../../../lambdas/wire/urlGroupAnswers.ts';
