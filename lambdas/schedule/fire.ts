@@ -17,7 +17,7 @@ const staleMs = minuteMs;
 const savingMs = minuteMs;
 
 /**
- * Whether a save's row may still be written. A save replaces the row it read, so none is written after a later save's.
+ * Whether a save's row may still be written. A save replaces the row it read, so no row is written after that of a later save.
  *
  * @param schedule as it is now
  */

@@ -21,7 +21,7 @@ export const removeEndpoint: RemoveEndpoint = async (message, attempt) => {
   if (read?.endpoints.some(isGone) !== true) return;
   await beginChange(account, { actor: theService, action: 'urlGroup.removeEndpoints', subject: topicName });
   await changeGroup(account, topicName, (group) => (group === undefined ? null : without(group, isGone)));
-  log.warn('An endpoint that answered 410 is removed from its URL group', {
+  log.warn('An endpoint that answered 410 was removed from its URL group', {
     messageId: message.messageId,
     topicName,
     url: urlForLog(message.url),
