@@ -17,7 +17,6 @@ const form = /^arn:(aws(?:-cn|-us-gov)?):(\w+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}
 export const formsOfArns =
   'arn:aws:sqs:<region>:<account>:<queue>, …:sns:…:<topic>, …:events:…:event-bus/<name> or …:lambda:…:function:<name>[:<alias or version>]';
 
-/** Whether a parsed destination is an ARN. */
 export const isArn = (destination: string): boolean => destination.startsWith('arn:');
 
 export const isFunction = (destination: string): boolean => /^arn:[^:]*:lambda:/.test(destination);

@@ -14,7 +14,6 @@ import { isArn, parseArn, refusingList, type AllowedArns } from './arns.ts';
 
 export { isArn };
 
-/** A message's address. */
 export type Destination =
   | { readonly kind: 'url'; readonly url: string }
   /** A function, queue, topic or bus in AWS. */
@@ -27,7 +26,6 @@ const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
   'a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group (letters, digits, ".", "_", "-")';
 
-/** The refusal of an undeliverable destination or other URL. */
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
 /**
@@ -98,7 +96,6 @@ export function parseUrl(field: string, text: string): string {
 const encodeTarget = (target: string): string =>
   target.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 
-/** A destination for an HTTP client. */
 export interface Target {
   readonly protocol: 'http:' | 'https:';
   /** A name, or an address without brackets. */
@@ -161,7 +158,6 @@ export interface Scope {
   readonly withKnown: (urls: readonly string[]) => Scope;
 }
 
-/** The rules for an account's destinations. */
 export interface DestinationRules extends HostRules {
   readonly arns: AllowedArns;
   /** The scope of a restricted token, if any. */

@@ -15,14 +15,12 @@ export const deploymentRules = async (): Promise<HostRules> => ({
   own: new Set([...configured, ...(await apiHosts())]),
 });
 
-/** An account's allowed AWS destinations, and its request's scope. */
 interface Sending {
   readonly destinations?: readonly string[] | undefined;
   readonly lambdaDestinations?: readonly string[] | undefined;
   readonly scope?: Scope | undefined;
 }
 
-/** The AWS destinations that an account may use. */
 export const allowedArns = ({ destinations = [], lambdaDestinations = [] }: Sending): AllowedArns => ({
   deployment: [...settings.destinations, ...settings.lambdaDestinations],
   account: [...destinations, ...lambdaDestinations],

@@ -46,7 +46,6 @@ export interface AttemptJob {
   readonly slotOf?: QueueSlot | undefined;
 }
 
-/** The grant that an attempt's job was sent for. */
 export interface AdmittedTo {
   readonly lane: LaneKind;
   readonly name: string;
@@ -127,7 +126,6 @@ export interface RunRefusedJob {
   readonly reason: string;
 }
 
-/** A job for the delivery workers. */
 export type Job =
   | AttemptJob
   | CompletionTimeoutJob

@@ -5,13 +5,11 @@ import { settings } from '../aws/settings.ts';
 import { traceAttribute } from '../aws/trace.ts';
 import { sqs } from '../aws/sqs.ts';
 
-/** A queue with a function. */
 export interface Source {
   readonly name: QueueName;
   readonly url: string;
 }
 
-/** The URLs of queues with functions. */
 const sourceUrls: Readonly<Partial<Record<QueueName, string | undefined>>> = {
   short: settings.shortQueueUrl,
   long: settings.longQueueUrl,
@@ -47,7 +45,6 @@ interface Sent {
   readonly delaySeconds?: number;
 }
 
-/** Sends a received message's text again. */
 export async function sendText(queueUrl: string, { text, group, delaySeconds }: Sent): Promise<void> {
   await sqs.send(
     new SendMessageCommand({

@@ -43,7 +43,6 @@ interface LatestDelivery {
   readonly ended: readonly string[];
 }
 
-/** Formats the text to send again. */
 export const formatRedelivered = (message: Redelivered, { sentAt, isFault, ended }: LatestDelivery): string =>
   JSON.stringify({
     ...message,

@@ -101,7 +101,6 @@ export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
 const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
-/** The message that carries a job. */
 const messageOf = ({ job, dueAt }: DueJob) => ({
   MessageBody: formatJob(job),
   MessageSystemAttributes: traceAttribute(),

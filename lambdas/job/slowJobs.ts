@@ -29,7 +29,6 @@ const laneOf = ({ accountId, admittedTo }: AttemptJob): string | undefined =>
     ? undefined
     : `${accountId}:${admittedTo.lane}:${admittedTo.name}`;
 
-/** Notes an attempt's milliseconds. */
 export function noteTime(job: AttemptJob, destination: string, ms: number): void {
   note(hostOf(destination), ms);
   const lane = laneOf(job);

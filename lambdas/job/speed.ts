@@ -10,7 +10,7 @@ export interface Speed {
 
 /** The latest attempt's weight. A host that takes 30 s for one answer in twenty is slow most of the time. */
 const weight = 1 / 8;
-/** Slower averages are slow. */
+/** A destination is slow if its average is above this. */
 const slowMs = secondMs;
 /** How long a destination counts as slow. Then it is tried again beside quick ones, because other processes' attempts are unknown here. */
 const knownForMs = hourMs;

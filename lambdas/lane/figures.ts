@@ -23,7 +23,6 @@ export interface LaneFigures {
   readonly hostsDown: number;
 }
 
-/** Reads the first lanes of a kind, by name. */
 async function readLanes(accountId: string, kind: LaneKind, most: number): Promise<readonly Lane[]> {
   const lanes: Lane[] = [];
   for await (const lane of listLanes(accountId, kind)) {

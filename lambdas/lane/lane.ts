@@ -134,7 +134,6 @@ export const newLane = (key: LaneKey, now: number, limits: Limits = {}): Lane =>
   version: 0,
 });
 
-/** Counts the attempts that wait in a lane. */
 export const waitingIn = ({ line, fair, cancelled }: Lane): number =>
   Math.max(0, lengthOf(line) + (fair?.waiting ?? 0) - cancelled);
 

@@ -193,7 +193,6 @@ export async function circuitOfQueue(
   return (await circuitSettings(`${accountId}/${name}`))?.isOn;
 }
 
-/** Queues read or created at the same time. */
 const atOnce = 20;
 
 /**

@@ -70,5 +70,4 @@ export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readon
   ];
 }
 
-/** Reads the lanes of all accounts of the region. */
 export const readLanes = (): Promise<readonly Lane[]> => listOf(allLanes());

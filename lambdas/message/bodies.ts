@@ -122,7 +122,6 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
   }
 }
 
-/** Objects in memory at the same time. */
 const objectsAtOnce = 8;
 
 /**

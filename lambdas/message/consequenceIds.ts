@@ -7,7 +7,6 @@ import { isFinal, type Attempt } from './message.ts';
 import { type MessageHistory } from './history.ts';
 import { dueTimeOf } from './status.ts';
 
-/** The id of an attempt's dead letter. */
 export const dlqIdOf = (history: MessageHistory, attempt: number): string =>
   derivedId(
     'dlq',

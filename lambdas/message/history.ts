@@ -64,7 +64,6 @@ export async function loadMessageRows(key: MessageKey): Promise<MessageRows | un
   return own && { own, following: rows.filter((row) => row !== own) };
 }
 
-/** Finds the end in a message's rows, if any. */
 export function endIn({ following }: MessageRows): End | undefined {
   const ended = following.find(isEnd);
   return ended && endOf(ended);
@@ -119,7 +118,6 @@ export async function loadStoredBody(key: MessageKey): Promise<StoredBody | unde
   return row && storedBody.parse(row['body']);
 }
 
-/** An attempt's record, if it exists. */
 export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
   attempts.find((attempt) => attempt.number === number);
 

@@ -9,7 +9,6 @@ import type { EndpointSignature, MessageSignature } from '../account/endpointSec
 import type { MadeAttempt, RecordedAttempt } from './history.ts';
 import type { Attempt, Message, WorkflowPart } from './message.ts';
 
-/** A message that is ready to send. */
 export interface OpenedDelivery {
   /** With all headers of its kind. */
   readonly message: Message;
@@ -79,7 +78,6 @@ export function plugInRuns(load: () => Promise<MessageKind>): void {
   loadRuns = load;
 }
 
-/** A message's kind and its part in the run. */
 export interface OwnKind {
   readonly kind: MessageKind;
   readonly part: WorkflowPart;

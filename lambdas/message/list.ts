@@ -111,7 +111,6 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
   return new Set(rows.map(messageIdOf));
 }
 
-/** The attributes that show a message's status. */
 const statusAttributes = [
   'held',
   'open',

@@ -31,7 +31,6 @@ import {
   subjectOf,
 } from './rows.ts';
 
-/** The part of a log record about an end. */
 export interface LoggedEnd {
   /** Unix milliseconds. */
   readonly recordedAt: number;
@@ -142,7 +141,6 @@ export async function* listHistory(
   }
 }
 
-/** A logged attempt without its answer. */
 export interface TimedAttempt {
   readonly url: string;
   readonly state: AttemptState;

@@ -34,7 +34,6 @@ export const createdEntry = (message: Message, time: number): LogEntry =>
 export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
   entry(subject, 'HELD', at, { retried: attempt });
 
-/** The entry of an open attempt. */
 export const openEntry = (subject: LogSubject, { number, startedAt }: OpenAttempt): LogEntry =>
   entry(subject, 'ACTIVE', startedAt, { retried: number });
 
@@ -98,5 +97,4 @@ export const eventOf = (logged: LogEntry, message: Message | undefined): Event =
   failureCallbackHeaders: message && callbackHeaders(message.failureCallback, message),
 });
 
-/** A message's fields for filters. */
 export const filterable = (message: Message): Filterable => logSubjectOf(message);

@@ -6,7 +6,6 @@ import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
 import type { Limits } from '../value/limits.ts';
 
-/** Delivery settings of a message or callback. */
 export interface DeliverySettings extends DeliveryOptions {
   readonly url: string;
   /** Headers for the destination, with `content-type`; lower-case names. */
@@ -67,7 +66,6 @@ export interface WorkflowPart {
   readonly dlqId?: string | undefined;
 }
 
-/** The last change of a waiting message. */
 export interface MessageChange {
   /** Identifies the change's job. */
   readonly id: string;

@@ -44,7 +44,6 @@ export const settingsRecord = (
 export const bodyRecord = (body: Uint8Array, redaction: Redaction = noRedaction, as: ShownAs = 'text') =>
   redaction.body && body.length > 0 ? { body: redacted(body) } : shownBytes('body', body, as);
 
-/** A message without its body. */
 export function messageRecord(message: Message): Answer<typeof answers.messageWithoutBody> {
   return {
     messageId: message.messageId,

@@ -8,7 +8,6 @@ export const noRedaction: Redaction = { body: false, headers: [] };
 export const redacted = (value: Uint8Array | string): string =>
   `REDACTED:${createHash('sha256').update(value).digest('hex')}`;
 
-/** Replaces redacted headers' values by hashes. */
 export function redactHeaders(headers: readonly Header[], redaction: Redaction): readonly Header[] {
   const { headers: names } = redaction;
   return headers.map(([name, value]): Header => {

@@ -199,7 +199,6 @@ const key = z.object({ shard: z.string(), id: z.string() });
 /** The message id of any of its rows. */
 export const messageIdOf = (row: Row): string => key.parse(row).id.replace(/~.*$/, '');
 
-/** The message key of any of its rows. */
 export const ownKeyOf = (row: Row): MessageKey => ({
   messageId: messageIdOf(row),
   accountId: key.parse(row).shard.replace(/#\d+$/, ''),
@@ -237,10 +236,8 @@ export const isHeld = (row: Row): boolean => 'held' in row;
 
 const heldRow = z.object({ held: z.number() });
 
-/** The number of that attempt. */
 export const heldAttemptOf = (row: Row): number => heldRow.parse(row).held;
 
-/** Whether a row notes an open attempt. */
 export const isOpen = (row: Row): boolean => 'open' in row;
 
 const openRow = z.object({ open: z.number(), startedAt: z.number(), until: z.number() });

@@ -14,7 +14,6 @@ export const dueTimeOf = ({ message, attempts }: Timing, number: number): number
   attempts.find((attempt) => attempt.number === number - 1)?.nextDeliveryAt ??
   message.notBefore;
 
-/** The number of a message's next attempt. */
 export const nextAttemptOf = ({ attempts }: Pick<Timing, 'attempts'>): number => {
   const last = attempts.at(-1);
   return last === undefined ? 0 : last.number + 1;
@@ -25,7 +24,6 @@ export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | '
   readonly response: Pick<KeptResponse, 'status'>;
 };
 
-/** The history needed for the status. */
 export interface StatusHistory {
   readonly message: Pick<Message, 'notBefore' | 'change'>;
   /** By number. */

@@ -7,7 +7,6 @@ import { loadMessage } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
 import type { AttemptOutline } from './status.ts';
 
-/** A message and its relevant history. */
 export interface Unfinished {
   readonly message: Pick<Message, keyof MessageKey | 'url' | 'timeoutMs' | 'notBefore'>;
   /** By number. */

@@ -153,7 +153,6 @@ export interface PublishAnswer {
   readonly body: Answer<typeof answers.publishAnswer>;
 }
 
-/** The answer to a request whose messages are stored. */
 export function answerOf(
   { drafts, isGroup }: Prepared,
   deduplicated: readonly Deduplicated[],

@@ -47,7 +47,6 @@ const isForWorkflows = (request: BatchRequest, read: readonly (PublishRequest | 
   read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item)) ||
   (read.some((item) => item instanceof HttpError) && messagesIn(request.body).some(isOfWorkflow));
 
-/** Items prepared in parallel. */
 const atOnce = 20;
 
 /** Prepares the items; reads each URL group once. */

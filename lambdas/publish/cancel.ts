@@ -15,7 +15,6 @@ import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { withdraw } from './withdraw.ts';
 import { loadWaiting, noSuchMessage } from './messages.ts';
 
-/** Entries of a bulk operation in parallel. */
 const atOnce = 10;
 
 /**
@@ -124,7 +123,6 @@ export async function cancelDelayed(account: Account, queueName: string): Promis
   });
 }
 
-/** Counts the messages that a bulk cancellation would cancel. */
 export async function countMessages(
   account: Account,
   filter: Filter,

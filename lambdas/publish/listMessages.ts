@@ -24,7 +24,6 @@ const kindOf = ({ workflow, callbackOf }: Message): MessageKind => {
   return callbackOf === undefined ? 'published' : 'callback';
 };
 
-/** Messages loaded in parallel if their ids are given. */
 const loadedAtOnce = 10;
 
 async function* stored(account: Account, range: Range): AsyncGenerator<Listed> {

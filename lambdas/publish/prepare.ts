@@ -54,7 +54,6 @@ export interface Draft {
   readonly body: Uint8Array;
 }
 
-/** The messages of a request. */
 export interface Prepared {
   /** One, or one for each endpoint of a URL group. */
   readonly drafts: readonly Draft[];

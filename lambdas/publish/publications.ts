@@ -32,7 +32,6 @@ interface Publication {
   state: PublicationState;
 }
 
-/** Requests in parallel. */
 const atOnce = 20;
 
 /**

@@ -21,7 +21,6 @@ export const retryTimeoutMs = 12_000;
 /** The first pause between claims of what other processes retry; pauses double. */
 const firstPauseMs = 500;
 
-/** Dead letters in parallel. */
 const atOnce = 10;
 /** Bytes of bodies in memory. A function has 512 MB, and sending needs each body twice. */
 const bodyBytesAtOnce = 64 * 1_024 * 1_024;

@@ -8,7 +8,6 @@ import type { LastAttempt } from '../message/rows.ts';
 import { isFarFrom, withdrawFar, withdrawFarCompletion } from '../job/send.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
 
-/** A message to cancel. */
 interface Withdrawn {
   readonly message: Message;
   /** By number. */

@@ -1,15 +1,12 @@
 /** Bounds of single values, separate from the configuration table, which bundles then need not load. */
 import { dayMs, secondMs } from './clock.ts';
 
-/** Names of URL groups, queues and schedules. */
 export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
-/** Encodings of an endpoint's signature header. */
 export const signatureEncodings = ['hex', 'base64'] as const;
 export const mostLabels = 10;
 /** Characters, trimmed. */
 export const longestLabel = 100;
 const labelForm = `\\s*[^,\\s]([^,]{0,${longestLabel - 2}}[^,\\s])?\\s*`;
-/** Labels separated by commas. */
 export const labelsForm = `^${labelForm}(,${labelForm}){0,${mostLabels - 1}}$`;
 export const longestDeduplicationId = 1_024;
 export const longestFlowControlKey = 256;

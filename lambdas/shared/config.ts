@@ -26,6 +26,5 @@ export function scoped(config: Config, scope: string): Config {
   return inner;
 }
 
-/** The scopes of callbacks: `callback-…` and `failure-callback-…`. */
 export const callbackScopes = ['callback', 'failure-callback'] as const;
 export type CallbackScope = (typeof callbackScopes)[number];

@@ -41,11 +41,9 @@ export function headerName(prefix: string, canonical: string): string {
   return `${prefix}-${shownName(canonical)}`;
 }
 
-/** A header's values in order. */
 export const valuesOf = (headers: readonly Header[], wanted: string): readonly string[] =>
   headers.flatMap(([name, value]) => (name === wanted ? [value] : []));
 
-/** Header values by name, for JSON. */
 export type HeaderLists = Readonly<Record<string, readonly string[]>>;
 
 /**

@@ -6,5 +6,4 @@ export const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** The last letter of ids spread over many partitions. ULIDs do not have it, so other ids keep their partition. */
 export const wideEnd = 'U';
 
-/** An id without its kind, as a regular expression. */
 export const idPattern = `[${letters}]{25}[${letters}${wideEnd}]`;

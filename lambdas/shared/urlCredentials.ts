@@ -25,7 +25,6 @@ export const quoteUrl = (text: string): string => quote(shownUrl(text));
 export const withKnownCredentials = (url: string, before: string | undefined): string =>
   before !== undefined && shownUrl(before) === url ? before : url;
 
-/** A configuration with callback URLs as shown. */
 export const shownConfig = (config: Config): Config =>
   new Map(
     [...config].map(([name, values]) => [

@@ -81,7 +81,6 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   };
 }
 
-/** A message whose first job has reached its queue. */
 interface Arriving {
   /** When it was published, Unix milliseconds. */
   readonly createdAt: number;

@@ -47,7 +47,6 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
   };
 }
 
-/** A change to log and count. */
 export type Turn = 'opened' | 'closed' | undefined;
 
 /**

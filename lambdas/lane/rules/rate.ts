@@ -22,7 +22,6 @@ const mostStarts = 24;
 export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number =>
   periodMs ?? defaultPeriod * secondMs;
 
-/** The starts that still count. */
 export const recentStarts = (lane: Rated, now: number): readonly Starts[] =>
   lane.rate === undefined ? [] : lane.starts.filter(({ at }) => at > now - periodOf(lane));
 

@@ -34,7 +34,6 @@ export type NextTurn =
 
 export type Unread = Extract<NextTurn, { readonly kind: 'page' | 'fairPage' | 'tenants' }>;
 
-/** Whether a line is the lane's own. */
 const isOwn = (name: string, priority: Priority): boolean => name === unnamed && priority === 'normal';
 
 /** Entries begin with message ids, which grow with time. */

@@ -182,7 +182,6 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return key;
   }
 
-  /** Takes the slots of the key and the account. */
   async function enterBoth(dueAttempt: DueAttempt): Promise<readonly AcquiredSlot[] | Refusal> {
     const { flowControl, accountId, admittedTo } = dueAttempt;
     if (admittedTo?.lane === 'account') {

@@ -15,7 +15,6 @@ export interface Granted extends Entry {
   readonly ticket: string;
 }
 
-/** A change that a caller waits for. */
 export interface PendingChange {
   /** `tell` gives the caller its result after the write. */
   readonly apply: (lane: Lane, now: number) => { readonly lane: Lane; readonly tell: () => void };
@@ -71,7 +70,6 @@ function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: 
   }
 }
 
-/** Applies changes to a lane from the table. */
 function applied(
   before: Lane,
   spilled: Spilled,

@@ -19,7 +19,6 @@ export interface CircuitsParts {
   readonly report: (key: LaneKey, error: LaneBusy) => void;
 }
 
-/** The circuit of an attempt's host. */
 export interface CircuitOf {
   readonly host: string;
   readonly rules: CircuitRules;

@@ -7,7 +7,6 @@ import { now, secondMs } from '../../shared/clock.ts';
 /** SQS can deliver a job a few milliseconds before its grant's row is visible. The row is read again after these delays. */
 const earlyPausesMs = [10, 20, 40, 80, 160];
 
-/** Asks again while the answer is early. */
 export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T) => boolean): Promise<T> {
   let answer = await ask();
   for (const pauseMs of earlyPausesMs) {

@@ -67,7 +67,6 @@ const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
  */
 const elsewhere = 'own';
 
-/** The shapes of a lane's lines in its row. */
 export const lineShapes = {
   ...lineShape,
   back: z._default(z.union([z.array(z.string()), z.literal(elsewhere)]), []),

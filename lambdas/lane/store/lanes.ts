@@ -27,11 +27,9 @@ import {
   type Row,
 } from '../../aws/dynamodb.ts';
 
-/** A lane row's sort key. */
 const ownPart = 'lane';
 const pagePart = (number: number, line = 'page'): string => `${line}#${String(number).padStart(12, '0')}`;
 
-/** A lane's partition key. */
 export const laneId = ({ accountId, kind, name }: LaneKey): string => `${accountId}#${kind}#${name}`;
 const ownerOf = (accountId: string, kind: LaneKind): string => `${accountId}#${kind}`;
 const keyOf = (key: LaneKey) => ({ lane: laneId(key), part: ownPart });
@@ -255,7 +253,6 @@ export async function* laneNames(accountId: string, kind: LaneKind, behind?: str
   for await (const row of rows) yield namedRow.parse(row).name;
 }
 
-/** Reads all accounts' lanes in a region. */
 export async function* allLanes(): AsyncGenerator<Lane> {
   const rows = scanRows({
     TableName: settings.lanesTable,
@@ -276,7 +273,6 @@ function laneKeyOf(row: Row): LaneKey {
   return { accountId, kind, name };
 }
 
-/** Lanes read in one call. */
 const lanesTogether = 100;
 
 interface LaneListing {
