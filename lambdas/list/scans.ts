@@ -14,7 +14,7 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
 export const scansAtOnce = 5;
 /** Rows that a request reads without a slot: twenty pages. */
 export const rowsWithoutSlot = 2_000;
-/** API functions time out after 28 s: a longer lease is of a dead process. */
+/** API functions time out after 28 s: a longer lease belongs to a dead process. */
 const leaseMs = 30 * secondMs;
 
 const code: CodeOf<429> = 'scan_limit_reached';

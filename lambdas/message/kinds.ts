@@ -19,7 +19,7 @@ export interface OpenedDelivery {
    * @param maxBytes the account's largest message
    */
   readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
-  /** Frees the body's memory after sending; again does nothing. */
+  /** Frees the body's memory after sending. A second call does nothing. */
   readonly release: () => void;
 }
 

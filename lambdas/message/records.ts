@@ -14,7 +14,7 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Shows bytes as text if valid, otherwise as base64 in a field with that name. No bytes, no field.
+ * Shows bytes as text if valid, otherwise as base64 in a field with that name. Without bytes there is no field.
  *
  * @param as `base64` shows text as base64 too
  */

@@ -31,7 +31,7 @@ const bodyBytesAtOnce = 64 * 1_024 * 1_024;
  */
 type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
 
-/** By dead letter id. */
+/** The outcomes by dead letter id. */
 type Outcomes = Map<string, RetryOutcome>;
 
 /**

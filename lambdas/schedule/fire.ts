@@ -36,7 +36,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
     if (mayStillCome(saveId, schedule)) throw new Error('The row of the save may still come.');
-    // The request of the losing save ends it. If it still fires later, it was left over.
+    // If two saves compete, the request of the losing one removes it. If it still fires later, it was left over.
     if (now() - timeOfId(saveId) > savingMs) await endLeftOver(accountId, saveId);
     return;
   }

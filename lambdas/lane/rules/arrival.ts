@@ -141,7 +141,7 @@ export function keepWaiting(lane: Lane, holder: string, until: number, countedAt
   if (hasGoneOn) return lane;
   if (lease === undefined) return uncountStart(lane, countedAt);
   const kept = withLease(lane, holder, { ...lease, until, startAt: undefined });
-  // A lease without a start was handled before: the starts counted now are of others.
+  // A lease without a start was handled before: the starts that are counted now belong to others.
   return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 

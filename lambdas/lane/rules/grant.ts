@@ -16,7 +16,7 @@ export type GrantStep =
  * Grants a slot to the first in the line, if there is capacity.
  *
  * @param leaseOf makes an entry's lease
- * @param hasLeft whether an entry is over although it is in the line again
+ * @param hasLeft whether an entry is over, although it is in the line a second time
  * @param nextOf finds the first, if `turns` entries are next
  */
 export function grantNext(

@@ -52,7 +52,7 @@ export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>)
 export type DeclineReason =
   /** Its attempt is recorded, but its message continues with the slot. */
   | 'goesOn'
-  /** Its attempt is over, or in a queue its message. */
+  /** The attempt is over. In a queue: the message is over. */
   | 'over'
   | 'cancelled';
 

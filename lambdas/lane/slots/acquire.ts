@@ -37,7 +37,7 @@ import { renewWhileMade, type RenewalParts } from './renewal.ts';
 export interface Acquired {
   /** Takes the attempt's verdict about its host. Call it before the slots are released. */
   readonly report: (verdict: Verdict) => void;
-  /** Call it when the request is over; again does nothing. The message keeps the queue's slot. */
+  /** Call it when the request is over. A second call does nothing. The message keeps the queue's slot. */
   readonly release: () => Promise<void>;
   /**
    * Call it instead of `release` if the attempt stays open until a time, Unix milliseconds, after its request: it keeps its key's

@@ -39,7 +39,7 @@ interface Applied extends Granting {
 /**
  * Grants the free slots to the attempts in the line.
  *
- * @param before the lane in the table. A message with a slot of its queue there, but not now, is over. Its job would arrive before
+ * @param before the lane in the table. A message that has a slot of its queue there, but no longer here, is over. Its job would arrive before
  *   this write, use the old lease, and be dropped
  */
 function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: LineRows): Read<Granting> {
