@@ -8,16 +8,16 @@ import { conditionalWrite, dynamodb, toItem } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
 import { keyOf } from './rows.ts';
 
-/** The row of a dead letter stays this long after it was taken out: an attempt of its message cannot come back later. */
+/** A removed dead letter's row stays this long: later, no attempt of its message can write it again. */
 const removedRowMs = 2 * dayMs;
 
-/** The reason why a dead letter was taken out: its owner deleted it, it was sent again, or others took its place. */
+/** Why it was removed: deleted by its owner, sent again, or replaced by newer ones. */
 export type Removal = 'deleted' | 'sent' | 'trimmed';
 
 /**
- * Takes a dead letter out. Its row stays for a while, marked as removed, so that the dead letter is not written again.
+ * Removes a dead letter. Its row stays for a while, marked as removed, so that it is not written again.
  *
- * @returns false when it was not there any more
+ * @returns false if it was gone
  */
 export async function removeDeadLetter(
   accountId: string,
@@ -45,23 +45,23 @@ export async function removeDeadLetter(
       }),
     ),
   );
-  // The SDK tries again when an answer is lost, and then finds its own removal.
+  // A retry by the SDK finds its own removal.
   return isMade || row?.['removal'] === removal;
 }
 
 interface DeadLetterClaim {
   /** Unix milliseconds. */
   readonly now: number;
-  /** Unix milliseconds; the process of a claim of this time or before has died. */
+  /** Unix milliseconds; processes with claims up to then have died. */
   readonly endedBy: number;
-  /** The id of the new message or run. The first claim notes it; later ones leave it. */
+  /** The id of the new message or run, set by the first claim. */
   readonly retryId?: string | undefined;
 }
 
 /**
- * Claims a dead letter that has not been taken out, for one process to go on from it.
+ * Claims a dead letter for one process, unless it was removed.
  *
- * @returns whether this claim was made, and the row as it is after that
+ * @returns whether it was claimed, and the row afterwards
  */
 export const claimDeadLetter = (
   accountId: string,
@@ -85,10 +85,7 @@ export const claimDeadLetter = (
     ),
   );
 
-/**
- * The result of a claim: the dead letter is `ours` to send again; or it was `sent` before, under this id; or it is `theirs`,
- * sent by another process at this moment; or it is `gone`.
- */
+/** The result of a claim: `ours` to send; `sent` before, under this id; `theirs`, being sent by another process; or `gone`. */
 export type RetryClaim =
   | { readonly state: 'ours' | 'sent'; readonly retryId: string }
   | { readonly state: 'theirs' | 'gone' };
@@ -100,8 +97,8 @@ const claimedRow = z.object({
 });
 
 /**
- * Claims a dead letter, to send it again. The first claim decides on the id of the new message: where its process dies,
- * the next sends that same message.
+ * Claims a dead letter to send it again. The first claim sets the new message's id; if its process dies, the next sends the same
+ * message.
  */
 export async function claimRetry(
   accountId: string,

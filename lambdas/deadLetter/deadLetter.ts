@@ -8,9 +8,9 @@ import { dlqIdOf } from '../message/consequenceIds.ts';
 import type { RecordedAttempt } from '../message/history.ts';
 
 /**
- * Writes the dead letter of an attempt that was the last, unless it is there or was there before.
+ * Writes the dead letter of a last attempt, unless it was written before.
  *
- * @param run the run that failed with it, and until when its records are kept, Unix milliseconds
+ * @param run the failed run, and until when its records are kept, Unix milliseconds
  */
 export async function deadLetterAttempt(
   { history, attempt, account }: RecordedAttempt,
@@ -19,7 +19,7 @@ export async function deadLetterAttempt(
   const { message } = history;
   const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(account);
   const responseBody = beginningOf(attempt.response.body, listedResponseBytes);
-  // The bodies stay with the message, and with the records of its run: neither must end before.
+  // The bodies are kept with the message and the run's records: neither may expire earlier.
   const neededUntil = Math.min(message.expiresAt, run?.keptUntil ?? Infinity);
   const expiresAt = Math.min(attempt.recordedAt + retentionMs, neededUntil);
   const isNew = await putDeadLetter({

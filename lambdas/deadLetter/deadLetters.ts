@@ -42,9 +42,9 @@ export const noSuchDeadLetter = (dlqId: string): Error =>
   notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);
 
 /**
- * Makes the record of a dead letter as lists show it: without the message's body.
+ * A dead letter in lists, without the message's body.
  *
- * @param responseBody as much of the last answer's body as was read
+ * @param responseBody the part of the last answer's body that was read
  */
 const deadLetterRecord = (
   { dlqId, message, responseStatus, responseHeaders, error, retried, failedAt, expiresAt }: DeadLetter,
@@ -69,26 +69,23 @@ const filterableOf = (deadLetter: DeadLetter): Filterable => ({
   run: deadLetter.workflow,
 });
 
-/** A dead letter of a workflow's run. */
 export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
 
-/** A dead letter of an ordinary message. */
 export type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
 
-/** The two kinds are listed and worked on apart: what failed a run is no message that its owner sent. */
+/** Failed runs are listed separately: the delivery that failed is not a message the user published. */
 export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>
   deadLetter.workflow === undefined;
 export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =>
   deadLetter.workflow !== undefined;
 
-/** Dead letters that are loaded at once where their ids are given. */
+/** Dead letters loaded in parallel by id. */
 const loadedAtOnce = 10;
 
 /**
- * Begins to read the dead letters of one kind that a filter selects.
+ * Starts reading one kind of dead letters by a filter.
  *
- * @returns the rows among which they are, in the order of the filter, or of its ids; and `selected`, which gives a
- * row's dead letter, or undefined where the filter does not select it
+ * @returns the rows in the order of the filter or its ids; and `selected`, which gives a row's dead letter if the filter selects it
  */
 export async function selection<D extends DeadLetter>(
   account: Account,
@@ -120,7 +117,7 @@ export async function selection<D extends DeadLetter>(
   return { scope, range, rows, selected };
 }
 
-/** The most dead letters of a bulk operation. Where ids are given, no other filter counts: then it is all of them. */
+/** The most dead letters of a bulk operation. With ids, other filters are ignored, so all of them. */
 export const mostOf = ({ ids, count }: Filter): number =>
   ids === undefined ? (count ?? Infinity) : Infinity;
 
@@ -146,11 +143,7 @@ export async function listDeadLetters(
   return { messages: records, cursor, searched: page.searched };
 }
 
-/**
- * Reads one dead letter of a kind.
- *
- * @throws HttpError 404
- */
+/** @throws HttpError 404 */
 export async function deadLetterOf<D extends DeadLetter>(
   account: Account,
   dlqId: string,
@@ -193,7 +186,7 @@ export async function deleteDeadLetter(
   if (!isDeleted) throw noSuchDeadLetter(dlqId);
 }
 
-/** Dead letters that one step of a bulk deletion takes. */
+/** Dead letters in one step of a bulk deletion. */
 const deletedAtOnce = 20;
 
 export async function deleteDeadLetters(
@@ -219,7 +212,7 @@ interface Times {
   readonly lastFailedAt: number;
 }
 
-/** Groups of dead letters, by a text that those of one group have in common. */
+/** Groups dead letters by a common text. */
 class Groups {
   readonly #times = new Map<string, Times>();
 
@@ -236,7 +229,6 @@ class Groups {
     });
   }
 
-  /** The largest groups. */
   largest(): readonly (readonly [name: string, times: Times])[] {
     return [...this.#times]
       .sort(([, one], [, other]) => other.count - one.count || other.lastFailedAt - one.lastFailedAt)
@@ -244,7 +236,7 @@ class Groups {
   }
 }
 
-/** Counts the dead letters that a bulk operation with a filter would take, and what those have in common. */
+/** Counts the dead letters that a bulk operation would take, and what they have in common. */
 export async function countDeadLetters(
   account: Account,
   filter: Filter,

@@ -1,6 +1,6 @@
 /**
- * The dead letters: a row for each message that failed for good. The row has what lists show and filter by, and the
- * beginning of the last answer's body. Whole bodies stay with the message, whose own row is kept longer than this one.
+ * Dead letters: a row for each permanently failed message, with what lists show and filter by, and the beginning of the last
+ * answer's body. Whole bodies stay with the message, whose row is kept longer.
  */
 
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
@@ -17,33 +17,33 @@ import { messageAttributes, messageOf } from '../message/rows.ts';
 import { bytes, headerPairs } from '../table/attributes.ts';
 import { idBounds, isBehind, isId, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
 
-/** The run of a workflow that failed, as its dead letter knows it. */
+/** A dead letter's run. */
 export interface DeadRun {
   readonly runId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** The place of the run's start in the journal of its id. */
+  /** The place of the run's start in its journal. */
   readonly startSeq: number;
-  /** The URL that the run was started with. */
+  /** The URL of the run's start. */
   readonly url: string;
-  /** Absent where the endpoint has no failure function. */
+  /** Absent without a failure function. */
   readonly failureState?: FailureFunctionState | undefined;
 }
 
 export interface DeadLetter {
   readonly dlqId: string;
-  /** The message that failed; of a run, the delivery that failed. */
+  /** The failed message; for a run, the failed delivery. */
   readonly message: Message;
-  /** The run that failed with the message, if any. */
+  /** The run that failed with it, if any. */
   readonly workflow?: DeadRun | undefined;
-  /** The number of the last attempt, which is the number of retries. */
+  /** The last attempt's number, which is the number of retries. */
   readonly retried: number;
   /** Unix milliseconds. */
   readonly failedAt: number;
   readonly responseStatus: number;
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly responseHeaders: KeptResponse['headers'];
-  /** The beginning of the last answer's body; absent where it had none. */
+  /** The beginning of the last answer's body, if it had one. */
   readonly responseBody?: Uint8Array | undefined;
   readonly error?: string | undefined;
   /** Unix milliseconds. */
@@ -78,7 +78,7 @@ export const keyOf = (accountId: string, dlqId: string): { readonly shard: strin
 });
 
 /**
- * Writes a dead letter, unless it is there or was there before.
+ * Writes a dead letter, unless it was written before.
  *
  * @returns whether it was written
  */
@@ -92,7 +92,7 @@ export async function putDeadLetter(deadLetter: DeadLetter): Promise<boolean> {
     messageExpiresAt: epochSeconds(message.expiresAt),
     dlqExpiresAt: expiresAt,
     presentSince: timeOfId(dlqId),
-    // A trim must find it as long as it is counted.
+    // Kept while it is counted, so that a trim finds it.
     expiresAt: epochSeconds(countedUntil(expiresAt)),
   });
 }
@@ -100,7 +100,7 @@ export async function putDeadLetter(deadLetter: DeadLetter): Promise<boolean> {
 /**
  * Reads a row.
  *
- * @returns undefined for a dead letter that was taken out, or has expired: DynamoDB may need days to remove such rows
+ * @returns undefined for a removed or expired dead letter: DynamoDB may remove expired rows days later
  */
 function readDeadLetter(row: Row, now: number): DeadLetter | undefined {
   if ('removedAt' in row) return undefined;
@@ -111,10 +111,10 @@ function readDeadLetter(row: Row, now: number): DeadLetter | undefined {
 }
 
 /**
- * Notes the state of a run's failure function in its dead letter, where that has another state now.
+ * Updates the state of a run's failure function in its dead letter.
  *
- * @param state absent where the endpoint has no failure function
- * @param before the state that it has to have
+ * @param state absent without a failure function
+ * @param before the expected state
  * @returns whether it had that state
  */
 export const noteFailureState = (
@@ -146,22 +146,19 @@ export async function loadDeadLetter(
   return row && readDeadLetter(row, now);
 }
 
-/**
- * A row of the list. One without a dead letter is passed on too, so that a reader who finds many of them can stop after a
- * while.
- */
+/** Rows without a dead letter are included, so that readers can stop after many of them. */
 export interface ListedDeadLetter extends Ordered {
   readonly deadLetter: DeadLetter | undefined;
 }
 
-/** Reads one shard's dead letters, in the order of the range. */
+/** Reads a shard's dead letters in the range's order. */
 export async function* listDeadLetters(
   shard: string,
   range: Range,
   now: number,
 ): AsyncGenerator<ListedDeadLetter> {
   const { first, last } = idBounds('dlq', range);
-  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
   if (first > last) return;
   const rows = queryRows({
     TableName: settings.dlqTable,

@@ -18,47 +18,43 @@ import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
 /**
- * Keeps the dead letter queue to its account's `max_dlq_size`. Every dead letter that comes or goes is counted, and where
- * there are too many, one process trims the queue: it takes the oldest out. So a dead letter costs the same however many
- * there are: one write that counts it, and, where the queue is full, the calls that take another one out.
+ * Limits the dead letter queue to the account's `max_dlq_size`. Each added or removed dead letter is counted; above the limit, one
+ * process trims the oldest. So the cost does not grow with the queue: a write to count each dead letter and, in a full queue, calls
+ * to remove another.
  *
- * A process that dies in the middle leaves dead letters uncounted, and counts none twice. So the queue may be longer than
- * its limit for a while, but no dead letter goes before its time.
+ * A process that dies may leave dead letters uncounted, but never counts one twice. So the queue may exceed its limit for a while,
+ * but nothing is trimmed too early.
  */
 
-/**
- * The queue is trimmed once it is longer than its limit by a hundredth of it, so that many go together; 200 dead letters
- * too many are the most.
- */
+/** Trimming starts a hundredth above the limit, to remove many together; at most 200 above. */
 const mostSlack = 200;
 const slackOf = (size: number): number => Math.min(Math.floor(size / 100), mostSlack);
 
-/** The number of dead letters that are taken out at once. A process that dies can leave this many uncounted. */
+/** Dead letters removed together; a process that dies may leave this many uncounted. */
 const removedAtOnce = 20;
-/** The number of dead letters that are read at once. After a limit was lowered there may be very many to trim. */
+/** Dead letters read together. A lowered limit may require trimming very many. */
 const readAtOnce = 200;
-/** A process trims for at most this long. The next dead letter makes the trimming go on. */
+/** A trim's longest time. The next dead letter continues it. */
 const trimmingBudgetMs = 10 * secondMs;
-/** A process that began to trim this long ago has died: it stops after 10 s, and each of its calls ends after 13 s. */
+/** An older trim's process has died: it stops after 10 s, and its calls time out after 13 s. */
 const trimmingStaleMs = 60 * secondMs;
 
 /**
- * Counts a dead letter that was just written, and trims the queue when it is too long. A delivery does not fail because of
- * this: a dead letter that could not be counted is one more than the limit allows until it expires, and a trim that failed
- * is left to the next dead letter.
+ * Counts a new dead letter, and trims a queue that is too long. Errors do not fail the delivery: an uncounted dead letter exceeds
+ * the limit until it expires, and the next one retries the trim.
  *
- * @param expiresAt Unix milliseconds at which the dead letter expires
+ * @param expiresAt when the dead letter expires, Unix milliseconds
  * @param size the account's `max_dlq_size`
  */
 export async function keepToSize(account: Sharded, expiresAt: number, size: number): Promise<void> {
   try {
     const there = await countIn(account.id, [expiresAt], now());
     if (there === undefined || !isTooLarge(there, size)) return;
-    // The process that trims checks the count again when it is done, and sees this dead letter.
+    // The trimming process checks the count again at its end, and sees this dead letter.
     if (there.trimmedSince !== undefined && there.trimmedSince >= now() - trimmingStaleMs) return;
     await trim(account, size);
   } catch (error) {
-    log.warn('A dead letter queue could not be kept to its size; the next dead letter tries again', {
+    log.warn('A dead letter queue could not be trimmed; the next dead letter retries it', {
       accountId: account.id,
       error: error instanceof Error ? error : String(error),
     });
@@ -91,7 +87,7 @@ async function trim(account: Sharded, size: number): Promise<void> {
         );
         const notTaken = entries.filter(({ dlqId }) => !isGone.has(dlqId));
         there = (await countIn(accountId, expiriesOf(notTaken), now(), since)) ?? there;
-        // The index may still show dead letters that are gone. Where all are gone, another read gives the same.
+        // The index may still show removed dead letters. If all are removed, another read would give the same.
         isGoingOn ||= isGone.size > 0;
       }
     }
@@ -99,7 +95,7 @@ async function trim(account: Sharded, size: number): Promise<void> {
   } while (there !== undefined && isTooLarge(there, size) && now() < until);
 }
 
-/** Finds the oldest dead letters of all shards. */
+/** The oldest dead letters of all shards. */
 async function oldestOf(account: Sharded, count: number): Promise<readonly PresentDeadLetter[]> {
   const found = await Promise.all(shardsOf(account).map((shard) => oldestDeadLetters(shard, count)));
   const ordered = found.flat().map((entry) => ({ ...entry, id: entry.dlqId, time: timeOfId(entry.dlqId) }));
@@ -109,7 +105,7 @@ async function oldestOf(account: Sharded, count: number): Promise<readonly Prese
 const expiriesOf = (entries: readonly Pick<PresentDeadLetter, 'expiresAt'>[]): readonly number[] =>
   entries.map(({ expiresAt }) => expiresAt);
 
-/** @returns the ids of the dead letters that were there */
+/** @returns the ids of those that still existed */
 async function takeOutAll(
   accountId: string,
   dlqIds: readonly string[],
@@ -123,10 +119,10 @@ async function takeOutAll(
 }
 
 /**
- * Takes out dead letters that their owner deletes, or that were sent again. They are counted out first: should the process
- * die in between, the count is too low, and none is trimmed too early.
+ * Removes dead letters that were deleted or sent again. They are subtracted first: if the process dies in between, the count is too
+ * low, so nothing is trimmed too early.
  *
- * @returns the ids of those that were still there
+ * @returns the ids of those that still existed
  */
 export async function removeDeadLetters(
   accountId: string,

@@ -1,7 +1,6 @@
 /**
- * The number of dead letters of each account: one row for each account, in the dead letters' table. It counts them by the
- * day (UTC) on which they expire, so that once a day is over, its dead letters are not counted any more, without a write
- * for each. Until then their rows are there, and are the first to go when the queue is trimmed.
+ * Counts dead letters: a row for each account in the dead letters' table. Counts are by expiry day (UTC), so that expired dead
+ * letters stop counting without writes. Until the day ends their rows exist, and are trimmed first.
  */
 import { UpdateItemCommand, type UpdateItemCommandInput, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -21,10 +20,10 @@ import {
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
-/** Unix milliseconds from which on a dead letter is not counted, whether it was taken out before or not. */
+/** When a dead letter stops counting, Unix milliseconds, even if it was removed before. */
 export const countedUntil = (expiresAt: number): number => (dayOf(expiresAt) + 1) * dayMs;
 
-/** The count of a day is an attribute of its own, so that it can be raised without being read. */
+/** One attribute for each day, incremented without a read. */
 const attributeOf = (day: number): string => `d${day}`;
 const dayOfAttribute = (name: string): number | undefined => {
   const [, day] = /^d(\d+)$/.exec(name) ?? [];
@@ -32,11 +31,11 @@ const dayOfAttribute = (name: string): number | undefined => {
 };
 
 export interface DeadLetterQueueSize {
-  /** Dead letters; those that have expired today are among them. */
+  /** Includes those that expired today. */
   readonly entries: number;
-  /** Unix milliseconds at which a process began to trim that has not ended since: it is at work, or has died. */
+  /** When an unfinished trim started, Unix milliseconds. Its process is working or dead. */
   readonly trimmedSince: number | undefined;
-  /** Ids of dead letters that a process was about to take out: they are not counted any more, but may still be there. */
+  /** Ids that a process was about to remove: no longer counted, but maybe still there. */
   readonly promised: readonly string[];
 }
 
@@ -56,13 +55,13 @@ function sizeOf(row: Row, now: number): DeadLetterQueueSize {
 
 const keyOf = (accountId: string) => ({ shard: `size#${accountId}`, id: 'size' });
 
-/** Reads how many dead letters an account has, those of workflows' runs included; eventually consistent. */
+/** An account's number of dead letters, runs included; eventually consistent. */
 export async function loadSize(accountId: string, now: number): Promise<number> {
   const row = await getRow(settings.dlqTable, keyOf(accountId), false);
   return row === undefined ? 0 : sizeOf(row, now).entries;
 }
 
-/** Longer than a dead letter may be kept (90 days). Each dead letter renews it, so that the row outlives all of them. */
+/** Longer than dead letters are kept (90 days). Each renews it, so the row outlives them. */
 const rowLifetimeMs = 120 * dayMs;
 
 type SizeUpdate = Pick<
@@ -79,11 +78,10 @@ const changeOf = (accountId: string, change: SizeUpdate): UpdateItemCommandInput
 });
 
 /**
- * Changes the row of an account.
+ * Changes an account's row.
  *
- * @param isMade whether the row shows that the change was made before: where an answer is lost, the SDK sends the change
- * again, and the second one is refused
- * @returns the row after the change; undefined when its condition did not hold
+ * @param isMade whether the row shows that the change was made: the SDK retries unanswered writes, and the second one is refused
+ * @returns the row afterwards; undefined if its condition failed
  */
 async function change(
   accountId: string,
@@ -94,7 +92,7 @@ async function change(
   return write.isMade || isMade(write.row ?? {}) ? write.row : undefined;
 }
 
-/** Makes the part of an update that counts dead letters, by when they expire; those whose day is over do not count. */
+/** The part of an update that counts dead letters by expiry, without past days. */
 function counting(expiries: readonly number[], by: 1 | -1, now: number) {
   const changes = new Map<number, number>();
   for (const expiresAt of expiries) {
@@ -111,14 +109,14 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
 }
 
 /**
- * Counts dead letters that came. It is sent once: where its answer is lost, it is unknown whether they were counted. A count
- * that is too low makes the queue longer for a while; one that is too high would cost another dead letter its place.
+ * Adds dead letters. Sent only once: without an answer it is unknown whether they were counted. Too low a count makes the queue
+ * longer for a while; too high a count would trim another dead letter early.
  *
- * @param expiries when each expires, in Unix milliseconds
- * @param since when this process began to trim, where it counts what it had promised to take out and found gone. Should
- * another process have taken over since, nothing is counted: that one may have taken them out
- * @returns the size after it; undefined when nothing had to be counted
- * @throws when it is not known whether they were counted
+ * @param expiries Unix milliseconds
+ * @param since when this process began to trim, to add back promised dead letters that were already gone. If another process took
+ *   over, nothing is counted, because that one may have removed them
+ * @returns the new size; undefined if nothing was counted
+ * @throws if it is unknown whether they were counted
  */
 export async function countIn(
   accountId: string,
@@ -140,9 +138,9 @@ export async function countIn(
 }
 
 /**
- * Counts out dead letters that are about to be taken out.
+ * Subtracts dead letters before their removal.
  *
- * @param expiries when each expires, in Unix milliseconds
+ * @param expiries Unix milliseconds
  */
 export async function countOut(accountId: string, expiries: readonly number[], now: number): Promise<void> {
   const counted = countingUpdate(expiries, -1, now);
@@ -159,18 +157,18 @@ function countingUpdate(expiries: readonly number[], by: 1 | -1, now: number): S
   };
 }
 
-/** Takes the counts of days that are over out of the row, once a day, so that it does not grow. */
+/** Removes past days' counts once a day, so that the row does not grow. */
 async function forgetPastDays(accountId: string, row: Row, now: number): Promise<void> {
-  // Yesterday's count stays: clocks differ, and another process may still add to it.
+  // Yesterday's stays: clocks differ, so another process may still change it.
   const past = Object.keys(row).filter((name) => (dayOfAttribute(name) ?? Infinity) < dayOf(now) - 1);
   if (past.length > 0) await change(accountId, { UpdateExpression: `REMOVE ${past.join(', ')}` });
 }
 
 /**
- * Claims the trimming of a queue.
+ * Claims a queue's trimming.
  *
- * @param endedBy Unix milliseconds; a process that began at this time or before has died
- * @returns undefined when another process trims it
+ * @param endedBy Unix milliseconds; processes that began by then have died
+ * @returns undefined if another process trims it
  */
 export async function beginTrimming(
   accountId: string,
@@ -184,7 +182,7 @@ export async function beginTrimming(
   return row && sizeOf(row, now);
 }
 
-/** A dead letter as the index of those that are there has it. */
+/** A dead letter in the index of existing ones. */
 export interface PresentDeadLetter {
   readonly dlqId: string;
   /** Unix milliseconds. */
@@ -192,11 +190,10 @@ export interface PresentDeadLetter {
 }
 
 /**
- * Writes down which dead letters this process is going to take out, and counts them out. Should it die before it has, the
- * next process that trims takes them out.
+ * Notes which dead letters this process will remove, and subtracts them. If it dies first, the next trim removes them.
  *
  * @param since when this process began to trim
- * @returns undefined when another process has taken over
+ * @returns undefined if another process took over
  */
 export async function promiseRemoval(
   accountId: string,
@@ -214,7 +211,7 @@ export async function promiseRemoval(
     accountId,
     {
       UpdateExpression: `SET promised = :promised${counted.isEmpty ? '' : ` ${counted.expression}`}`,
-      // The SDK sends it again when an answer is lost: they must not be counted twice.
+      // The SDK retries unanswered writes: they must not be counted twice.
       ConditionExpression:
         'trimmedSince = :since AND (attribute_not_exists(promised) OR promised <> :promised)',
       ...(counted.isEmpty ? {} : { ExpressionAttributeNames: counted.names }),
@@ -226,11 +223,10 @@ export async function promiseRemoval(
 }
 
 /**
- * Ends the trimming that this process began, when all it had promised is taken out.
+ * Ends this process's trimming, after it removed all it promised.
  *
  * @param since when it began
- * @returns the size after it, to be checked again: processes that counted a dead letter meanwhile left the trimming to this
- * one. Undefined when another process has taken over
+ * @returns the size, to check again: other processes left the trimming to this one. Undefined if another process took over
  */
 export async function endTrimming(
   accountId: string,
@@ -248,9 +244,8 @@ export async function endTrimming(
 const presentRow = z.object({ id: z.string(), dlqExpiresAt: z.number() });
 
 /**
- * Reads the oldest dead letters of one shard, from an index that has those that are there. It is a moment behind: one that
- * was just taken out may be in it, and one that was just written may not. Those that have expired are in it until DynamoDB
- * removes them.
+ * Reads a shard's oldest dead letters from the index of existing ones. It lags slightly: it may have just-removed ones and miss new
+ * ones. Expired ones stay until DynamoDB removes them.
  */
 export async function oldestDeadLetters(shard: string, count: number): Promise<readonly PresentDeadLetter[]> {
   const { Items = [] } = await dynamodb.send(
@@ -269,7 +264,7 @@ export async function oldestDeadLetters(shard: string, count: number): Promise<r
   });
 }
 
-/** Counts the dead letters of a region, of all accounts. */
+/** Counts all accounts' dead letters in a region. */
 export async function countPresent(): Promise<number> {
   const rows = scanRows({
     TableName: settings.dlqTable,

@@ -2,7 +2,7 @@ import { decodedOrAsIs } from '../shared/text.ts';
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** The form of a name for comparisons: in lower case, without the dot that may end it. */
+/** A name for comparisons: lower case, without a final dot. */
 export const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
 /** Destinations that a deployment allows besides public addresses. */
@@ -14,7 +14,7 @@ export interface AllowedDestinations {
 /**
  * Reads a setting such as `localhost`, `10.0.0.0/8` or `192.168.1.7`.
  *
- * @throws Error for a network that cannot be read
+ * @throws Error for an invalid network
  */
 export function parseAllowedDestinations(items: readonly string[]): AllowedDestinations {
   const hosts = new Set<string>();
@@ -29,42 +29,39 @@ export function parseAllowedDestinations(items: readonly string[]): AllowedDesti
 }
 
 /**
- * Parses an address; an IPv4-mapped one as the IPv4 address in it. Without the leading zero, the library would take the
- * IPv4-compatible `::1.2.3.4` for a mapped address, which it is not.
+ * Parses an address; an IPv4-mapped one as IPv4. The leading zero stops the library from reading the IPv4-compatible `::1.2.3.4` as
+ * mapped.
  */
 const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
   ipaddr.process(address.replace(/^::(?=\d+\.)/, '0::'));
 
-/** All global unicast addresses of IANA (RFC 4291). Addresses outside are special, or not in use yet. */
+/** IANA's global unicast addresses (RFC 4291). Others are special or unused. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Ranges of global unicast without web servers, from IANA's registry of special-purpose IPv6 addresses. */
+/** Global unicast ranges without web servers, from IANA's registry of special-purpose IPv6 addresses. */
 const specialUnicast = [
-  // Protocols of the IETF: Teredo, benchmarks, ORCHID. The few reachable ones are anycast services.
+  // IETF protocols: Teredo, benchmarks, ORCHID. The few reachable ones are anycast services.
   '2001::/23',
   // Documentation.
   '2001:db8::/32',
   '3fff::/20',
-  // 6to4, which hides an IPv4 address; RFC 7526 retires its relays.
+  // 6to4 hides an IPv4 address; RFC 7526 retires its relays.
   '2002::/16',
-  // AS112, which answers DNS queries for private addresses; its IPv4 ranges are refused as well.
+  // AS112 answers DNS queries for private addresses; its IPv4 ranges are refused too.
   '2620:4f:8000::/48',
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
-/** NAT64 (RFC 6052): a packet goes to the IPv4 address in the last four bytes. */
+/** NAT64 (RFC 6052): packets go to the IPv4 address in the last four bytes. */
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  // The library knows all special IPv4 ranges of IANA's registry, those of anycast services included.
+  // The library knows IANA's special IPv4 ranges, including anycast.
   if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';
   if (address.match(nat64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(12)));
   return address.match(globalUnicast) && !specialUnicast.some((range) => address.match(range));
 }
 
-/**
- * Whether a delivery may connect to an address: a public unicast one, or one that the deployment allows. An IPv4-mapped
- * IPv6 address counts as the IPv4 address in it.
- */
+/** Whether a delivery may connect to an address: public unicast, or allowed by the deployment. IPv4-mapped addresses count as IPv4. */
 export function isReachable(address: string, allowed: AllowedDestinations): boolean {
   const parsed = parse(address);
   if (isPublic(parsed)) return true;
@@ -73,21 +70,21 @@ export function isReachable(address: string, allowed: AllowedDestinations): bool
   );
 }
 
-/** Whether an address is this machine's: loopback, or the unspecified address, which systems treat as loopback. */
+/** Whether an address is this machine: loopback, or the unspecified address, which systems treat as loopback. */
 const isThisMachine = (address: string): boolean =>
   ['loopback', 'unspecified'].includes(parse(address).range());
 
-/** Whether a name always means this machine (RFC 6761): `localhost`, and all names below it. */
+/** Whether a name always means this machine (RFC 6761). */
 export const isLocalName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
-/** Whether a deployment allows a name, whatever its addresses are. All names below `localhost` are allowed with it. */
+/** Whether a deployment allows a name with any address. `localhost` includes the names below it. */
 export const isAllowedName = (name: string, { hosts }: AllowedDestinations): boolean =>
   hosts.has(name) || (isLocalName(name) && hosts.has('localhost'));
 
 /**
  * The IP address in a URL's host, without brackets; undefined for a name.
  *
- * @param hostname as `URL` gives it: it writes `127.0.0.1` for each other spelling of an IPv4 address
+ * @param hostname from `URL`, which normalizes IPv4 addresses to `127.0.0.1`
  */
 export function addressOfHost(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
@@ -95,15 +92,15 @@ export function addressOfHost(hostname: string): string | undefined {
 }
 
 /**
- * The hosts of the service's own APIs, which are no destinations: a {@link hostKey}, `:port` except for 80 and 443, and the base path of an
- * API that shares its host with others.
+ * The hosts of the service's APIs, which are refused as destinations: a {@link hostKey}, `:port` except for 80 and 443, and the
+ * API's base path on a shared host.
  */
 export type OwnHosts = ReadonlySet<string>;
 
 /**
- * One key for all names of a host: in any case, with or without the dot at the end. All loopback names and addresses have the
- * same key. So have all hosts of one API of API Gateway, such as that of a VPC endpoint (`<api>-vpce-….execute-api.<region>.…`)
- * or one for IPv6, which differ in what stands behind the region.
+ * One key for all names of a host, in any case, with or without a final dot. All loopback names and addresses share a key. So do
+ * all hosts of an API of API Gateway, such as a VPC endpoint's (`<api>-vpce-….execute-api.<region>.…`) or an IPv6 one, which differ
+ * after the region.
  */
 function hostKey(hostname: string): string {
   const name = plainName(hostname);
@@ -113,7 +110,7 @@ function hostKey(hostname: string): string {
   return api === null ? name : `${api[1] ?? ''}.execute-api.${api[2] ?? ''}`;
 }
 
-/** Parses `host`, `host:port` or `host/base`, an IPv6 address in brackets. */
+/** Parses `host`, `host:port` or `host/base`; IPv6 in brackets. */
 export function parseOwnHosts(items: readonly string[]): OwnHosts {
   return new Set(
     items.map((item) => {
@@ -123,7 +120,7 @@ export function parseOwnHosts(items: readonly string[]): OwnHosts {
   );
 }
 
-/** How a port is written behind a host: the usual ones may be left out. */
+/** The spellings of a port: usual ones may be left out. */
 const portForms = (port: number): readonly string[] =>
   port === 80 || port === 443 ? [`:${port}`, ''] : [`:${port}`];
 
@@ -131,7 +128,7 @@ const portForms = (port: number): readonly string[] =>
  * Whether a destination is an API of the service.
  *
  * @param host a name or an address
- * @param path of the destination's URL, with its query. Servers decode it, resolve its dots and ignore extra slashes
+ * @param path from the destination's URL, with its query. Servers decode it, resolve its dots and ignore extra slashes
  */
 export function isOwnHost(host: string, port: number, own: OwnHosts, path = '/'): boolean {
   const places = portForms(port).map((form) => hostKey(host) + form);
@@ -140,19 +137,19 @@ export function isOwnHost(host: string, port: number, own: OwnHosts, path = '/')
   return base !== undefined && places.some((place) => own.has(`${place}/${base}`));
 }
 
-/** Whether a host is known to be shared: only what is below a base path is the service. */
+/** Whether a host is shared: only paths below a base path are the service. */
 export const isSharedHost = (host: string, own: OwnHosts): boolean =>
   [...own].some((one) => one.startsWith(`${hostKey(host)}/`));
 
 /**
- * Whether API Gateway or Lambda can have given a host to an API: a name of several labels without a port, and not this machine's.
+ * Whether a host may be an API Gateway or Lambda host: several labels, no port, and not this machine.
  *
  * @param name a {@link plainName}
  */
 export const isGatewayHost = (name: string): boolean =>
   name.length <= 253 && /^([a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62}$/.test(name) && !isLocalName(name);
 
-/** The network of a client, from which it may choose addresses: an IPv4 address, or the first half of an IPv6 address. */
+/** The network from which a client may choose addresses: an IPv4 address, or half of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -1,6 +1,6 @@
 /**
- * The hosts by which the APIs of the deployment are called. Each API notes its own, in the accounts table because every region
- * has a replica of that: one row for each region and API, written in that region only.
+ * The hosts of the deployment's APIs. Each API notes its own in the accounts table, which every region replicates: one row for each
+ * region and API, written only in that region.
  */
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -15,16 +15,13 @@ import { remembered } from '../table/remembered.ts';
 const hostsRow = z.object({ hosts: z.array(z.string()) });
 const hostsOf = (row: Row): readonly string[] => hostsRow.parse(row).hosts;
 
-/** The latest hosts of one API are kept. It has one or two, and old ones from before it was deleted and made again. */
+/** The most hosts kept for an API. It has one or two, and old ones if it was deleted and made again. */
 const mostHosts = 20;
 
-/** A request waits this long at most for its API's host to be noted, which takes milliseconds. */
+/** How long a request waits to note a host, which takes milliseconds. */
 const memoryTimeoutMs = secondMs;
 
-/**
- * The hosts of all APIs, as they were read within the last ten minutes; none until they can be read. Never rejects, and never
- * waits for more than two seconds.
- */
+/** The hosts of all APIs, at most ten minutes old; empty until they are read. Never rejects, and waits at most two seconds. */
 export const { get: apiHosts } = remembered({
   name: 'the hosts of the APIs',
   lifetimeMs: 10 * minuteMs,
@@ -39,10 +36,9 @@ export const { get: apiHosts } = remembered({
 });
 
 /**
- * Notes a host of an API of this region. Noting it twice changes nothing. Where two hosts are noted at the same time, one may be
- * lost until its next call.
+ * Notes an API's host in this region; repeating it is harmless. If two are noted at the same time, one may be lost until its next call.
  *
- * @throws when it cannot be noted within a second
+ * @throws if it takes over a second
  */
 export async function noteApiHost(api: ApiName, host: string): Promise<void> {
   const options = { abortSignal: AbortSignal.timeout(memoryTimeoutMs) };

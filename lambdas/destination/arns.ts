@@ -1,10 +1,10 @@
-/** Destinations in AWS: a message names one by its ARN, wherever a URL may stand. */
+/** Destinations in AWS, named by ARN instead of a URL. */
 import { badRequest } from '../error/httpError.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 
-/** The services that take messages, each with the form of what follows the account in its ARNs. */
+/** The services that take messages, with the form of an ARN after the account. */
 const resources = {
-  /** 128 characters are the longest alias. */
+  /** An alias has at most 128 characters. */
   lambda: /^function:[\w-]{1,64}(:(\$LATEST|[\w-]{1,128}))?$/,
   sqs: /^([\w-]{1,75}\.fifo|[\w-]{1,80})$/,
   sns: /^([\w-]{1,251}\.fifo|[\w-]{1,256})$/,
@@ -17,26 +17,23 @@ const form = /^arn:(aws(?:-cn|-us-gov)?):(\w+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}
 export const formsOfArns =
   'arn:aws:sqs:<region>:<account>:<queue>, …:sns:…:<topic>, …:events:…:event-bus/<name> or …:lambda:…:function:<name>[:<alias or version>]';
 
-/** Whether a destination is named by its ARN. One that was parsed, and begins so, is. */
 export const isArn = (destination: string): boolean => destination.startsWith('arn:');
 
-/** Whether a destination is a Lambda function. */
 export const isFunction = (destination: string): boolean => /^arn:[^:]*:lambda:/.test(destination);
 
-/** The parts of the ARN of a destination. */
 export interface DestinationArn {
   readonly partition: string;
   readonly service: DestinationService;
   readonly region: string;
-  /** The number of the AWS account that has it. */
+  /** The AWS account's number. */
   readonly accountId: string;
-  /** What follows the account: the name of a queue or a topic. */
+  /** The queue's or topic's name, for example. */
   readonly resource: string;
 }
 
 const isService = (text: string): text is DestinationService => Object.hasOwn(resources, text);
 
-/** Reads the ARN of a destination; undefined for a text that is none. */
+/** Reads a destination's ARN; undefined if invalid. */
 export function partsOfArn(text: string): DestinationArn | undefined {
   const [, partition = '', service = '', region = '', accountId = '', resource = ''] = form.exec(text) ?? [];
   return isService(service) && resources[service].test(resource)
@@ -44,7 +41,7 @@ export function partsOfArn(text: string): DestinationArn | undefined {
     : undefined;
 }
 
-/** Reads the ARN that {@link parseArn} returned. @throws Error for another text */
+/** Reads an ARN from {@link parseArn}. @throws Error for another text */
 export function readArn(arn: string): DestinationArn {
   const parts = partsOfArn(arn);
   if (parts === undefined) throw new Error(`${arn} is not the ARN of a destination.`);
@@ -52,9 +49,9 @@ export function readArn(arn: string): DestinationArn {
 }
 
 /**
- * Parses the ARN of a destination.
+ * Parses a destination's ARN.
  *
- * @param field the field's name in the error's text
+ * @param field for the error
  * @throws HttpError 400
  */
 export function parseArn(field: string, text: string): string {
@@ -62,7 +59,7 @@ export function parseArn(field: string, text: string): string {
   throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed ARNs are ${formsOfArns}.`);
 }
 
-/** Whether an ARN is as a pattern has it, in which `*` stands for any characters, as in a policy of IAM. */
+/** Whether an ARN matches a pattern, in which `*` is any characters, as in IAM policies. */
 export function matchesArn(pattern: string, arn: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();
@@ -77,18 +74,18 @@ export function matchesArn(pattern: string, arn: string): boolean {
   return arn.length - last.length >= end && arn.endsWith(last);
 }
 
-/** Patterns of ARNs. A message may go to what both lists have. */
+/** Patterns of ARNs. A message's destination must match both lists. */
 export interface AllowedArns {
-  /** The settings `destinations` and `lambdaDestinations` of the deployment: its role may send to nothing else. */
+  /** The deployment's settings `destinations` and `lambdaDestinations`: its role can send to nothing else. */
   readonly deployment: readonly string[];
-  /** The fields `destinations` and `lambda_destinations` of the account. */
+  /** The account's fields `destinations` and `lambda_destinations`. */
   readonly account: readonly string[];
 }
 
 /**
  * Finds the list that refuses an ARN.
  *
- * @returns the words for it; undefined where both lists have the ARN
+ * @returns its name for the error; undefined if both allow the ARN
  */
 export function refusingList(arn: string, allowed: AllowedArns): string | undefined {
   const has = (patterns: readonly string[]): boolean => patterns.some((pattern) => matchesArn(pattern, arn));

@@ -14,26 +14,23 @@ import { isArn, parseArn, refusingList, type AllowedArns } from './arns.ts';
 
 export { isArn };
 
-/** The address of a message. */
 export type Destination =
   | { readonly kind: 'url'; readonly url: string }
-  /** A function, queue, topic or bus in AWS, by its ARN. */
+  /** A function, queue, topic or bus in AWS. */
   | { readonly kind: 'arn'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };
 
-/** The scheme of a URL, with as many of its slashes as there are left. */
+/** A URL's scheme and its remaining slashes. */
 const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
   'a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group (letters, digits, ".", "_", "-")';
 
-/** The refusal of a destination, or another URL, to which nothing can be delivered. */
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
 /**
- * Parses a destination in the raw path, byte for byte. Two changes that clients and proxies make are undone: a scheme whose
- * slashes were collapsed (`https:/`), and a destination that is percent-encoded as a whole (`https%3A%2F%2F…`), which is decoded
- * once. An ARN has no `%` of its own.
+ * Parses a destination in the raw path, byte for byte. Undoes two changes of clients and proxies: collapsed slashes (`https:/`),
+ * and a wholly percent-encoded destination (`https%3A%2F%2F…`), decoded once. An ARN never contains `%`.
  *
  * @throws HttpError 400
  */
@@ -57,19 +54,19 @@ function decodeOnce(raw: string): string {
 }
 
 /**
- * Parses the address of a receiver: a URL, or an ARN.
+ * Parses a receiver's address: a URL or an ARN.
  *
- * @param field the field's name in the error's text
+ * @param field for the error
  * @throws HttpError 400
  */
 export const parseAddress = (field: string, text: string): string =>
   isArn(text) ? parseArn(field, text) : parseUrl(field, text);
 
 /**
- * Parses a URL that can be delivered to, and leaves it as it was written, except for parts that cannot stand in an HTTP request:
- * spaces and non-ASCII are encoded, a fragment is cut. Scheme and host are normalized by the URL standard.
+ * Parses a deliverable URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed, and scheme
+ * and host are normalized by the URL standard.
  *
- * @param field the field's name in the error's text
+ * @param field for the error
  * @throws HttpError 400
  */
 export function parseUrl(field: string, text: string): string {
@@ -95,25 +92,24 @@ export function parseUrl(field: string, text: string): string {
   return `${parsed.protocol}//${credentials}${parsed.host}${encodeTarget(target)}`;
 }
 
-/** Encodes the characters that may not stand in an HTTP request target. */
+/** Encodes characters that HTTP request targets forbid. */
 const encodeTarget = (target: string): string =>
   target.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 
-/** A destination as an HTTP client needs it. */
 export interface Target {
   readonly protocol: 'http:' | 'https:';
   /** A name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** `host` or `host:port`, as it stands in the URL. */
+  /** `host` or `host:port`, as in the URL. */
   readonly host: string;
-  /** Path and query for the request line, byte for byte. */
+  /** Path and query, byte for byte. */
   readonly path: string;
-  /** `user:password` when the URL has them. */
+  /** `user:password`, if the URL has them. */
   readonly credentials: string | undefined;
 }
 
-/** Splits a URL that {@link parseUrl} returned. */
+/** Splits a URL from {@link parseUrl}. */
 export function targetOf(url: string): Target {
   const parsed = new URL(url);
   const secure = parsed.protocol === 'https:';
@@ -128,7 +124,7 @@ export function targetOf(url: string): Target {
   };
 }
 
-/** Whether a URL is one that {@link parseUrl} returns. URLs that earlier releases have stored may be none. */
+/** Whether {@link parseUrl} accepts a URL unchanged. URLs stored by earlier releases may fail. */
 export function isDeliverable(url: string): boolean {
   try {
     parseUrl('', url);
@@ -139,7 +135,7 @@ export function isDeliverable(url: string): boolean {
 }
 
 /**
- * `user:password`, percent-decoded; undefined where a URL has neither.
+ * `user:password`, percent-decoded, if the URL has either.
  *
  * @throws URIError
  */
@@ -152,31 +148,27 @@ export interface HostRules {
   readonly own: OwnHosts;
 }
 
-/**
- * Where a token may send messages that may not send them everywhere: `onlyTo.ts` makes it. Each function throws HttpError 403 for what
- * is not allowed; `field` is the field's name in the error's text.
- */
+/** The destinations of a restricted token, from `onlyTo.ts`. Each function throws HttpError 403 for others; `field` is for the error. */
 export interface Scope {
   readonly allows: (url: string) => boolean;
   readonly refuse: (field: string, url: string) => void;
   readonly refuseGroup: (field: string, name: string) => void;
   readonly refuseQueue: (field: string, name: string) => void;
-  /** Allows some URLs besides, such as those of a URL group that is allowed. */
+  /** Also allows some URLs, such as those of an allowed URL group. */
   readonly withKnown: (urls: readonly string[]) => Scope;
 }
 
-/** The rules for all destinations of an account. */
 export interface DestinationRules extends HostRules {
   readonly arns: AllowedArns;
-  /** The scope of the request's token; undefined where it may send messages everywhere. */
+  /** The scope of a restricted token, if any. */
   readonly scope?: Scope | undefined;
 }
 
 /**
- * Refuses a destination to which nothing may be delivered: an ARN that is not allowed, a URL as {@link refuseSsrf} does, or one
- * beyond the scope of the request's token. All URLs that a request can make the service call pass here.
+ * Refuses a forbidden destination: an ARN that is not allowed, a URL by {@link refuseSsrf}, or one outside the token's scope. All
+ * URLs that a request can make the service call are checked here.
  *
- * @param field the field's name in the error's text
+ * @param field for the error
  * @throws HttpError 403
  */
 export function refuseDestination(field: string, destination: string, rules: DestinationRules): void {
@@ -194,10 +186,10 @@ export function refuseDestination(field: string, destination: string, rules: Des
 }
 
 /**
- * Refuses destinations that are unsafe whatever the DNS says: addresses that are not public, in any spelling, `localhost`, and
- * the service itself. The addresses of names are checked when a delivery connects.
+ * Refuses destinations that are unsafe regardless of DNS: addresses that are not public, in any spelling, `localhost`, and the
+ * service itself. A name's addresses are checked when a delivery connects.
  *
- * @param field the field's name in the error's text
+ * @param field for the error
  * @throws HttpError 403
  */
 export function refuseSsrf(field: string, url: string, { allowed, own }: HostRules): void {

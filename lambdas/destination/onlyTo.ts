@@ -1,21 +1,21 @@
-/** The destinations of named tokens that may publish to some only. Few requests come with such a token, so this is loaded for the first. */
+/** Named tokens restricted to some destinations. They are rare, so this is loaded on first use. */
 import { forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseUrl, targetOf, type Scope } from './destination.ts';
 import { isArn, matchesArn } from './arns.ts';
 
-/** The name of a URL group or a queue: `group:<name>`, `queue:<name>`, or a plain name, which is that of a group. */
+/** A URL group or queue: `group:<name>`, `queue:<name>`, or a group's plain name. */
 const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, '')})$`);
 
-/** The ARN of a destination in AWS, in which `*` stands for any characters. */
+/** A destination's ARN, in which `*` is any characters. */
 const arn = /^arn:aws(-cn|-us-gov)?:(lambda|sqs|sns|events):[\w*:$./-]+$/;
 
 /**
- * Reads a pattern: the name of a URL group or a queue, an ARN, or what a URL begins with. In a URL, `*` would look like
- * any text and mean only itself, so it is refused.
+ * Reads a pattern: a URL group, a queue, an ARN, or a URL's beginning. A URL may not contain `*`, because it would match only
+ * itself.
  *
- * @returns the pattern as it is kept; undefined for a text that is none
+ * @returns the pattern to store; undefined if invalid
  */
 export function parsePattern(text: string): string | undefined {
   if (named.test(text) || arn.test(text)) return text;
@@ -29,16 +29,16 @@ export function parsePattern(text: string): string | undefined {
   }
 }
 
-/** Decodes a text in which a `%` may stand for itself. @throws URIError for bytes that are not UTF-8 */
+/** Decodes a text that may contain plain `%`. @throws URIError for bytes that are not UTF-8 */
 const decodeWhereEncoded = (text: string): string =>
   text.replace(/(?:%[\da-f]{2})+/gi, (encoded) => decodeURIComponent(encoded));
 
-/** Encodings within encodings that are undone; a path with more is refused. */
+/** Nested encodings that are decoded; a path with more is refused. */
 const mostEncodings = 3;
 
 /**
- * Whether some receivers read a path as one that goes up: `/a/../b`, also where it is encoded (once or more), where slashes are
- * turned, where the dots are wide, or where a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
+ * Whether some receiver may read a path as going up: `/a/../b`, also if encoded (even repeatedly), with backslashes or wide dots,
+ * or if a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
  */
 function climbs(path: string): boolean {
   let decoded = path;
@@ -55,7 +55,10 @@ function climbs(path: string): boolean {
     .some((segment) => /^\.\.([;\s\p{C}]|$)/u.test(segment.trim()));
 }
 
-/** Whether an ARN is as the pattern has it, or a URL has the pattern's scheme, host and port, and its path begins with the pattern's: as it stands, and normalized. */
+/**
+ * Whether an ARN matches the pattern; or a URL has its scheme, host and port, and its path begins with the pattern's, both as
+ * written and normalized.
+ */
 function begins(pattern: string, url: string): boolean {
   if (isArn(url)) return isArn(pattern) && matchesArn(pattern, url);
   if (named.test(pattern) || isArn(pattern)) return false;
@@ -68,17 +71,17 @@ function begins(pattern: string, url: string): boolean {
   );
 }
 
-/** Whether a pattern names a URL group or a queue. */
+/** Whether a pattern names this URL group or queue. */
 function names(pattern: string, kind: 'group' | 'queue', name: string): boolean {
   const [, given = 'group', own] = named.exec(pattern) ?? [];
   return given === kind && own === name;
 }
 
 /**
- * Makes the scope of a token that may not publish to all. A message may go to a URL, ARN or group of the patterns, and through
- * one of their queues only; whatever else a request can make the service call is held to their URLs and ARNs.
+ * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues;
+ * anything else that a request makes the service call must match their URLs and ARNs.
  *
- * @param known URLs that are allowed besides, to the letter, but for a query that a request adds
+ * @param known other allowed URLs, exact except for a request's query
  */
 export function onlyTo(patterns: readonly string[], known: readonly string[] = []): Scope {
   const refuse = (field: string, given: string): Error =>

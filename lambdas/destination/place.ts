@@ -1,10 +1,10 @@
-/** The host and the path of a destination: circuits and the fairness between destinations go by host, and lists filter by both. */
+/** A destination's host and path: circuits and fairness use the host, and list filters both. */
 import { isArn } from './arns.ts';
 
-/** The `host` or `host:port` of a URL; what is in AWS has its ARN in the place of a host. */
+/** A URL's `host` or `host:port`; in AWS, the ARN. */
 export const hostOf = (destination: string): string =>
   isArn(destination) ? destination : new URL(destination).host;
 
-/** The path of a URL, without the query. A function is invoked with the path `/`, which the rest of AWS has as well. */
+/** A URL's path without query. Functions are invoked with `/`; other AWS destinations have it too. */
 export const pathOf = (destination: string): string =>
   isArn(destination) ? '/' : new URL(destination).pathname;

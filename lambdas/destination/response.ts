@@ -1,18 +1,18 @@
 import type { Header } from '../shared/headers.ts';
 
-/** The response to one HTTP request, or the error in its place. */
+/** The response to an HTTP request, or its error. */
 export interface DestinationResponse {
-  /** 0 when there was no response. */
+  /** 0 without a response. */
   readonly status: number;
-  /** The reason why there was no response. */
+  /** Why there was no response. */
   readonly error?: string | undefined;
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** Whether the body is only a beginning: the rest was not read. */
+  /** Whether the rest of the body was not read. */
   readonly isCut?: true | undefined;
-  /** Whether the service refused the destination, and made no request. */
+  /** Whether the service refused the destination without a request. */
   readonly isRefusal?: boolean | undefined;
-  /** Whether every other attempt would get the same answer, so that none follows. */
+  /** Whether any other attempt would get the same answer, so that none follows. */
   readonly isFinal?: true | undefined;
 }

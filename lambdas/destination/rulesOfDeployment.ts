@@ -9,29 +9,27 @@ import { isFunction, type AllowedArns } from './arns.ts';
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
 const configured = parseOwnHosts(settings.ownHosts);
 
-/** The rules for hosts that hold for requests to any API of this deployment. Never rejects. */
+/** The host rules for all requests to this deployment. Never rejects. */
 export const deploymentRules = async (): Promise<HostRules> => ({
   allowed,
   own: new Set([...configured, ...(await apiHosts())]),
 });
 
-/** The part of an account that tells what in AWS its messages may go to, and where a request of it may send messages. */
 interface Sending {
   readonly destinations?: readonly string[] | undefined;
   readonly lambdaDestinations?: readonly string[] | undefined;
   readonly scope?: Scope | undefined;
 }
 
-/** The destinations in AWS to which messages of an account may go. */
 export const allowedArns = ({ destinations = [], lambdaDestinations = [] }: Sending): AllowedArns => ({
   deployment: [...settings.destinations, ...settings.lambdaDestinations],
   account: [...destinations, ...lambdaDestinations],
 });
 
 /**
- * The rules that hold for one request: the host that it was sent to is an API's own, too.
+ * The rules for one request. Its host is also one of the service's own.
  *
- * @param requestHost the host, as the request names it
+ * @param requestHost as the request names it
  */
 export async function destinationRules(requestHost: string, account: Sending): Promise<DestinationRules> {
   const { own } = await deploymentRules();
@@ -44,8 +42,8 @@ export async function destinationRules(requestHost: string, account: Sending): P
 }
 
 /**
- * The time that an attempt may take here, in milliseconds. A message that was accepted with a longer one has less of it once the
- * deployment waits for less. A Lambda function has 15 minutes for an invocation, wherever that is awaited.
+ * An attempt's timeout here, in milliseconds. It is shorter than the accepted one if the deployment's limit was lowered. A Lambda
+ * function has 15 minutes for each invocation.
  */
 export const timeoutOf = ({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): number =>
   Math.min(timeoutMs, isFunction(url) ? longTimeoutMs : settings.longestTimeoutSeconds * secondMs);

@@ -5,62 +5,57 @@ import type { Message, QueueSlot } from '../message/message.ts';
 /**
  * The kinds of lanes:
  *
- * - `queue`: a queue of the account. Its slots belong to messages, from the first attempt until the message and its
- *   callbacks are over, and everything goes through its line.
- * - `key`: a flow-control key. Its slots belong to single attempts.
- * - `account`: all deliveries of an account. Its slots belong to processes, as long as there are plenty, and else to
- *   single attempts.
- * - `circuit`: the attempts at one host, while its circuit is open and until those that waited have been made. Its slots belong
- *   to single attempts; its name is the host.
+ * - `queue`: a user's queue. Its slots belong to messages, until the message and its callbacks are over. Everything goes through
+ *   its line.
+ * - `key`: a flow-control key. Its slots belong to attempts.
+ * - `account`: all deliveries of an account. Its slots belong to processes while there are plenty, otherwise to attempts.
+ * - `circuit`: the attempts at one host while its circuit is open, and until those that waited are made. Its slots belong to
+ *   attempts; its name is the host.
  */
 export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
 
 export type LaneKind = (typeof laneKinds)[number];
 
-/**
- * One attempt of a message that is due. The message itself stays in its row, so that the worker sees whether it was
- * cancelled or has ended meanwhile.
- */
+/** A due attempt. The worker reads the message's row, to see whether it was cancelled or has ended. */
 export interface AttemptJob {
   readonly kind: 'attempt';
   readonly accountId: string;
   readonly messageId: string;
   /** 0 for the first delivery. */
   readonly attempt: number;
-  /** The short delivery queue, or the one for answers that may take long. */
+  /** Short, or long for slow answers. */
   readonly queue: DeliveryQueue;
-  /** The destination's host, as `hostOf` has it; undefined where the sender does not know it. */
+  /** The destination's host, as in `hostOf`, if the sender knows it. */
   readonly host?: string | undefined;
   readonly admittedTo?: AdmittedTo | undefined;
   /**
-   * Unix milliseconds at which the job was made, where its message is older: the message's row is written right after the job was
-   * sent, and may not be there yet.
+   * When the job was made, Unix milliseconds, if its message is older: the row is written right after the job was sent, and may
+   * still be missing.
    */
   readonly madeAt?: number | undefined;
-  /** The times that the job came and found no message. */
+  /** How often the job found no message. */
   readonly looks?: number | undefined;
   /**
-   * Whether the job only continues from the record of the attempt, if there is one: sent where a job was dropped that SQS had
-   * handed out before, for the other worker may have died after it recorded the attempt.
+   * Whether the job only continues from the attempt's record, if any. It follows a dropped redelivered job, because the other
+   * worker may have died after its record.
    */
   readonly isFollowUp?: boolean | undefined;
   /** The change of the message that it was sent for: see `publish/change.ts`. */
   readonly change?: string | undefined;
-  /** The slot that is kept for a callback. The job has it, too, because the callback's row may not have been stored. */
+  /** The slot kept for a callback, whose row may be missing. */
   readonly slotOf?: QueueSlot | undefined;
 }
 
-/** The grant of a lane's slot that the job of an attempt was sent for. */
 export interface AdmittedTo {
   readonly lane: LaneKind;
   readonly name: string;
-  /** Tells this grant from another to the same attempt. */
+  /** Identifies the grant among those of the attempt. */
   readonly ticket: string;
   /** Unix milliseconds. */
   readonly sentAt: number;
 }
 
-/** The pump of a lane, which grants slots to those in the line for whom there is capacity. */
+/** Runs a lane's pump, which grants free slots to its line. */
 export interface PumpJob {
   readonly kind: 'pump';
   readonly accountId: string;
@@ -68,52 +63,49 @@ export interface PumpJob {
   readonly name: string;
   /** Unix milliseconds. */
   readonly dueAt: number;
-  /** The page from which on the lifetimes of the line's messages are extended, 0 for all; undefined where they are not. */
+  /** The first page whose messages' lifetimes are extended, 0 for all; undefined for no extension. */
   readonly keepsFrom?: number | undefined;
-  /** The place in the fair line from which on they are; undefined for its beginning. */
+  /** Where to start in the fair line; undefined for its beginning. */
   readonly keepsFairFrom?: string | undefined;
 }
 
-/** The check of a run whose end is about to be written: should the process die that writes it, the check does what follows. */
+/** Finishes a run whose end was being written, if the writing process died. */
 export interface RunEndJob {
   readonly kind: 'runEnd';
   readonly accountId: string;
   readonly runId: string;
-  /** Unix milliseconds at which the run was started. */
+  /** When the run started, Unix milliseconds. */
   readonly createdAt: number;
-  /** The place of its start in the journal of its id. */
+  /** The place of its start in its journal. */
   readonly startSeq: number;
 }
 
-/**
- * The check of a run whose start is about to be written: should the process die that writes it, the check lists and delivers the
- * run.
- */
+/** Lists and delivers a run whose start was being written, if the writing process died. */
 export interface RunStartJob {
   readonly kind: 'runStart';
   readonly accountId: string;
   readonly runId: string;
-  /** The message that delivers the first entries of the run. It tells the start from others of the same id. */
+  /** The message with the run's first entries. It identifies the start. */
   readonly messageId: string;
-  /** The dead letter of the failed run that this one goes on from, if any. */
+  /** The dead letter of the failed run that this one continues, if any. */
   readonly dlqId?: string | undefined;
 }
 
 /**
- * The check of a wait of a run: at its deadline, to end it without its event; and soon after it was woken, for the process that
- * woke it may have died before the result was sent.
+ * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because the waking process may
+ * have died before it sent the result.
  */
 export interface WaitTimeoutJob {
   readonly kind: 'waitTimeout';
   readonly accountId: string;
   readonly runId: string;
-  /** The place of the wait in the run's journal. */
+  /** The wait's place in the journal. */
   readonly seq: number;
   /** Unix milliseconds. */
   readonly dueAt: number;
 }
 
-/** The end of the time in which a destination may complete an open attempt. */
+/** The deadline for a destination to complete an open attempt. */
 export interface CompletionTimeoutJob {
   readonly kind: 'completionTimeout';
   readonly accountId: string;
@@ -122,19 +114,18 @@ export interface CompletionTimeoutJob {
   readonly attempt: number;
 }
 
-/** The failure of a run whose endpoint sent a request that was refused for good. */
+/** Fails a run whose endpoint sent a permanently refused request. */
 export interface RunRefusedJob {
   readonly kind: 'runRefused';
   readonly accountId: string;
   readonly runId: string;
-  /** The place of its start in the journal of its id. */
+  /** The place of its start in its journal. */
   readonly startSeq: number;
-  /** The code and the sentence of the refusal. */
+  /** The refusal's code and sentence. */
   readonly code: string;
   readonly reason: string;
 }
 
-/** A job for the delivery workers, as SQS and Scheduler carry it. */
 export type Job =
   | AttemptJob
   | CompletionTimeoutJob
@@ -147,7 +138,6 @@ export type Job =
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];
 
-/** The text that `parseJob` reads. */
 export const formatJob = (job: Job): string => JSON.stringify(job);
 
 /** @param attempt 0 for the first delivery */

@@ -1,6 +1,6 @@
 /**
- * Parked messages: those of a queue that this release cannot read, and jobs that kill their workers even when they are given up.
- * Nothing of them is lost: a later release sends back what it can read, and an operator all of it.
+ * Parked messages: those of a queue that this release cannot read, and jobs that kill their workers even when given up. A later
+ * release sends back those it can read, and an operator any of them.
  */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
@@ -8,26 +8,25 @@ import { settings } from '../aws/settings.ts';
 import { sqs } from '../aws/sqs.ts';
 
 const shape = z.object({
-  /** The name of the queue in `resources.ts`. */
+  /** The queue's name in `resources.ts`. */
   queue: z.string(),
   why: z.enum(['unreadable', 'deaths']),
   /** The release that parked it. */
   release: z.string(),
   /** Unix milliseconds. */
   parkedAt: z.number(),
-  /** The group of the message, where it has one. */
   group: z.optional(z.string()),
-  /** The text of the message, as it was received. */
+  /** The message's text as received. */
   text: z.string(),
 });
 
-/** A message with all that it takes to send it back. */
+/** A message with what is needed to send it back. */
 export type Parked = z.infer<typeof shape>;
 
-/** @throws Error for a text that is no parked message */
+/** @throws Error for an invalid text */
 export const parseParked = (text: string): Parked => shape.parse(JSON.parse(text));
 
-/** @throws Error where it could not be parked */
+/** @throws Error if it was not parked */
 export async function park(parked: Parked): Promise<void> {
   if (settings.parkedQueueUrl === undefined) throw new Error('There is no queue for parked messages yet.');
   await sqs.send(

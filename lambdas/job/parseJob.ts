@@ -1,4 +1,4 @@
-/** The parser of jobs stands apart from the rest: a function that only sends jobs does not load it. */
+/** Separate, so that functions that only send jobs do not load it. */
 import * as z from 'zod/mini';
 import { laneKinds, deliveryQueues, type Job } from './job.ts';
 
@@ -8,7 +8,7 @@ const jobShape = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('pump'),
     accountId: name,
-    // Pumps of older releases name no lane: there was one line for each account.
+    // Older releases' pumps name no lane: each account had one line.
     lane: z._default(z.enum(laneKinds), 'account'),
     name: z._default(z.string(), ''),
     dueAt: z._default(z.number(), 0),
@@ -51,7 +51,7 @@ const jobShape = z.discriminatedUnion('kind', [
     attempt: z.int().check(z.nonnegative()),
   }),
   z.object({
-    // Attempts of older releases name no kind, and Scheduler keeps jobs for up to a year: such texts are still on their way.
+    // Older releases' attempts name no kind, and Scheduler keeps jobs up to a year.
     kind: z._default(z.literal('attempt'), 'attempt'),
     accountId: name,
     messageId: name,
@@ -69,5 +69,5 @@ const jobShape = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** @throws Error for a text that is no job */
+/** @throws Error for an invalid job */
 export const parseJob = (text: string): Job => jobShape.parse(JSON.parse(text));

@@ -1,17 +1,15 @@
-/** Messages that a worker has received: sent again to their queue, or to another one. */
+/** Sends received messages again, to their queue or another one. */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { QueueName } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { traceAttribute } from '../aws/trace.ts';
 import { sqs } from '../aws/sqs.ts';
 
-/** A queue with a function behind it. */
 export interface Source {
   readonly name: QueueName;
   readonly url: string;
 }
 
-/** The URLs of the queues with functions behind them. */
 const sourceUrls: Readonly<Partial<Record<QueueName, string | undefined>>> = {
   short: settings.shortQueueUrl,
   long: settings.longQueueUrl,
@@ -31,7 +29,7 @@ function isSourceName(name: string): name is QueueName {
 /**
  * Finds a queue by its ARN.
  *
- * @throws Error for a queue that is not this service's, or has no function behind it
+ * @throws Error for an unknown queue, or one without a function
  */
 export function sourceOf(queueArn: string): Source {
   const name = queueArn.slice(queueArn.lastIndexOf(':') + 1);
@@ -42,12 +40,11 @@ export function sourceOf(queueArn: string): Source {
 
 interface Sent {
   readonly text: string;
-  /** The message's group, where it has one. */
+  /** The message's group, if any. */
   readonly group: string | undefined;
   readonly delaySeconds?: number;
 }
 
-/** Sends the text of a message that was received before. */
 export async function sendText(queueUrl: string, { text, group, delaySeconds }: Sent): Promise<void> {
   await sqs.send(
     new SendMessageCommand({
@@ -61,9 +58,9 @@ export async function sendText(queueUrl: string, { text, group, delaySeconds }: 
 }
 
 /**
- * Sends the text of a message to a queue by its name in the service.
+ * Sends a message's text to a queue by name.
  *
- * @throws Error where there is no such queue with a function behind it
+ * @throws Error if there is no such queue with a function
  */
 export async function sendToSource(name: string, sent: Sent): Promise<void> {
   const source = sources.find((one) => one.name === name);

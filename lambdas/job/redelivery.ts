@@ -1,51 +1,48 @@
 /**
- * Redelivery: a message whose job could not be done is sent again to its queue, with counts of its failures in its text. SQS's own
- * count of receives has also those that Lambda throttled, and SQS keeps a message for 14 days from when it was sent; for a message
- * that is sent again both start over.
+ * Redelivery: a failed message is sent again to its queue, with its failures counted in its text. SQS's receive count includes
+ * receives that Lambda throttled, and SQS keeps a message only 14 days; sending it again resets both.
  */
 import * as z from 'zod/mini';
 import { secondMs } from '../shared/clock.ts';
 
-/** The reason why a job is given up: its workers died, or the service itself failed with it. */
+/** Why a job is given up: its workers died, or it met too many faults. */
 export type GiveUpReason = 'deaths' | 'faults';
 
 const count = z._default(z.int().check(z.nonnegative()), 0);
 
 const shape = z.looseObject({
-  /** The times that it was sent again. */
+  /** How often it was sent again. */
   returns: count,
-  /** The times that it was sent again because of a fault, and not an outage: see `fault.ts`. */
+  /** How often because of a fault, not an outage: see `fault.ts`. */
   faults: count,
-  /** Unix milliseconds at which it was sent for the first time; absent until it is sent again. */
+  /** When it was first sent, Unix milliseconds; absent before a redelivery. */
   sentAt: z.optional(z.number()),
-  /** The trace header that it follows from, where Scheduler carried it: SQS has it beside the text. */
+  /** The trace header it follows from, if Scheduler carried it: SQS has it outside the text. */
   trace: z.optional(z.string()),
-  /** Marks of starts that have ended in an error and may still be noted: see `worker/starts.ts`. */
+  /** Marks of starts that ended in an error and may still be noted: see `worker/starts.ts`. */
   ended: z._default(z.array(z.string()), []),
 });
 
-/** The text of a message with its counts; all other fields stay as they are. */
+/** A message's text with counts; other fields are unchanged. */
 export type Redelivered = z.infer<typeof shape>;
 
-/** @throws Error for a text that is no JSON object */
+/** @throws Error for a text that is not a JSON object */
 export const parseRedelivered = (text: string): Redelivered => shape.parse(JSON.parse(text));
 
 /**
- * After this many faults a message is given up. With the pauses between them that is after half an hour to an hour: time to take
- * back a bad release, and no destination is called for days because the service cannot record its answers.
+ * A message is given up after this many faults. With pauses that takes half an hour to an hour: time to roll back a release, but
+ * not days of repeated calls whose answers cannot be recorded.
  */
 export const mostFaults = 10;
 
-/** The delivery that a message's counts are raised by. */
 interface LatestDelivery {
-  /** Unix milliseconds at which it was sent, for the first time or again. */
+  /** When it was sent, first or again, Unix milliseconds. */
   readonly sentAt: number;
   readonly isFault: boolean;
-  /** Marks of starts that have ended and may still be noted. */
+  /** Marks of starts that ended and may still be noted. */
   readonly ended: readonly string[];
 }
 
-/** Writes the text with which a message is sent again. */
 export const formatRedelivered = (message: Redelivered, { sentAt, isFault, ended }: LatestDelivery): string =>
   JSON.stringify({
     ...message,
@@ -56,14 +53,14 @@ export const formatRedelivered = (message: Redelivered, { sentAt, isFault, ended
   });
 
 const firstDelayMs = 10 * secondMs;
-/** The longest message timer of SQS. In an outage of a day, a message costs some 130 invocations, and not thousands. */
+/** SQS's longest message timer. In a day's outage, a message costs some 130 invocations instead of thousands. */
 const longestDelayMs = 900 * secondMs;
 
 /**
- * Computes the seconds until a message that is sent again arrives: twice as many each time, up to a quarter of an hour. Chance
- * takes off up to half, so that messages which failed at one moment do not all return at one moment.
+ * The seconds until a redelivery: doubled each time, up to 15 minutes. Chance removes up to half, so that messages that failed
+ * together do not all return together.
  *
- * @param returns how often it was sent again before
+ * @param returns earlier redeliveries
  * @param chance at least 0 and less than 1
  */
 export const redeliveryDelaySeconds = (returns: number, chance: number): number =>

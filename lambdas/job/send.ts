@@ -1,7 +1,4 @@
-/**
- * Sends jobs to the delivery workers: by SQS's message timers where they are due soon, by EventBridge Scheduler where they are
- * due later than a timer reaches.
- */
+/** Sends jobs to the delivery workers: by SQS's message timers if due soon, otherwise by EventBridge Scheduler. */
 import { createHash } from 'node:crypto';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { setTimeout } from 'node:timers/promises';
@@ -29,10 +26,9 @@ export interface DueJob {
   readonly dueAt: number;
 }
 
-/** The way that a job takes. */
 interface Route {
   readonly queue: DeliveryQueue;
-  /** The name under which Scheduler keeps it where it is due later than a message timer reaches. */
+  /** Its name in Scheduler, if due later than a message timer allows. */
   readonly scheduleName: string;
 }
 
@@ -43,15 +39,15 @@ const completionName = ({ messageId, attempt }: Omit<CompletionTimeoutJob, 'kind
   `${attemptName(messageId, attempt)}-open`;
 
 /**
- * Names a pump's schedule. Names of lanes may be longer than those of schedules, and have other characters. A pump that extends
- * the line has another name than one that comes at the same moment and does not.
+ * Names a pump's schedule: lane names may be longer and have other characters. A pump that extends the line has another name than
+ * one at the same time that does not.
  */
 function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpJob): string {
   const hashed = hashedName('pump', `${accountId}#${lane}#${name}`);
   return `${hashed}-${dueAt}${keepsFrom === undefined ? '' : '-keep'}`;
 }
 
-/** Names a schedule for something whose own name may be too long, or have other characters than names of schedules. */
+/** Names a schedule by a hash, because the name may be too long or have invalid characters. */
 const hashedName = (kind: string, name: string): string =>
   `${kind}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutJob): string =>
@@ -94,18 +90,17 @@ const urlOf = (queue: DeliveryQueue): string =>
 const arnOf = (queue: DeliveryQueue): string =>
   queue === 'short' ? settings.shortQueueArn : settings.longQueueArn;
 
-/** The longest that SQS delays a message: `DelaySeconds` is at most 900. */
+/** SQS's `DelaySeconds` is at most 900. */
 const longestTimerSeconds = 900;
 
-/** Whether one moment is further from another than a message timer reaches. Unix milliseconds. */
+/** Whether a message timer cannot span two times, Unix milliseconds. */
 export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
   dueAt - sentAt > longestTimerSeconds * secondMs;
 
-/** Whole seconds until a moment in Unix milliseconds, as far as a message timer reaches. */
+/** Whole seconds until a time in Unix milliseconds, at most a message timer's. */
 const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
-/** The message that carries a job. */
 const messageOf = ({ job, dueAt }: DueJob) => ({
   MessageBody: formatJob(job),
   MessageSystemAttributes: traceAttribute(),
@@ -113,11 +108,11 @@ const messageOf = ({ job, dueAt }: DueJob) => ({
   MessageGroupId: groupOf(job.accountId),
 });
 
-/** The name under which Scheduler keeps a job that is due; undefined where a message timer reaches. */
+/** A due job's name in Scheduler; undefined if a message timer is enough. */
 const scheduleNameOf = ({ job, dueAt }: DueJob): string | undefined =>
   isFarFrom(now(), dueAt) ? routeOf(job).scheduleName : undefined;
 
-/** Scheduler carries no trace header beside the text. */
+/** Scheduler carries no trace header outside the text. */
 function textForScheduler(job: Job): string {
   const trace = traceHeader();
   return trace === undefined ? formatJob(job) : JSON.stringify({ ...job, trace });
@@ -127,7 +122,7 @@ const schedule = (name: string, { job, dueAt }: DueJob): Promise<void> =>
   sendLater({ name, dueAt, queueArn: arnOf(routeOf(job).queue), input: textForScheduler(job) });
 
 /**
- * Sends a job so that it arrives when it is due. Scheduler sends up to two minutes early; the worker sends such a job on.
+ * Sends a job to arrive when it is due. Scheduler sends up to two minutes early; the worker then sends the job on.
  *
  * @param dueAt Unix milliseconds
  */
@@ -138,21 +133,21 @@ export async function sendJob(job: Job, dueAt: number): Promise<void> {
   else await sqs.send(new SendMessageCommand({ QueueUrl: urlOf(routeOf(job).queue), ...messageOf(due) }));
 }
 
-/** Takes back an attempt that Scheduler keeps, if it has not been sent yet. */
+/** Removes an unsent attempt from Scheduler. */
 export const withdrawFar = (messageId: string, attempt: number, change: string | undefined): Promise<void> =>
   unschedule(attemptName(messageId, attempt, change));
 
-/** Takes back the end of an open attempt that Scheduler keeps, if it has not been sent yet. */
+/** Removes an open attempt's unsent end from Scheduler. */
 export const withdrawFarCompletion = (messageId: string, attempt: number): Promise<void> =>
   unschedule(completionName({ messageId, attempt }));
 
-/** Takes back the end of a wait that Scheduler keeps, if it has not been sent yet. */
+/** Removes a wait's unsent end from Scheduler. */
 export const withdrawFarWait = (job: WaitTimeoutJob): Promise<void> => unschedule(waitName(job));
 
-/** SQS takes 10 messages at once. */
+/** SQS takes 10 messages per call. */
 const messagesPerSend = 10;
 const sendsAtOnce = 20;
-/** SQS is asked this often to take a message, with 1.4 s of pauses between: a throttled queue takes most by then. */
+/** Tries per message, with 1.4 s of pauses in all: by then a throttled queue accepts most. */
 const mostRounds = 4;
 const firstPauseMs = 200;
 
@@ -161,9 +156,9 @@ interface Sending<T> extends DueJob {
 }
 
 /**
- * Sends the jobs of many items, 10 to a call.
+ * Sends jobs, 10 per call.
  *
- * @returns the items whose job could not be sent, each with the reason
+ * @returns the items whose jobs were not sent, with reasons
  */
 export async function sendEach<T>(
   items: readonly T[],
@@ -192,9 +187,9 @@ export async function sendEach<T>(
 }
 
 /**
- * Sends the jobs of many items, as {@link sendEach} does.
+ * Sends jobs like {@link sendEach}.
  *
- * @throws TransientError where any of it could not be sent; the rest was
+ * @throws TransientError if some were not sent; the others were
  */
 export async function sendAll<T>(items: readonly T[], dueJobOf: (item: T) => DueJob): Promise<void> {
   const failures = await sendEach(items, dueJobOf);

@@ -1,6 +1,6 @@
 /**
- * Slow jobs: attempts whose destinations take long to answer. They do not share invocations with quick ones, because an invocation
- * lasts as long as its slowest attempt.
+ * Attempts whose destinations answer slowly. They do not share invocations with quick ones, because an invocation lasts as long as
+ * its slowest attempt.
  */
 import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,7 +11,7 @@ import type { AttemptJob, Job } from './job.ts';
 import { sendText } from './receipt.ts';
 import { afterAttempt, isSlow, type Speed } from './speed.ts';
 
-/** Destinations that a process knows at once. Above it, those that were noted longest ago are forgotten. */
+/** Destinations that a process knows; above it, the oldest are forgotten. */
 const mostKnown = 1_000;
 const speeds = new Map<string, Speed>();
 
@@ -23,13 +23,12 @@ function note(name: string, ms: number): void {
   if (speeds.size > mostKnown && oldest !== undefined) speeds.delete(oldest);
 }
 
-/** The lane that let a job go, which stands for the host where the job does not name it; undefined for an account's own lane. */
+/** The lane that granted a job, in place of an unknown host; undefined for the account's lane. */
 const laneOf = ({ accountId, admittedTo }: AttemptJob): string | undefined =>
   admittedTo === undefined || admittedTo.lane === 'account'
     ? undefined
     : `${accountId}:${admittedTo.lane}:${admittedTo.name}`;
 
-/** Notes how many milliseconds an attempt took. */
 export function noteTime(job: AttemptJob, destination: string, ms: number): void {
   note(hostOf(destination), ms);
   const lane = laneOf(job);
@@ -37,12 +36,12 @@ export function noteTime(job: AttemptJob, destination: string, ms: number): void
 }
 
 /**
- * Whether the long queue keeps its slow jobs: where they may take longer than the functions behind the queue `slow`. What waits for
- * them there is paid by the hour, or is this machine, so that waiting costs nothing.
+ * Whether slow jobs stay in the long queue, because they may take longer than the functions of the queue `slow`. Its workers are
+ * paid by the hour, or are this machine, so waiting costs nothing.
  */
 const keepsLongJobs = settings.longestTimeoutSeconds > longestTimeoutSeconds.functions;
 
-/** The host of a slow job that may be handed on, or its lane where it names no host; undefined for other jobs. */
+/** The host, or the lane if it names none, of a slow job that may be handed on. */
 export function slowNameOf(job: Job): string | undefined {
   if (job.kind !== 'attempt' || settings.slowQueueUrl === undefined) return undefined;
   if (job.queue === 'long' && keepsLongJobs) return undefined;
@@ -50,7 +49,7 @@ export function slowNameOf(job: Job): string | undefined {
   return name !== undefined && isSlow(speeds.get(name), now()) ? name : undefined;
 }
 
-/** Sends a job to the queue `slow`. There, SQS is fair between destinations, and not only between accounts. */
+/** Sends a job to the queue `slow`, where SQS is fair between destinations, not only accounts. */
 export async function sendSlow(text: string, group: string | undefined, name: string): Promise<void> {
   if (settings.slowQueueUrl === undefined) throw new Error('There is no queue for slow jobs yet.');
   await sendText(settings.slowQueueUrl, { text, group: groupOf(group ?? '', name) });

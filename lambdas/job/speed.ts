@@ -1,21 +1,18 @@
-/** The speed of a destination, as one process has seen it. */
+/** A destination's speed, as one process has seen it. */
 import { hourMs, secondMs } from '../shared/clock.ts';
 
 export interface Speed {
-  /** The average time of an attempt, in which the latest weigh most. */
+  /** A weighted average: recent attempts count most. */
   readonly averageMs: number;
   /** When the latest attempt was noted, Unix milliseconds. */
   readonly notedAt: number;
 }
 
-/** The weight of the latest attempt in the average. A host that takes 30 s for one answer in twenty is slow most of the time. */
+/** The latest attempt's weight. A host that takes 30 s for one answer in twenty is slow most of the time. */
 const weight = 1 / 8;
-/** Answers that take longer than this on average are slow. */
+/** A destination is slow if its average is above this. */
 const slowMs = secondMs;
-/**
- * What is known about a slow destination holds for this long. Then it is tried again beside quick ones, because attempts that another
- * process makes say nothing here.
- */
+/** How long a destination counts as slow. Then it is tried again beside quick ones, because other processes' attempts are unknown here. */
 const knownForMs = hourMs;
 
 export function afterAttempt(before: Speed | undefined, ms: number, now: number): Speed {

@@ -1,4 +1,4 @@
-/** The lanes of an account when the account itself changes. */
+/** What happens to an account's lanes when the account changes. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { TransientError } from '../error/transientError.ts';
 import { laneKinds } from '../job/job.ts';
@@ -7,11 +7,11 @@ import { accountLane, withNewestLimits } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 import { laneNames, loadLane, removeLane } from './store/lanes.ts';
 
-/** Lets attempts go on that wait for an account which is served, as many as its limits allow now. */
+/** Resumes the attempts that waited for their account, as many as its limits allow now. */
 export async function resumeAccount(account: Account): Promise<void> {
   const parallelism = limitsOf(account).max_global_parallelism;
   await lanes.update(accountLane(account.id), (lane) => {
-    // Nothing waits in a lane that is not there.
+    // The lane does not exist, so nothing waits in it.
     if (lane.version === 0) return lane;
     const latest = withNewestLimits(lane, { parallelism }, account.version);
     return latest.isPaused ? { ...latest, isPaused: false } : latest;
@@ -23,7 +23,7 @@ const removedAtOnce = 10;
 /**
  * Removes all lanes of an account.
  *
- * @throws TransientError when one was written meanwhile: the removal has to be done again
+ * @throws TransientError if another process wrote a lane at the same time: retry the removal
  */
 export async function removeLanes(accountId: string): Promise<void> {
   for (const kind of laneKinds) {
@@ -32,7 +32,7 @@ export async function removeLanes(accountId: string): Promise<void> {
     await eachOf(names, removedAtOnce, async (name) => {
       const lane = await loadLane({ accountId, kind, name });
       if (lane !== undefined && !(await removeLane(lane))) {
-        throw new TransientError('A lane was written by another while it was to be removed.');
+        throw new TransientError('Another process wrote a lane while it was being removed.');
       }
     });
   }

@@ -1,4 +1,4 @@
-/** An attempt and the lanes before it: it takes a slot of each, or waits. */
+/** Acquires the lanes of an attempt: it takes a slot of each, or waits. */
 import { isServed, type Account } from '../account/account.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { count } from '../aws/metrics.ts';
@@ -20,8 +20,8 @@ export type { Acquired };
 /**
  * Takes a slot of each lane of an attempt.
  *
- * @returns undefined where it may not go on: it waits in a line, or comes again; `overdue` where it is to fail, because it has
- *   waited for its host for too long
+ * @returns undefined if the attempt waits in a line or its job is sent again; `overdue` if it waited too long for its host and has
+ *   to fail
  */
 export async function acquireLanes(
   history: MessageHistory,
@@ -38,14 +38,14 @@ export async function acquireLanes(
     if (typeof acquired !== 'string' || acquired === 'overdue') return acquired;
     await afterRefusal(history, account, job, isAgain, acquired);
   } catch (error) {
-    // A job that was handed out before comes back as such: it has to continue from a record that another worker makes.
+    // SQS must redeliver this job itself. A new job would not be marked as redelivered, and would ignore another worker's record.
     if (isAgain || !(error instanceof LaneBusy)) throw error;
     await sendJob(job, now() + secondMs);
   }
   return undefined;
 }
 
-/** The time for which a follow-up waits, with a minute for the record: all but the longest attempts have ended by then. */
+/** The delay of a follow-up, and the time to record an attempt. By then all but the longest attempts have ended. */
 const followUpMs = 900 * secondMs;
 const recordMs = minuteMs;
 
@@ -66,8 +66,8 @@ async function afterRefusal(
     return;
   }
   if (isAgain) {
-    // The other worker that got this job may die between the record and what follows from it. This job is dropped, so nobody
-    // else would continue: a follow-up checks later whether there is a record.
+    // The other worker with this job may die after it records the attempt. This job is dropped, so a follow-up checks for the
+    // record later.
     const followUp: AttemptJob = { ...attemptJob(history.message, job.attempt), isFollowUp: true };
     await sendJob(followUp, now() + Math.max(followUpMs, history.message.timeoutMs + recordMs));
   }
@@ -75,10 +75,10 @@ async function afterRefusal(
 }
 
 /**
- * Lets an attempt wait until its account is served again.
+ * Makes an attempt wait until its account is served again.
  *
- * The account is read once more after the attempt has joined the line. So either the change that activates the account finds
- * the attempt there, or this reads that the account is active and resumes its lane.
+ * Reads the account again after the attempt has joined the line. Either the activation finds the attempt there, or this read finds
+ * the account active and resumes its lane.
  */
 export async function waitForAccount(
   history: MessageHistory,

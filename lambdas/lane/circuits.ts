@@ -1,4 +1,4 @@
-/** Circuits as their account sees and closes them. */
+/** Lists and closes the circuits of an account, for the API. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
@@ -39,9 +39,9 @@ async function* circuitsBehind(accountId: string, behind?: string): AsyncGenerat
 }
 
 /**
- * Lists the circuits of an account that hold attempts back, by host.
+ * Lists the circuits that hold attempts back, by host.
  *
- * @throws HttpError 400 for a text that is no cursor of this list
+ * @throws HttpError 400 for an invalid cursor
  */
 export function listCircuits(
   account: Account,
@@ -57,7 +57,7 @@ export function listCircuits(
   );
 }
 
-/** Reads the circuit of a URL's host; undefined where none holds attempts back. */
+/** Reads the circuit of a URL's host. Undefined if it holds nothing back. */
 export async function circuitOf(account: Account, url: string): Promise<CircuitAnswer | undefined> {
   const host = circuitHostOf(url);
   const lane = host === undefined ? undefined : await loadLane(circuitLane(account.id, host));
@@ -68,9 +68,9 @@ const noSuchCircuit = (host: string): HttpError =>
   notFound('circuit_not_found', `No circuit of the host ${quote(host)} is open.`);
 
 /**
- * Closes a circuit by hand: attempts that wait in it are let go, few at first.
+ * Closes a circuit on request. Its waiting attempts start, a few at first.
  *
- * @throws HttpError 404 or 503; nothing is changed then
+ * @throws HttpError 404 or 503; nothing is changed
  */
 export async function closeCircuitOf(account: Account, host: string): Promise<void> {
   if (host.length > longestHost) {

@@ -1,7 +1,6 @@
 /**
- * A flow-control key is there from the first message that names it: it can be shown, paused and pinned before that message is
- * due. So the lane of a key is made before the message is stored. A process that dies between the two leaves a key that no
- * message has, which is forgotten like every unused key.
+ * Makes a flow-control key's lane before the first message that names it is stored, so that the key can be read, paused and pinned
+ * before that message is due. If the process dies in between, the unused key expires.
  */
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import type { FlowControl } from '../value/flowControl.ts';
@@ -12,20 +11,20 @@ import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/processLanes.ts';
 
 /**
- * A process relies on a key for this long after it found the key. One that was deleted meanwhile is made again by the first
- * message after that, or by the next attempt.
+ * A process does not check a key again for this long. If the key is deleted in that time, the first message after it, or the next
+ * attempt, makes it again.
  */
 const knownMs = 10 * minuteMs;
 
-/** A key lasts for this long after its message is due: the attempt then uses the lane, which extends it. */
+/** A key lasts this long after its message is due. The attempt then extends it. */
 const leastLifetimeMs = dayMs;
 
-/** A key as this process knows it; Unix milliseconds. */
+/** What this process knows of a key. Times are Unix milliseconds. */
 interface Known {
-  /** The row stays at least until then; 0 where it is not known to be there. */
+  /** The row exists until then at least; 0 if unknown. */
   lastsUntil: number;
   relyUntil: number;
-  /** Checks of one key come one after another, so that many messages of a batch read it once. */
+  /** Checks of a key run one after another, so that a batch reads it once. */
   turn: Promise<void>;
 }
 
@@ -34,11 +33,10 @@ const allKnown = new Map<string, Known>();
 const isKnown = ({ lastsUntil, relyUntil }: Known, until: number): boolean =>
   lastsUntil >= until && now() < relyUntil;
 
-/** The part of a message that names keys. */
 type Naming = Pick<Message, 'accountId' | 'createdAt' | 'notBefore'> &
   Partial<Pick<Message, 'flowControl' | 'callback' | 'failureCallback'>>;
 
-/** Makes the lane of a key that is not there, and extends one that would be forgotten too soon. */
+/** Makes the lane of a missing key, and extends one that would expire too soon. */
 async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowControl, until: number) {
   const lane = keyLane(naming.accountId, key);
   let lastsUntil = await laneLastsUntil(lane);
@@ -48,10 +46,10 @@ async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowCo
       const made =
         found.version === 0 ? withNewestLimits(found, limitsOfKey(limits), naming.createdAt) : found;
       const kept = until > now() + unusedLifetimeMs - secondMs ? keptUntilAtLeast(made, until) : made;
-      // A write alone extends it.
+      // Any write extends its lifetime, so a copy is enough.
       return kept === found && isShort ? { ...found } : kept;
     });
-    // Written just now: by this process, or by another, whose write the first read did not see yet.
+    // Written just now by this process, or by another one whose write the first read did not see.
     lastsUntil = Math.max(until, now() + unusedLifetimeMs - dayMs);
   }
   known.lastsUntil = lastsUntil;
@@ -70,16 +68,16 @@ async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void
   const check = async (): Promise<void> => {
     if (!isKnown(known, until)) await makeSure(known, naming, flowControl, until);
   };
-  // A failure of the check before is told to its own caller.
+  // A check that failed threw to its own caller already.
   known.turn = known.turn.then(check, check);
   await known.turn;
 }
 
 /**
- * Makes the flow-control keys that a message and its callbacks name, where they are not there. A key that this process knows
- * costs nothing; another costs a read, and a new one a write.
+ * Makes the missing flow-control keys of a message and its callbacks. A key that this process knows costs no call, another one a
+ * read, and a new one a write.
  *
- * @throws LaneBusy, and errors of AWS; the message is not to be stored then
+ * @throws LaneBusy, and errors of AWS; do not store the message then
  */
 export async function ensureKeys(message: Naming): Promise<void> {
   const { flowControl, callback, failureCallback } = message;

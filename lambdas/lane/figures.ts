@@ -1,30 +1,28 @@
-/** Figures of an account's lanes, for monitoring: of all of them at a bounded cost. */
+/** An account's lanes for monitoring, read at a bounded cost. */
 import { isOpen } from '../circuit/circuit.ts';
 import type { LaneKind } from '../job/job.ts';
 import { circuitIn } from './rules/circuits.ts';
 import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
 import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 
-/** Lanes that are read, of all kinds together: 20 calls of DynamoDB. */
+/** Lanes read in all: 20 calls of DynamoDB. */
 const mostRead = 2_000;
-/** Lanes of queues that are read, so that keys are left some. */
+/** Leaves room for keys. */
 const mostQueues = 1_000;
-/** Names of a kind that are counted: one or two calls. */
+/** Names counted for each kind: one or two calls. */
 const mostNames = 10_000;
 
-/** The lanes of an account. */
 export interface LaneFigures {
   readonly account: Lane | undefined;
   readonly queues: readonly Lane[];
   readonly keys: readonly Lane[];
-  /** Queues and keys that were not read, because there are too many. */
+  /** How many more queues and keys there are than were read. */
   readonly unread: { readonly queues: number; readonly keys: number };
   /** Attempts that wait for hosts that are down. */
   readonly waitingForHosts: number;
   readonly hostsDown: number;
 }
 
-/** Reads the lanes of a kind: the first by name. */
 async function readLanes(accountId: string, kind: LaneKind, most: number): Promise<readonly Lane[]> {
   const lanes: Lane[] = [];
   for await (const lane of listLanes(accountId, kind)) {
@@ -52,7 +50,6 @@ async function countBehind(
   return count;
 }
 
-/** Reads the lanes of an account. */
 export async function readFigures(accountId: string): Promise<LaneFigures> {
   const [account, queues, circuits] = await Promise.all([
     loadLane(accountLane(accountId)),

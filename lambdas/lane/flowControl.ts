@@ -1,4 +1,4 @@
-/** Flow-control keys as their account sees and changes them. A key is there from the first message that names it: see `ensureKeys.ts`. */
+/** Flow-control keys in the API. A key exists from the first message that names it: see `ensureKeys.ts`. */
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
@@ -20,9 +20,9 @@ type KeyAnswer = Answer<typeof answers.flowControl>;
 
 const toSeconds = (ms: number): number => Math.floor(ms / secondMs);
 
-/** The published clients read whole numbers everywhere: 0 stands for no limit, and for no start. */
+/** The published clients require integers: 0 means no limit, or no start. */
 function flowControlRecord(lane: Lane, time: number): KeyAnswer {
-  // Starts that are counted ahead are not made yet.
+  // Starts that are counted ahead have not happened yet.
   const starts = recentStarts(lane, time).filter(({ at }) => at <= time);
   const [oldest] = starts;
   return {
@@ -46,8 +46,8 @@ const noSuchKey = (key: string): HttpError =>
 /**
  * Lists the keys of an account by name.
  *
- * @param search a part of the names to list; undefined for all
- * @throws HttpError 400 for a text that is no cursor of this list
+ * @param search a part of the names to list
+ * @throws HttpError 400 for an invalid cursor
  */
 export function listFlowControl(
   account: Account,
@@ -65,7 +65,7 @@ export function listFlowControl(
   );
 }
 
-/** @throws HttpError 400 for a key that no message can have: it does not fit into a row's own key */
+/** @throws HttpError 400 for a key that is too long for a row */
 function laneOf(account: Account, key: string): LaneKey {
   if (key.length > longestFlowControlKey) {
     throw badField(`The key is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters.`);
@@ -87,7 +87,7 @@ export async function depthsOfKey(account: Account, key: string): Promise<readon
   return depthsOf(lane, now());
 }
 
-/** Shows how many deliveries of an account are in flight, and how many may be. */
+/** Reads how many deliveries of an account are in flight, and its limit. */
 export async function getGlobalParallelism(
   account: Account,
 ): Promise<Answer<typeof answers.globalParallelism>> {
@@ -98,7 +98,7 @@ export async function getGlobalParallelism(
   };
 }
 
-/** The settings of a key, for the audit trail. */
+/** The settings that the audit trail records. */
 const settingsOf = (lane: Lane): Values => ({
   ...{ parallelism: lane.parallelism, rate: lane.rate },
   period: lane.rate === undefined ? undefined : toSeconds(periodOf(lane)),
@@ -107,9 +107,9 @@ const settingsOf = (lane: Lane): Values => ({
 });
 
 /**
- * Changes the lane of a key that is there, and lets those go on for whom there is capacity then.
+ * Changes an existing key's lane.
  *
- * @throws HttpError 404 or 503; nothing is changed then
+ * @throws HttpError 404 or 503; nothing is changed
  */
 async function changeKey(account: Account, key: string, change: (lane: Lane) => Lane): Promise<Changes> {
   const { before, after } = await changeOrRefuse(laneOf(account, key), (lane, updatedAt) => {
@@ -120,7 +120,7 @@ async function changeKey(account: Account, key: string, change: (lane: Lane) => 
 }
 
 /**
- * Pauses a key: none of its messages starts until it is resumed.
+ * Pauses a key: its messages do not start until it is resumed.
  *
  * @throws HttpError 404 or 503
  */
@@ -131,11 +131,11 @@ export const pauseFlowControl = (account: Account, key: string): Promise<Changes
 export const resumeFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: false }));
 
-/** Lets as many of a key's messages start at once as if none had started before. @throws HttpError 404 or 503 */
+/** Forgets earlier starts, so that the key's whole rate is free. @throws HttpError 404 or 503 */
 export const resetFlowControlRate = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, forgetStarts);
 
-/** The values of query parameters, as they are written. */
+/** Query parameters, not parsed yet. */
 interface PinRequest {
   readonly parallelism?: string;
   readonly rate?: string;
@@ -143,9 +143,9 @@ interface PinRequest {
 }
 
 /**
- * Sets limits of a key that its messages do not change any more.
+ * Pins limits of a key: messages no longer change them.
  *
- * @throws HttpError 400, 404, 412 or 503; nothing is changed then
+ * @throws HttpError 400, 404, 412 or 503; nothing is changed
  */
 export async function pinFlowControl(account: Account, key: string, request: PinRequest): Promise<Changes> {
   const pins = parsePins(request);
@@ -176,9 +176,9 @@ function parsePins({ parallelism, rate, period }: PinRequest): Pins {
 }
 
 /**
- * Lets the messages of a key set its limits again.
+ * Lets messages set a key's limits again.
  *
- * @throws HttpError 400, 404 or 503; nothing is changed then
+ * @throws HttpError 400, 404 or 503; nothing is changed
  */
 export async function unpinFlowControl(
   account: Account,

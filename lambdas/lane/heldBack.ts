@@ -1,14 +1,14 @@
-/** The lanes of an account that hold messages back until somebody acts, or a host is up again. */
+/** Finds the lanes of an account that are paused, or whose host is down. */
 import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
 import { circuitIn } from './rules/circuits.ts';
 import { inFlightIn, isThere, waitingIn } from './lane.ts';
 import { listLanes } from './store/lanes.ts';
 
-/** The console looks again within half a minute. */
+/** The console reads again within half a minute. */
 const mayBeOld = { mayBeOld: true };
 
-/** Reads the hosts that are down; undefined for a host that answers again. */
+/** Reads the hosts that are down; undefined for one that answers again. */
 export async function* downHosts({ id }: Account) {
   for await (const lane of listLanes(id, 'circuit', mayBeOld)) {
     const circuit = circuitIn(lane);
@@ -18,7 +18,7 @@ export async function* downHosts({ id }: Account) {
   }
 }
 
-/** Reads the queues that are paused; undefined for one that is not. */
+/** Reads the paused queues; undefined for one that is not paused. */
 export async function* pausedQueues({ id }: Account) {
   for await (const lane of listLanes(id, 'queue', mayBeOld)) {
     yield isThere(lane) && lane.isPaused
@@ -27,7 +27,7 @@ export async function* pausedQueues({ id }: Account) {
   }
 }
 
-/** Reads the flow-control keys that are paused; undefined for one that is not. */
+/** Reads the paused flow-control keys; undefined for one that is not paused. */
 export async function* pausedKeys({ id }: Account) {
   for await (const lane of listLanes(id, 'key', mayBeOld)) {
     yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;

@@ -1,4 +1,4 @@
-/** Messages join the lines of their queues in the order in which they are accepted. */
+/** Puts messages into their queues' lines, in the order in which they were accepted. */
 import { now } from '../shared/clock.ts';
 import { joinLine, placeOf } from './rules/arrival.ts';
 import { asQueue, queueLane } from './lane.ts';
@@ -8,22 +8,21 @@ import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/processLanes.ts';
 import { queueEntry } from './rules/entry.ts';
 
-/** A message that is delayed joins its queue's line when it is due. */
+/** A delayed message joins its queue's line only when it is due. */
 export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
   queueName !== undefined && notBefore <= now();
 
-/** Entries that join with one write; see `mostAtOnce` in `slots/lanes.ts`. */
+/** Entries in one write; see `mostAtOnce` in `slots/lanes.ts`. */
 const joinedTogether = 100;
-/** Of those with a turn fewer: see `mostAsked` in `slots/lineRows.ts`. */
+/** The same for messages with a fair key or a priority; see `mostAsked` in `slots/lineRows.ts`. */
 const turnsTogether = 20;
-/** Queues whose lines are joined at the same time. */
 const queuesAtOnce = 20;
 
 /**
- * Puts messages whose rows are stored into the lines of their queues; those for which there is capacity get a slot at once. A
- * queue that is not there is made.
+ * Puts stored messages into the lines of their queues. A message for which there is capacity gets a slot at once. A missing queue
+ * is made.
  *
- * @returns the messages that may not have joined, each with the reason
+ * @returns the messages that may not have joined, each with its error
  */
 export async function joinQueues(messages: readonly Message[]): Promise<ReadonlyMap<Message, unknown>> {
   const failures = new Map<Message, unknown>();
@@ -33,7 +32,7 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
     byQueue.set(name, [...(byQueue.get(name) ?? []), message]);
   }
   await eachOf([...byQueue], queuesAtOnce, async ([name, all]) => {
-    // One after another, because the order counts.
+    // One chunk after another, to keep the order.
     const together = all.some((message) => placeOf(message)) ? turnsTogether : joinedTogether;
     for (const some of chunksOf(all, together)) {
       try {
@@ -46,7 +45,7 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
   return failures;
 }
 
-/** Puts a message whose row is stored into the line of its queue. */
+/** Puts a stored message into the line of its queue. */
 export const joinQueue = (message: Message): Promise<void> => join(message.queueName ?? '', [message]);
 
 /** @param messages of one account */

@@ -1,10 +1,9 @@
 /**
- * A lane holds attempts back: it limits those in flight at once, and the starts in a period, and lets none go while it is paused.
- * Attempts that find no capacity wait in the lane's line, in the order in which they came.
+ * A lane limits how many attempts are in flight, and how many start in a period. A paused lane starts none. Attempts without
+ * capacity wait in its line, in order of arrival.
  *
- * This file has the state of a lane, and its limits; `rules` has the things that can happen to it. Both are without I/O: each
- * function takes a lane and returns another. `slots/lanes.ts` reads lanes, applies such functions, and writes the result on
- * condition that nobody else wrote meanwhile.
+ * This file has a lane's state and limits; `rules` has the events that change it. Both are free of I/O: a function takes a lane and
+ * returns another. `slots/lanes.ts` reads lanes, applies such functions, and writes the result if the row has not changed.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
@@ -17,101 +16,99 @@ import { type Starts, freeStarts, recentStarts } from './rules/rate.ts';
 export interface LaneKey {
   readonly accountId: string;
   readonly kind: LaneKind;
-  /** Empty where an account has but one lane of its kind. */
+  /** Empty if an account has only one lane of this kind. */
   readonly name: string;
 }
 
 export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
 export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
 export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
-/** @param host as `circuitHostOf` has it */
+/** @param host as `circuitHostOf` returns it */
 export const circuitLane = (accountId: string, host: string): LaneKey => ({
   accountId,
   kind: 'circuit',
   name: host,
 });
 
-/** The names of processes as holders of leases begin with this. All other holders are attempts, or messages in a queue. */
+/** The prefix of lease holders that are processes. Other holders are attempts, or messages of a queue. */
 export const processPrefix = 'process#';
 
-/** A right to some of a lane's slots. */
+/** The right to some of a lane's slots. */
 export interface Lease {
   readonly slots: number;
-  /** Unix milliseconds; undefined for a lease that ends with its message only. */
+  /** Unix milliseconds. Undefined if the lease ends only with its message. */
   readonly until?: number | undefined;
-  /** When its start was counted, Unix milliseconds; undefined where it was not, or there is no rate. */
+  /** When its start was counted, Unix milliseconds. Undefined if it was not, or there is no rate. */
   readonly startAt?: number | undefined;
-  /** Tells the job that was sent for this lease from jobs that were sent for others. */
+  /** Identifies the job that was sent for this lease. */
   readonly ticket?: string | undefined;
-  /** The callbacks of a queue's message that are not over: the message keeps its slot for them. */
+  /** Callbacks that are not over yet: the queue's message keeps its slot for them. */
   readonly callbacks?: readonly string[] | undefined;
-  /** The message itself is over; only its callbacks are not. */
+  /** The message is over, but not its callbacks. */
   readonly isOver?: boolean | undefined;
 }
 
 export interface Limits {
-  /** Attempts in flight at once. */
+  /** The most attempts in flight at once. */
   readonly parallelism?: number | undefined;
-  /** Starts within any span of `periodMs`. */
+  /** The most starts in any span of `periodMs`. */
   readonly rate?: number | undefined;
   readonly periodMs?: number | undefined;
 }
 
-/** A line that was deleted with its queue. Its messages are being cancelled. */
+/** The line of a deleted queue, whose messages are being cancelled. */
 export interface DeletedLine {
   readonly entries: readonly string[];
   readonly firstPage: number;
   readonly nextPage: number;
 }
 
-/** A fair line that was deleted with its queue. */
 export interface DeletedFairLine {
   readonly fair: FairLine;
-  /** The place up to which its messages were cancelled; undefined for its beginning. */
+  /** Messages before this place are cancelled. Undefined for the beginning. */
   readonly from?: string | undefined;
 }
 
 export interface Lane extends LaneKey, Limits {
-  /** When the message was made whose limits these are, Unix milliseconds: an older message does not change them. */
+  /** When the message that set these limits was made, Unix milliseconds. An older one does not change them. */
   readonly limitsMadeAt: number;
   readonly isPinnedParallelism: boolean;
   readonly isPinnedRate: boolean;
   readonly isPaused: boolean;
-  /** Whether a queue's messages wait while their host is down; undefined where their account decides it. */
+  /** Whether a queue's messages wait while their host is down. Undefined: the account decides. */
   readonly isCircuitOn?: boolean | undefined;
-  /** By entry (`entry.ts`), or by process. */
+  /** By entry (`entry.ts`) or process. */
   readonly leases: ReadonlyMap<string, Lease>;
-  /** The starts of the last period, and those that are counted ahead; the oldest first. */
+  /** The last period's starts and those counted ahead, oldest first. */
   readonly starts: readonly Starts[];
   readonly line: Line;
-  /** The line of messages with a fair key or a priority; undefined where none of them waits. */
+  /** The waiting messages with a fair key or a priority, if any. */
   readonly fair?: FairLine | undefined;
-  /** Entries of the line's pages that were cancelled: they leave when it is their turn. */
+  /** Cancelled entries that are still in the line's pages. They are dropped when they are next. */
   readonly cancelled: number;
-  /** Unix milliseconds at which a pump comes; in the past where none is on its way. */
+  /** When the next pump runs, Unix milliseconds. In the past if none is scheduled. */
   readonly pumpAt: number;
-  /** Unix milliseconds at which a pump extends the lifetimes of the messages in the line; in the past where none is on its way. */
+  /** When a pump extends the lifetimes of waiting messages, Unix milliseconds. In the past if none is scheduled. */
   readonly keepAt: number;
   /**
-   * Unix milliseconds before which the row of an unused flow-control key, or of a deleted queue, does not expire: a delayed message
-   * may still name it. 0 where none does.
+   * The row of an unused flow-control key, or of a deleted queue, is kept until then, Unix milliseconds: a delayed message may
+   * still name it. 0 if there is none.
    */
   readonly keptUntil: number;
-  /** Whether the queue was deleted, and not made again. */
   readonly isDeleted: boolean;
-  /** When the queue was last deleted, Unix milliseconds. A queue that is made again keeps it. */
+  /** When the queue was last deleted, Unix milliseconds. Kept if the queue is made again. */
   readonly deletedAt?: number | undefined;
-  /** The lines of a deleted queue whose messages are not all cancelled yet. */
+  /** Lines of a deleted queue with messages still to cancel. */
   readonly deletedLines: readonly DeletedLine[];
   readonly deletedFairLines: readonly DeletedFairLine[];
-  /** How many waited in a queue or key in its last hours; undefined where nobody did. `rules/depths.ts` reads and writes it. */
+  /** How many waited in a queue or key in its last hours: see `rules/depths.ts`. Undefined if nothing did. */
   readonly depths?: string | undefined;
-  /** The state of the circuit; only the lane of a circuit has one. */
+  /** Only a circuit's lane has one. */
   readonly circuit?: Circuit | undefined;
   readonly createdAt: number;
-  /** When its settings were changed last, Unix milliseconds. */
+  /** When its settings last changed, Unix milliseconds. */
   readonly updatedAt: number;
-  /** Raised by each write; 0 for a lane that is not in the table. */
+  /** Incremented by each write; 0 for a lane that is not in the table. */
   readonly version: number;
 }
 
@@ -137,21 +134,19 @@ export const newLane = (key: LaneKey, now: number, limits: Limits = {}): Lane =>
   version: 0,
 });
 
-/** Counts the attempts that wait in a lane. */
 export const waitingIn = ({ line, fair, cancelled }: Lane): number =>
   Math.max(0, lengthOf(line) + (fair?.waiting ?? 0) - cancelled);
 
-/** Whether nothing waits in a lane. */
 export const isLineEmpty = ({ line, fair }: Lane): boolean => fair === undefined && isEmpty(line);
 
-/** Whether the messages of a deleted queue are not all cancelled yet. */
+/** Whether a deleted queue has messages still to cancel. */
 export const hasDeletedLines = ({ deletedLines, deletedFairLines }: Lane): boolean =>
   deletedLines.length + deletedFairLines.length > 0;
 
-/** Whether a lane was made, and not deleted. */
+/** Whether a lane exists and is not deleted. */
 export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
 
-/** Makes the lane of a queue that is not there, with a parallelism of 1; a queue that is there stays as it is. */
+/** Makes a missing queue's lane, with a parallelism of 1. An existing queue is unchanged. */
 export const asQueue = (lane: Lane, now: number): Lane =>
   isThere(lane)
     ? lane
@@ -170,29 +165,29 @@ export const slotsInUse = ({ leases }: Lane, now: number): number =>
     0,
   );
 
-/** Counts attempts, or messages of a queue, that have a slot. A message that is over and waits for its callbacks does not count. */
+/** Counts the attempts, or the messages of a queue, that have a slot. Messages that only wait for callbacks do not count. */
 export const inFlightIn = ({ leases }: Lane): number =>
   [...leases.values()].filter(({ isOver }) => isOver !== true).length;
 
-/** The slots of a lane; undefined without a limit. */
+/** The number of slots; undefined if unlimited. */
 export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | undefined =>
   circuit === undefined ? parallelism : heldAtOnce(circuit, now);
 
-/** Slots that are free; Infinity without a limit. */
+/** The number of free slots; Infinity if unlimited. */
 export const freeSlots = (lane: Lane, now: number): number =>
   Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
 
-/** Whether a circuit's lane holds attempts back: it is open, or those that waited have not all been let go. */
+/** Whether a circuit holds attempts back: it is open, or some still wait in its line. */
 export const holdsBack = (lane: Lane): boolean =>
   (lane.circuit !== undefined && isOpen(lane.circuit)) || !isLineEmpty(lane);
 
-/** A row has 400 KB: with so many leases, of some 90 bytes each, all else still fits in. */
+/** Of some 90 bytes each. Leaves room for the rest in a row's 400 KB. */
 export const mostLeases = 2_000;
 
 export const hasCapacity = (lane: Lane, now: number): boolean =>
   !lane.isPaused && lane.leases.size < mostLeases && freeSlots(lane, now) > 0 && freeStarts(lane, now) > 0;
 
-/** Removes the leases that have ended and the starts that no longer count. */
+/** Removes expired leases, and starts that no longer count. */
 export function pruned(lane: Lane, now: number): Lane {
   const leases = [...lane.leases].filter(([, { until }]) => until === undefined || until > now);
   const starts = recentStarts(lane, now);
@@ -207,7 +202,7 @@ export function pruned(lane: Lane, now: number): Lane {
   return { ...lane, leases: new Map(leases), starts, cancelled };
 }
 
-/** Whether an attempt keeps its lease whatever another process is about to write: nobody else gets the slot while it lasts. */
+/** Whether a lease is sure to outlast a change by another process whose clock differs. */
 export const isLasting = ({ until }: Lease, now: number): boolean =>
   until === undefined || until > now + clockMarginMs;
 
@@ -218,7 +213,6 @@ export function withLease(lane: Lane, holder: string, lease: Lease | undefined):
   return { ...lane, leases };
 }
 
-/** A lane after a change, and the result of the change. */
 export interface Changed<T> {
   readonly lane: Lane;
   readonly result: T;
@@ -227,7 +221,7 @@ export interface Changed<T> {
 /**
  * Sets the number of slots that a process has.
  *
- * @returns the slots that it has: fewer than it wants where there is no capacity, or where others wait
+ * @returns the slots that it has now: fewer than it asked for if there is no capacity, or if others wait
  */
 export function leaseTo(
   lane: Lane,
@@ -245,17 +239,16 @@ export function leaseTo(
   };
 }
 
-/** The limits of a lane, as a message names them for its key. */
 export const limitsOfKey = ({ parallelism, rate, period }: Omit<FlowControl, 'key'>): Limits => ({
   parallelism,
   rate,
   periodMs: period && period * secondMs,
 });
 
-/** The lifetime of a key is extended for messages of the far future in steps of this length, so that not each of them writes its lane. */
+/** A key's lifetime is extended in these steps, so that not every message for the far future writes the lane. */
 const extensionStepMs = 30 * dayMs;
 
-/** Keeps an unused key from being forgotten before a moment, Unix milliseconds. */
+/** Keeps an unused key until then at least, Unix milliseconds. */
 export const keptUntilAtLeast = (lane: Lane, until: number): Lane =>
   lane.keptUntil >= until
     ? lane
@@ -264,14 +257,14 @@ export const keptUntilAtLeast = (lane: Lane, until: number): Lane =>
 const isSame = (one: Limits, other: Limits): boolean =>
   one.parallelism === other.parallelism && one.rate === other.rate && one.periodMs === other.periodMs;
 
-/** Sets limits, pinned or not. */
+/** Sets limits even if they are pinned. */
 export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits): Lane {
   const limits = { parallelism, rate, periodMs };
   return isSame(lane, limits) ? lane : { ...lane, ...limits };
 }
 
 /**
- * Sets limits as the newest message has them; pinned ones stay.
+ * Sets the limits of the newest message; pinned ones stay.
  *
  * @param madeAt when the message was made, Unix milliseconds; or another number that grows with each change
  */
@@ -280,6 +273,6 @@ export function withNewestLimits(lane: Lane, limits: Limits, madeAt: number): La
   const { parallelism } = lane.isPinnedParallelism ? lane : limits;
   const { rate, periodMs } = lane.isPinnedRate ? lane : limits;
   const after = withLimits(lane, { parallelism, rate, periodMs });
-  // Noted also where the limits are the same: a message that was made before this one, and comes later, does not change them.
+  // Noted even if the limits are the same, so that an older message that arrives later does not change them.
   return after === lane && madeAt === lane.limitsMadeAt ? lane : { ...after, limitsMadeAt: madeAt };
 }

@@ -1,4 +1,4 @@
-/** An attempt and the lanes behind it: it leaves them, or declines a grant that it does not need any more. */
+/** How an attempt leaves its lanes, or declines a grant that it no longer needs. */
 import type { Account } from '../account/account.ts';
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
@@ -16,13 +16,13 @@ import { laneGate } from './slots/laneGate.ts';
 import { lanes } from './slots/processLanes.ts';
 
 /**
- * Ends the grant of a job that is not needed any more.
+ * Ends the grant of a job that is no longer needed.
  *
- * Where the grant is not written yet, the job comes again. The job of a cancelled message comes soon: its grant is about to be
- * written, and those behind it wait for its slot. An attempt that was made gets another grant only where it stood in the line
- * twice: for that one check suffices, at a time when the grant must have been written.
+ * If the grant is not written yet, the job is sent again. A cancelled message's job returns soon, because others wait for its slot.
+ * A finished attempt gets another grant only if it was in the line twice, so one check is enough, once the grant must have been
+ * written.
  *
- * @param reason why its message does not need it
+ * @param reason why the message does not need the grant
  */
 export async function declineLanes(job: AttemptJob, reason: DeclineReason): Promise<void> {
   const { admittedTo } = job;
@@ -35,9 +35,9 @@ export async function declineLanes(job: AttemptJob, reason: DeclineReason): Prom
   if (!(await unlessEarly(decline, (isDeclined) => !isDeclined))) await comeAgain(job);
 }
 
-/** Leaves the lanes of a message that was ended before this attempt of it. */
+/** Leaves the lanes of a message that ended before this attempt. */
 export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain: boolean): Promise<void> {
-  // Where the job comes again, another worker may still be making the attempt.
+  // If the job is redelivered, another worker may still be making the attempt.
   await declineLanes(job, isAgain ? 'goesOn' : 'cancelled');
   // The attempt kept its key's slot while it waited for its account.
   if (job.admittedTo?.lane === 'account') await leaveLanesAgain(message, job.attempt);
@@ -45,7 +45,7 @@ export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain
 }
 
 /**
- * Leaves the queue of a message that was ended, also as a callback of another message.
+ * Leaves the queue of a message that ended. The message may also be a callback that another message waits for.
  *
  * @param isAgain whether another worker may still be making an attempt of it
  */
@@ -61,9 +61,9 @@ export async function leaveAsMessage(message: Message, isAgain: boolean): Promis
 }
 
 /**
- * Leaves the lanes of an attempt that was recorded by a worker which may have died before it did.
+ * Leaves the lanes of a recorded attempt, whose worker may have died before it left them.
  *
- * @param account the message's; undefined where the attempt has left the circuit of its host for certain
+ * @param account the message's. Undefined if the attempt is known to have left its host's circuit
  */
 export async function leaveLanesAgain(message: Message, attempt: number, account?: Account): Promise<void> {
   const { accountId, messageId, flowControl } = message;

@@ -9,23 +9,21 @@ import { loadPage } from './store/lanes.ts';
 
 const publishedAt = (entry: string): number => timeOfId(parseEntry(entry).messageId);
 
-/** A fair key, and its messages that wait. */
 export interface WaitingKey {
   readonly fairKey: string;
   readonly waiting: number;
 }
 
-/** What waits in a lane. */
 export interface Waiting {
-  /** When the oldest message was published, Unix milliseconds; undefined where none waits. */
+  /** When the oldest waiting message was published, Unix milliseconds. */
   readonly oldestAt: number | undefined;
-  /** The fair keys with most messages that wait; undefined where no message with a key does. */
+  /** The fair keys with the most waiting messages, if any. */
   readonly fairKeys?: readonly WaitingKey[] | undefined;
 }
 
-/** Fair keys that an answer shows. */
+/** The most fair keys in an answer. */
 const mostShown = 20;
-/** Tenants that are read: about four calls of DynamoDB. */
+/** The most tenants to read: about four calls of DynamoDB. */
 const mostTenants = 10_000;
 
 /** Finds the oldest in the lane's own line. */
@@ -50,13 +48,13 @@ async function waitingInFair(lane: Lane, fair: FairLine) {
   return { heads, fairKeys };
 }
 
-/** Whether rows besides the lane's own have to be read to find the oldest. */
+/** Whether finding the oldest requires rows besides the lane's own. */
 export const isReadForOldest = ({ line, fair }: Lane): boolean =>
   fair !== undefined || (line.front.length === 0 && line.firstPage < line.nextPage);
 
 /**
- * Finds what waits in a lane. The page of the line that is next is read where the lane's row does not have its entries, and the
- * tenants of a fair line.
+ * Finds what waits in a lane. Reads the next page of the line if the lane's row does not have its entries, and the tenants of a
+ * fair line.
  */
 export async function whatWaits(lane: Lane): Promise<Waiting> {
   const inLine = await oldestInLine(lane);
@@ -67,7 +65,7 @@ export async function whatWaits(lane: Lane): Promise<Waiting> {
   return { oldestAt: times.length === 0 ? undefined : Math.min(...times), fairKeys };
 }
 
-/** As {@link whatWaits}; the oldest may be one that is being delivered or retried. */
+/** Like {@link whatWaits}, but also considers messages that are being delivered or retried. */
 export async function whatIsInQueue(queue: Lane): Promise<Waiting> {
   const held = [...queue.leases]
     .filter(([holder, { isOver }]) => !holder.startsWith(processPrefix) && isOver !== true)

@@ -1,7 +1,6 @@
 /**
- * The pump of a lane: it grants slots to those in the line for whom there is capacity. It comes when a rate allows a start
- * again, when the lease of a process or an attempt ends that may have died, and every few days to a line that is long, so that
- * no message expires in it.
+ * A pump grants slots to the attempts that wait in a lane. It runs when the rate allows another start, and when a lease ends whose
+ * process or attempt may have died. In a long line it also runs every few days, so that no message expires there.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
@@ -10,24 +9,23 @@ import { sendJob } from '../job/send.ts';
 import { hasDeletedLines } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/** A pump works for this long on all its lines; its function ends after 60 s. */
+/** The time for all lines of a lane; the function times out after 60 s. */
 const budgetMs = 30 * secondMs;
 
-/** @throws when the pump has to come again */
+/** @throws if the pump has to be retried */
 export async function pump(job: PumpJob): Promise<void> {
   if (job.dueAt - now() > secondMs) {
     // Scheduler sends two minutes early.
     await sendJob(job, job.dueAt - secondMs);
     return;
   }
-  // A moment too early nobody would get a slot, and no other pump would be on its way.
+  // A pump that runs too early would grant nothing, and no other is scheduled.
   await waitUntil(job.dueAt);
   const key = { accountId: job.accountId, kind: job.lane, name: job.name };
-  // A change of nothing grants slots to those for whom there is capacity.
+  // Any change grants slots, even one that changes nothing.
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
-  // Lines of a deleted queue are cancelled also where the queue was made again meanwhile.
-  // Long work is rare, and its code is loaded for it.
+  // A deleted queue's lines are cancelled even if the queue was made again. Long work is rare, so its code is loaded on demand.
   const isCancelled = async (): Promise<boolean> =>
     (await import('./line/cancelDeletedLines.ts')).cancelDeletedLines(lane, until);
   if (hasDeletedLines(lane) && !(await isCancelled())) {

@@ -38,18 +38,18 @@ const tooManyQueues = (account: Account, queues: number): HttpError =>
     `The queue would be number ${queues + 1}, but the account's limit max_queues is ${limitsOf(account).max_queues}.`,
   );
 
-/** @returns undefined for a queue that is not there, or was deleted */
+/** @returns undefined if the queue does not exist */
 async function loadQueue(accountId: string, name: string): Promise<Lane | undefined> {
   const lane = await loadLane(queueLane(accountId, name));
   return lane !== undefined && isThere(lane) ? lane : undefined;
 }
 
-/** The queues of an account by name, from behind a name on, or all. */
+/** The queues of an account by name, after `behind` if it is given. */
 async function* queuesBehind(accountId: string, behind?: string): AsyncGenerator<Lane> {
   for await (const queue of listLanes(accountId, 'queue', { behind })) if (isThere(queue)) yield queue;
 }
 
-/** Lists the queues of an account by name. @throws HttpError 400 for a text that is no cursor of this list */
+/** Lists the queues of an account by name. @throws HttpError 400 for an invalid cursor */
 export const listQueues = (
   account: Account,
   cursor: string | undefined,
@@ -69,7 +69,7 @@ export async function getQueue(account: Account, name: string): Promise<Answer<t
   return { ...queueRecord(queue), ...(await whatIsInQueue(queue)) };
 }
 
-/** The settings of a queue, for the audit trail. */
+/** The settings that the audit trail records. */
 const settingsOf = (lane: Lane): Values => {
   const { parallelism, paused, circuit } = queueRecord(lane);
   return { parallelism, paused, circuit };
@@ -88,9 +88,9 @@ export async function depthsOfQueue(account: Account, name: string): Promise<rea
 }
 
 /**
- * Changes a queue that is there.
+ * Changes an existing queue.
  *
- * @throws HttpError 404 or 503; nothing is changed then
+ * @throws HttpError 404 or 503; nothing is changed
  */
 async function changeQueue(
   account: Account,
@@ -104,12 +104,11 @@ async function changeQueue(
   return changesOf(changed);
 }
 
-/** An account's `max_delay` may have been longer when its messages were published: it is a year on the paid plan. */
+/** `max_delay` may have been longer when the messages were published: it is a year on the paid plan. */
 const longestUsualDelayMs = 366 * dayMs;
 
 /**
- * Deletes a queue. The messages that wait in its line are cancelled, and delayed ones when they come to it; those that are being
- * delivered go on.
+ * Deletes a queue. Waiting messages are cancelled, and delayed ones when they are due. Deliveries in flight continue.
  *
  * @throws HttpError 404 or 503
  */
@@ -119,22 +118,22 @@ export const deleteQueue = (account: Account, name: string): Promise<Changes> =>
 };
 
 /**
- * Pauses a queue: no message starts until it is resumed. One that has started goes on, its retries included.
+ * Pauses a queue: no message starts until it is resumed. A started one continues, with its retries.
  *
  * @throws HttpError 404 or 503
  */
 export const pauseQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: true, updatedAt }));
 
-/** Resumes a queue. @throws HttpError 404 or 503 */
+/** @throws HttpError 404 or 503 */
 export const resumeQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: false, updatedAt }));
 
 /**
- * Creates a queue, or changes one; settings that are not given stay as they are.
+ * Creates or changes a queue. Settings that are not given stay the same.
  *
  * @param body JSON
- * @throws HttpError 400, 412 or 503; nothing is changed then
+ * @throws HttpError 400, 412 or 503; nothing is changed
  */
 export async function putQueue(account: Account, body: Uint8Array): Promise<Changes> {
   const allowed =
@@ -166,7 +165,7 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<Chan
   return changesOf(changed);
 }
 
-/** Reads the names of an account's queues; one that was deleted counts until its row has gone. */
+/** Reads the names of an account's queues. A deleted one counts until its row is removed. */
 export async function namesOfQueues(account: Account): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   for await (const name of laneNames(account.id, 'queue')) names.add(name);
@@ -174,21 +173,18 @@ export async function namesOfQueues(account: Account): Promise<ReadonlySet<strin
 }
 
 /**
- * Remembers for a minute the queues that this process has seen, so that a known one costs no call for each message. A queue that
- * was deleted meanwhile is made again by the next message that joins its line; within that minute `max_queues` is not asked.
+ * Remembers queues for a minute, so that a known queue costs no call. If it is deleted in that minute, the next message in its line
+ * makes it again without a check of `max_queues`.
  */
 const seen = cached(minuteMs, (key: string) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadQueue(accountId, name);
 });
 
-/** The requests of a batch to one queue share one read, also where the queue is not there. */
+/** The requests of a batch share one read of a queue, even of a missing one. */
 const circuitSettings = cached(secondMs, async (key: string) => ({ isOn: (await seen(key))?.isCircuitOn }));
 
-/**
- * Whether the messages of a queue wait while their host is down; undefined where their account decides it. A change counts for
- * messages that are accepted a minute later at the latest.
- */
+/** Whether a queue's messages wait while their host is down. Undefined: the account decides. A change takes effect within a minute. */
 export async function circuitOfQueue(
   accountId: string,
   name: string | undefined,
@@ -197,14 +193,13 @@ export async function circuitOfQueue(
   return (await circuitSettings(`${accountId}/${name}`))?.isOn;
 }
 
-/** Queues that are read or created at the same time. */
 const atOnce = 20;
 
 /**
- * Creates the queues that are missing, the first of them where the limit does not allow all. Several processes that do so at
- * the same time do not see each other, and may exceed the limit.
+ * Creates missing queues, as many as the limit allows. Processes that do so at the same time do not see each other, and may exceed
+ * the limit.
  *
- * @returns the refusals of the others by name: 412
+ * @returns 412 refusals by name
  */
 export async function ensureQueues(
   account: Account,
@@ -233,7 +228,7 @@ export async function ensureQueues(
 /**
  * Creates a queue if it is missing.
  *
- * @param name undefined for a message that goes through none
+ * @param name undefined for a message without a queue
  * @throws HttpError 412
  */
 export async function ensureQueue(account: Account, name: string | undefined): Promise<void> {

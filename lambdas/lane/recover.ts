@@ -1,4 +1,4 @@
-/** The attempts that lanes know: those that wait in a line, and those that were granted a slot and hold a lease. */
+/** The attempts that lanes know: those in a line, and those with a granted slot. */
 import { parseEntry, type Entry } from './rules/entry.ts';
 import { processPrefix, type Lane } from './lane.ts';
 import type { AdmittedTo, LaneKind, PumpJob } from '../job/job.ts';
@@ -10,11 +10,11 @@ import { onFairLine } from './line/fairEntries.ts';
 import { onLine } from './line/linePages.ts';
 import { youngMs } from './slots/dueAttempt.ts';
 
-/** The attempts that lanes know, by {@link nameOf}. */
+/** By {@link nameOf}. */
 export interface LaneJobs {
-  /** Messages that wait in a line. They have no job: a pump grants them their slots. */
+  /** Attempts in a line. They need no job: a pump will grant them slots. */
   readonly waiting: ReadonlySet<string>;
-  /** Messages with a granted slot. Their job has to name the grant, or it is taken for a second job of the same attempt. */
+  /** Attempts with a granted slot. A job that does not name the grant is dropped as a duplicate. */
   readonly granted: ReadonlyMap<string, AdmittedTo>;
 }
 
@@ -23,7 +23,7 @@ export const nameOf = (
   { messageId, attempt }: Pick<Entry, 'messageId' | 'attempt'>,
 ): string => `${accountId}#${messageId}#${String(attempt)}`;
 
-/** The lanes in the order in which an attempt acquires them: its last grant counts. */
+/** The order in which an attempt acquires lanes. Its last grant counts. */
 const order: readonly LaneKind[] = ['queue', 'circuit', 'key', 'account'];
 
 export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
@@ -49,7 +49,7 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
     for (const [holder, { ticket, until }] of leases) {
       if (ticket === undefined || holder.startsWith(processPrefix)) continue;
       if (until !== undefined && until <= now()) continue;
-      // Old enough that its grant counts as written.
+      // Old enough that the grant counts as written.
       const sentAt = now() - 2 * youngMs;
       granted.set(nameOf(accountId, parseEntry(holder)), { lane: kind, name, ticket, sentAt });
     }
@@ -57,7 +57,7 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
   return { waiting, granted };
 }
 
-/** The pumps of a lane: one at once, and those that it counts on. */
+/** One pump now, and those that the lane has scheduled. */
 export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueJob[] {
   const pump = (dueAt: number, keepsFrom?: number): DueJob => {
     const job: PumpJob = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
@@ -70,5 +70,4 @@ export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readon
   ];
 }
 
-/** Reads the lanes of all accounts of the region. */
 export const readLanes = (): Promise<readonly Lane[]> => listOf(allLanes());

@@ -1,4 +1,4 @@
-/** A message that is cancelled gives up its place, or its slot, in the lanes that it is in. */
+/** Removes a cancelled message from its lanes. */
 import { clockMarginMs, now } from '../shared/clock.ts';
 import { keyLane, queueLane } from './lane.ts';
 import { endOfAttempt, formatEntry, queueEntry } from './rules/entry.ts';
@@ -12,10 +12,10 @@ import { lanes } from './slots/processLanes.ts';
 import { leaveAsCallback } from './queueSlot.ts';
 
 /**
- * To be called after the message was ended.
+ * Call it after the message has ended.
  *
  * @param last its last attempt; undefined before the first
- * @param open the attempt after that, if it is open: no request of it is under way
+ * @param open the next attempt, if it is open but no request is in flight
  */
 export async function withdrawFromLanes(
   message: Message,
@@ -28,10 +28,10 @@ export async function withdrawFromLanes(
   const dueAt = dueTimeOf({ message, attempts }, attempt.attempt);
   const isDue = now() >= dueAt - clockMarginMs;
   const changes = [leaveAsCallback(message)];
-  // A delayed message comes to its queue when it is due.
+  // A delayed message enters its queue only when it is due.
   const isInQueue = last !== undefined || now() >= dueAt;
   if (queueName !== undefined && isInQueue) {
-    // An attempt of it may be in flight, and keeps its slot until it has ended.
+    // An attempt in flight keeps its slot until it ends.
     const until = isDue && open === undefined ? endOfAttempt(timeoutMs, now()) : undefined;
     changes.push(
       lanes.update(queueLane(accountId, queueName), (lane) =>

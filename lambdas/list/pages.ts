@@ -7,9 +7,9 @@ import { masterSecret } from '../account/secrets.ts';
 import { isScanRefusal } from './scans.ts';
 
 /**
- * Merges sources that have the same order into one. Each source is read ahead by one row; the first rows are read at once.
+ * Merges sources in the same order. Reads one row ahead of each; the first rows in parallel.
  *
- * @param isFirst tells whether one row comes before another
+ * @param isFirst whether a row comes before another
  */
 export async function* merged<T>(
   sources: readonly AsyncIterator<T>[],
@@ -30,25 +30,25 @@ export async function* merged<T>(
   }
 }
 
-/** Makes the cursor of a place; undefined for none. */
+/** A place's cursor, if any. */
 export const sealed = async (scope: string, place: Place | undefined): Promise<string | undefined> =>
   place && sealCursor((await masterSecret()).current, scope, place);
 
-/** @throws HttpError 400 for a cursor that was not handed out for this list */
+/** @throws HttpError 400 for a cursor of another list */
 export const placeAt = async (scope: string, cursor: string | undefined): Promise<Place | undefined> =>
   cursor === undefined ? undefined : openCursor((await masterSecret()).current, scope, cursor);
 
-/** Names a list in one order. A cursor holds the order that it was handed out for: with another, it is refused. */
+/** A list in one order. Its cursors are refused with another order. */
 export const orderedScope = (scope: string, order: Order | undefined): string =>
   order === 'earliestFirst' ? `${scope}/${order}` : scope;
 
-/** Finds the range of a list from its filter and its cursor. */
+/** A list's range, from its filter and cursor. */
 export async function rangeOf(scope: string, filter: Filter): Promise<Range> {
   const { fromDate, toDate, cursor, order } = filter;
   return { fromDate, toDate, order, behind: await placeAt(scope, cursor) };
 }
 
-/** Makes rows of the ids that a request gives, in their order, from behind the cursor's place on. */
+/** Makes rows from a request's ids, in order, after the cursor's place. */
 export function idRows(
   ids: readonly string[],
   behind: Place | undefined,
@@ -58,7 +58,7 @@ export function idRows(
   return given.slice(from).map((id) => ({ id, time: 0 }));
 }
 
-/** Loads something for each row, `atOnce` rows at a time, in the order of the rows. */
+/** Loads something for each row, `atOnce` in parallel, in order. */
 export async function* loadedRows<T, L>(
   rows: Iterable<T>,
   atOnce: number,
@@ -70,7 +70,7 @@ export async function* loadedRows<T, L>(
   }
 }
 
-/** An entry of a list, with the place right behind it. */
+/** A list's entry and the place after it. */
 export interface Placed<E> {
   readonly entry: E;
   readonly place: Place;
@@ -78,13 +78,13 @@ export interface Placed<E> {
 
 export interface Page<E> {
   readonly entries: readonly Placed<E>[];
-  /** The place to go on from; absent at the end of the list. */
+  /** Where to continue; absent at the end. */
   readonly next: Place | undefined;
-  /** Rows that were looked into, where the list was searched. */
+  /** Rows that a search examined. */
   readonly searched?: number | undefined;
 }
 
-/** Adds the places to entries that are ordered by name. */
+/** Adds places to entries sorted by name. */
 async function* byName<E>(
   entries: AsyncIterable<E>,
   nameOf: (entry: E) => string,
@@ -92,26 +92,26 @@ async function* byName<E>(
   for await (const entry of entries) yield { entry, place: { time: 0, id: nameOf(entry) } };
 }
 
-/** A list in which few entries match is searched for this long: its first page is answered within a second or so. */
+/** How long a list with few matches is searched, so that its first page takes about a second. */
 export const listBudgetMs = secondMs;
-/** Rows that a page reads whatever the time: a page whose entries are among them is not cut short on a busy machine. */
+/** Rows that a page always reads, so that a busy machine does not cut it short. */
 export const leastRead = 300;
 
-/** The time for a count, and for a page of runs, each of which is read with its journal. */
+/** The time for a count, or a page of runs, each read with its journal. */
 export const countBudgetMs = 5 * secondMs;
 
 export interface PageLimits {
   readonly count: number;
   readonly budgetMs: number;
-  /** Whether the page has to end for another reason. */
+  /** Whether the page must end for another reason. */
   readonly isReached?: () => boolean;
 }
 
 /**
- * Takes a page from a list. A row may have several entries that are wanted, or none. Where few are wanted, it goes on
- * until its time is over, and gives the place where it stopped.
+ * Takes a page from a list. A row may have several wanted entries or none. If few are wanted, it stops when the time is over, and
+ * returns the place.
  *
- * @param entriesOf a row's wanted entries, in the order of the list
+ * @param entriesOf a row's wanted entries, in order
  */
 export async function pageOf<T extends Ordered, E>(
   rows: AsyncIterable<T>,
@@ -142,25 +142,25 @@ export async function pageOf<T extends Ordered, E>(
   return { entries, next: undefined };
 }
 
-/** Records that are made at once. */
+/** Records made in parallel. */
 const recordsAtOnce = 10;
-/** The time in which the records of one answer are made: the gateway gives up after 29 s. */
+/** The time for an answer's records: the gateway times out after 29 s. */
 const recordsBudgetMs = 20 * secondMs;
-/** Bytes of an answer besides its records: the names of its fields, and a cursor. */
+/** An answer's bytes besides records: field names and a cursor. */
 const frameBytes = 1_000;
 
 export interface ShownPage<R> {
   readonly records: readonly R[];
-  /** Absent at the end of the list. */
+  /** Absent at the end. */
   readonly cursor: string | undefined;
 }
 
 /**
- * Makes records of a list's entries: as many as fit into an answer, but at least one.
+ * Makes records of entries: as many as fit into an answer, at least one.
  *
- * @param scope the list's owner and what it lists, so that a cursor is good for this list only
- * @param next the place behind the last of the entries; undefined when the list ends with it
- * @param mostBytes bytes of JSON that the records may have
+ * @param scope the list and its owner: cursors are valid only for it
+ * @param next the place after the last entry; undefined at the end
+ * @param mostBytes the most bytes of the records' JSON
  */
 export async function show<E, R>(
   scope: string,
@@ -174,7 +174,7 @@ export async function show<E, R>(
   let bytes = frameBytes;
   let last: Place | undefined;
   let some: Placed<E>[] = [];
-  /** @returns false when not all of them fit */
+  /** @returns false if not all fit */
   const take = async (): Promise<boolean> => {
     const made = await Promise.all(
       some.map(async ({ entry, place }) => ({ record: await recordOf(entry), place })),
@@ -199,10 +199,10 @@ export async function show<E, R>(
 }
 
 /**
- * Makes records of a list that is ordered by name: as many as fit into an answer.
+ * Makes records of a list sorted by name: as many as fit into an answer.
  *
- * @param entriesBehind reads the entries from behind a name on, or all of them
- * @throws HttpError 400 for a cursor that was not handed out for this list
+ * @param entriesBehind reads entries after a name, or all
+ * @throws HttpError 400 for a cursor of another list
  */
 export async function showByName<E, R>(
   scope: string,
@@ -215,17 +215,17 @@ export async function showByName<E, R>(
   return show(scope, byName(entriesBehind(behind?.id), nameOf), undefined, recordOf);
 }
 
-/** The time after which a bulk operation answers where it stopped: the gateway gives up after 29 s. */
+/** How long a bulk operation runs: the gateway times out after 29 s. */
 const bulkBudgetMs = 20 * secondMs;
 
 /**
- * Works through the wanted rows of a list, step by step: all of them, or `count`, or as many as the time suffices for. Each
- * step is complete before the next begins: where the process dies, a repetition has the rest to do.
+ * Works through a list's wanted rows in steps: all, or `count`, or as many as time allows. Each step finishes before the next, so
+ * if the process dies, a repetition does the rest.
  *
- * @param scope the list's owner and what it lists, so that a cursor is good for this list only
- * @param entryOf gives undefined for a row that is not wanted
- * @param step does one step, with at most `atOnce` entries
- * @returns the cursor to go on with; undefined when all are done
+ * @param scope the list and its owner: cursors are valid only for it
+ * @param entryOf undefined for unwanted rows
+ * @param step takes at most `atOnce` entries
+ * @returns the cursor to continue; undefined if all are done
  */
 export async function onEach<T extends Ordered, E>(
   scope: string,
@@ -253,7 +253,7 @@ export async function onEach<T extends Ordered, E>(
       last = { time: row.time, id: row.id };
     }
   } catch (error) {
-    // Steps that are done stay done: where others read too much by then, the answer says where it stopped.
+    // Finished steps count: if other requests read too much by then, the answer has the place.
     if (!isScanRefusal(error) || !(isBegun || some.length > 0)) throw error;
     if (some.length > 0) await step(some);
     return sealed(scope, last);
@@ -264,21 +264,21 @@ export async function onEach<T extends Ordered, E>(
 
 export interface Counted {
   readonly count: number;
-  /** Whether there may be more, behind the cursor. */
+  /** Whether there may be more after the cursor. */
   readonly atLeast?: true;
   readonly cursor: string | undefined;
 }
 
-/** Entries that one count reaches: beyond it the answer says "at least". */
+/** The most entries in a count: above it the answer says "at least". */
 const mostCounted = 10_000;
 
 /**
- * Counts the wanted rows of a list: all of them, or up to a bound, or as many as the time suffices for.
+ * Counts a list's wanted rows: all, up to a bound, or as many as time allows.
  *
- * @param scope the list's owner and what it lists, so that a cursor is good for this list only
- * @param entryOf gives undefined for a row that is not wanted
- * @param note gets each entry that is counted
- * @returns their number, and the cursor to go on with; no cursor when all are counted
+ * @param scope the list and its owner: cursors are valid only for it
+ * @param entryOf undefined for unwanted rows
+ * @param note gets each counted entry
+ * @returns their number, and the cursor to continue, unless all are counted
  */
 export async function countEach<T extends Ordered, E>(
   scope: string,

@@ -1,6 +1,6 @@
 /**
- * The limit of long reads. A list or a bulk operation whose filter matches little reads many rows, for seconds: without a limit,
- * those of one account could take every execution of a function. A request that reads few rows costs nothing here.
+ * Limits long reads. A list or bulk operation with few matches reads many rows for seconds: without a limit, one account's could
+ * occupy all executions of a function. Short reads cost nothing here.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { Turn } from '../shared/lists.ts';
@@ -10,11 +10,11 @@ import { count } from '../aws/metrics.ts';
 import { freeScanSlot, takeScanSlot, type ScanSlot } from './store/scans.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
-/** The long reads that an account may have at one time, in all processes together. */
+/** An account's concurrent long reads, over all processes. */
 export const scansAtOnce = 5;
 /** Rows that a request reads without a slot: twenty pages. */
 export const rowsWithoutSlot = 2_000;
-/** A function that answers requests ends after 28 s: a slot that is leased for longer is that of a dead process. */
+/** API functions time out after 28 s: a longer lease belongs to a dead process. */
 const leaseMs = 30 * secondMs;
 
 const code: CodeOf<429> = 'scan_limit_reached';
@@ -31,7 +31,7 @@ const tooManyScans = (): HttpError => {
 
 export const isScanRefusal = (error: unknown): boolean => error instanceof HttpError && error.code === code;
 
-/** @throws HttpError 429 when the account has as many long reads as it may */
+/** @throws HttpError 429 at the account's limit of long reads */
 async function takeSlot(accountId: string): Promise<ScanSlot> {
   const time = now();
   const first = Math.floor(Math.random() * scansAtOnce);
@@ -41,11 +41,11 @@ async function takeSlot(accountId: string): Promise<ScanSlot> {
 }
 
 /**
- * Passes on the rows that a request reads. Once they are many, it takes a slot, which it frees when the request stops. Rows come from
- * memory, many at a time, so it lets other requests of the process go on now and then.
+ * Passes on a request's rows. After many it takes a slot, and frees it when the request stops. Rows come from memory in batches, so
+ * other requests get turns.
  *
- * @param weight the rows that one of these stands for, where each is read with others
- * @throws HttpError 429 when the account has as many long reads as it may
+ * @param weight the rows read for each of these
+ * @throws HttpError 429 at the account's limit of long reads
  */
 export async function* limitedScan<T>(
   accountId: string,

@@ -1,22 +1,20 @@
-/**
- * Searches in a list by what has to be read for each of its rows: a hundred rows at a time, and not many thousands for one request.
- */
+/** Searches a list by data that needs a read for each row: a hundred rows at a time, with a limit for each request. */
 import { mostSearched, searchBudgetMs } from '../shared/bounds.ts';
 import type { Ordered, Range } from '../table/shards.ts';
 import { pageOf, type Page } from './pages.ts';
 
-/** Candidates that are looked into at once. */
+/** Candidates read together. */
 const candidatesAtOnce = 100;
-/** Rows that are read before their candidates are looked into, however few these are. */
+/** Rows read before their candidates, even if these are few. */
 const rowsAtOnce = 500;
 
-/** A row with its wanted entries, once it was looked into. */
+/** A row with its wanted entries, after the search. */
 interface SearchedRow<E> extends Ordered {
   readonly isCandidate: boolean;
   readonly entries: readonly E[];
 }
 
-/** Looks into rows, some at once, and passes all of them on, in their order. */
+/** Searches rows, some in parallel, and passes all on in order. */
 async function* searchedRows<T extends Ordered, E>(
   rows: AsyncIterable<T>,
   entriesOf: (row: T) => readonly E[],
@@ -45,11 +43,11 @@ async function* searchedRows<T extends Ordered, E>(
 }
 
 /**
- * Takes a page of the entries that a search finds in a list.
+ * Takes a page of a search's results.
  *
- * @param entriesOf a row's entries that match all else
- * @param find looks into some entries
- * @returns the page, and the number of rows that were looked into for it
+ * @param entriesOf a row's entries that match everything else
+ * @param find searches some entries
+ * @returns the page, and how many rows were searched
  */
 export async function searchedPage<T extends Ordered, E>(
   rows: AsyncIterable<T>,

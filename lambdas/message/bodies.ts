@@ -1,7 +1,7 @@
 /**
- * Bodies of messages. Up to 1 KB they are part of the message's row, compressed where that helps; up to 9 KB they have a row
- * of their own, so that lists do not read them; larger ones are objects in the bucket. DynamoDB bills a write by the
- * kilobyte, S3 by the request: from about 9 KB on the bucket is cheaper, and from 400 KB on the only place.
+ * Stores bodies: up to 1 KB in the message's row, compressed if that helps; up to 9 KB in a separate row, which lists do not read;
+ * larger ones in the bucket. DynamoDB bills a write by the kilobyte, S3 by the request: S3 is cheaper from about 9 KB, and
+ * necessary from 400 KB.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
@@ -17,32 +17,31 @@ import { eachOf } from '../shared/lists.ts';
 import { deleteRow, getRow, getRows, putAll } from '../aws/dynamodb.ts';
 import { bytes } from '../table/attributes.ts';
 
-/** A body as a row has it: its bytes, or the place where they are. */
+/** A body in a row: its bytes or their place. */
 export type StoredBody =
   | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
-  /** `id` is that of the body's row; the message's own where it is undefined. */
+  /** `id` is the body row's; by default the message's. */
   | { readonly at: 'row'; readonly deflated: boolean; readonly id?: string | undefined }
   | { readonly at: 'bucket'; readonly key: string };
 
-/** The shape of a {@link StoredBody}. */
 export const storedBody = z.union([
   z.object({ at: z.literal('here'), bytes, deflated: z.boolean() }),
   z.object({ at: z.literal('row'), deflated: z.boolean(), id: z.optional(z.string()) }),
   z.object({ at: z.literal('bucket'), key: z.string() }),
 ]);
 
-/** Bytes of the largest body, as stored, that is part of its message's row: more would cost a second write unit. */
+/** Bytes of the largest stored body in its message's row: more would cost a second write unit. */
 const largestHere = 1_024;
-/** Bytes of the largest body, as stored, that has a row of its own: from here on S3 is cheaper. */
+/** Bytes of the largest stored body in a separate row: above it, S3 is cheaper. */
 export const largestRow = 9 * 1_024;
-/** Bytes up to which a body fits into its row's first kilobyte without compression. */
+/** Up to these bytes, a body fits into its row's first kilobyte uncompressed. */
 const worthDeflating = 512;
-/** Bytes above which no body is compressed: it would hardly fit into a row, and trying takes time. */
+/** Above these bytes, compressing takes time and would hardly make a body fit into a row. */
 const largestTried = 8 * largestRow;
 
 let opened: Promise<BodyBucket> | undefined;
 
-/** The S3 client is large and rarely needed, so it is loaded when the first large body comes. */
+/** The large S3 client is rarely needed, so it is loaded on first use. */
 const bucket = (): Promise<BodyBucket> => (opened ??= openBucket());
 
 async function openBucket(): Promise<BodyBucket> {
@@ -50,10 +49,10 @@ async function openBucket(): Promise<BodyBucket> {
   return module.openBucket(settings.bodiesBucket, prepareClient);
 }
 
-/** The key of an object that is kept until it is deleted: no lifecycle rule is for `kept/`. */
+/** An object kept until it is deleted: `kept/` has no lifecycle rule. */
 const keptKey = (messageId: string, accountId: string): string => `kept/${accountId}/${messageId}`;
 
-/** Makes an object's key, which begins with how long it is kept: a lifecycle rule for each class deletes older objects. */
+/** An object's key begins with its lifetime class: lifecycle rules delete old objects. */
 function objectKey(messageId: string, accountId: string, lifetimeMs: number): string {
   if (lifetimeMs === Infinity) return keptKey(messageId, accountId);
   const days = bodyLifetimesDays.find((known) => known * dayMs >= lifetimeMs);
@@ -69,18 +68,18 @@ function packed(body: Uint8Array): { readonly bytes: Uint8Array; readonly deflat
   return { bytes: body, deflated: false };
 }
 
-/** The key of a body's own row: in a partition of its own, which lists do not read. */
+/** A body row's key: in a separate partition, which lists do not read. */
 const rowKey = (messageId: string): { readonly shard: string; readonly id: string } => ({
   shard: `body#${messageId}`,
   id: messageId,
 });
 
 /**
- * Stores a body in the place for its size. One whose message is never stored expires by itself.
+ * Stores a body in the place for its size. The body of a message that is never stored expires.
  *
  * @param now Unix milliseconds
- * @param expiresAt Unix milliseconds after which it is not needed; Infinity for a body that stays until it is deleted
- * @param mostHere bytes of the largest body, as stored, that becomes part of the row it belongs to
+ * @param expiresAt Unix milliseconds; Infinity to keep it until it is deleted
+ * @param mostHere bytes of the largest stored body that stays in its message's row
  */
 export async function storeBody(
   { accountId, messageId, expiresAt }: { accountId: string; messageId: string; expiresAt: number },
@@ -104,18 +103,18 @@ export async function storeBody(
 const unpack = (packedBytes: Uint8Array, deflated: boolean): Uint8Array =>
   deflated ? inflateRawSync(packedBytes) : packedBytes;
 
-/** The bytes that a body has at most once it is loaded, judged by its place: only the bucket has very large ones. */
+/** The most bytes of a loaded body, by its place: only the bucket has very large ones. */
 export const mostBytesOf = ({ at }: StoredBody): number =>
   at === 'bucket' ? limitTable.max_message_size.most : largestTried;
 
-/** Reads a body. @throws when it is not where it was stored */
+/** @throws if the body is missing */
 export async function loadBody(messageId: string, stored: StoredBody): Promise<Uint8Array> {
   switch (stored.at) {
     case 'here':
       return unpack(stored.bytes, stored.deflated);
     case 'row': {
       const row = await getRow(settings.messagesTable, rowKey(stored.id ?? messageId), true);
-      if (row === undefined) throw new Error(`The body of ${messageId} is not there.`);
+      if (row === undefined) throw new Error(`The body of ${messageId} is missing.`);
       return unpack(bytes.parse(row['bytes']), stored.deflated);
     }
     case 'bucket':
@@ -123,13 +122,12 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
   }
 }
 
-/** Objects of the bucket that are in memory at once. */
 const objectsAtOnce = 8;
 
 /**
- * Reads the bodies of many messages. One that is not kept any more is left out.
+ * Reads many bodies; expired ones are left out.
  *
- * @param stored by the ids of messages
+ * @param stored by message id
  * @param use gets each body
  */
 export async function eachBody(
@@ -156,10 +154,10 @@ export async function eachBody(
 }
 
 /**
- * Extends the lifetime of a body.
+ * Extends a body's lifetime.
  *
  * @param now Unix milliseconds
- * @returns its place from now on
+ * @returns its new place
  */
 export async function extendBody(
   message: { accountId: string; messageId: string; expiresAt: number },
@@ -168,11 +166,11 @@ export async function extendBody(
 ): Promise<StoredBody> {
   if (stored.at === 'here') return stored;
   const body = await loadBody(message.messageId, stored);
-  // A row is overwritten; an object is written again under a key of a longer class.
+  // A row is overwritten; an object is copied to a key of a longer class.
   return storeBody(message, body, now);
 }
 
-/** Deletes a body that was stored without an end. */
+/** Deletes a body that was stored without expiry. */
 export async function deleteBody(messageId: string, stored: StoredBody): Promise<void> {
   switch (stored.at) {
     case 'here':
@@ -185,7 +183,7 @@ export async function deleteBody(messageId: string, stored: StoredBody): Promise
   }
 }
 
-/** Deletes a body that was stored without an end, and whose place is unknown, because nothing refers to it. */
+/** The same for a body in an unknown place, because nothing refers to it. */
 export async function deleteLostBody(messageId: string, accountId: string): Promise<void> {
   await deleteRow(settings.messagesTable, rowKey(messageId));
   await (await bucket()).delete(keptKey(messageId, accountId));

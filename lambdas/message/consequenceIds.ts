@@ -1,13 +1,12 @@
 /**
- * The ids of the messages and dead letters that follow from an attempt. They are derived from the attempt, so that each is made
- * once, however often the attempt is repeated, and is found from the message.
+ * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that each is made once even if
+ * the attempt is repeated, and can be found from the message.
  */
 import { derivedId } from '../shared/ids.ts';
 import { isFinal, type Attempt } from './message.ts';
 import { type MessageHistory } from './history.ts';
 import { dueTimeOf } from './status.ts';
 
-/** The id of the dead letter that an attempt would leave. */
 export const dlqIdOf = (history: MessageHistory, attempt: number): string =>
   derivedId(
     'dlq',
@@ -22,23 +21,22 @@ interface Followed {
   readonly attempt: Attempt;
 }
 
-/** The callbacks that an attempt gives rise to, by the setting that asks for them. */
+/** An attempt's callbacks, by setting. */
 export type Callbacks = readonly {
   readonly kind: 'callback' | 'failureCallback' | 'accountCallback';
   readonly messageId: string;
 }[];
 
 /**
- * Finds the callbacks of an attempt. Each attempt is told to the callback, and a last one that failed to the failure callback too,
- * or to that of the account.
- * For a call that a workflow's step makes, only the last attempt is told.
+ * Finds an attempt's callbacks. Each attempt goes to the callback; a failed last one also to the failure callback, or the
+ * account's. A call of a workflow's step reports only its last attempt.
  */
 export function callbacksOf({ history, attempt }: Followed): Callbacks {
   const { message } = history;
   if (attempt.state === 'CANCELED') return [];
-  // The endpoint that made a call waits for the end of it.
+  // The endpoint waits for the call's end.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
-  // Where two workers make the same attempt, the second must not overwrite the callback that the first has recorded.
+  // If two workers make the attempt, the second must not overwrite the recorded callback.
   const outcome = attempt.callbacksByOutcome === true ? `/${attempt.state} ${attempt.response.status}` : '';
   const idFor = (kind: string): string =>
     derivedId(

@@ -1,4 +1,4 @@
-/** Reads one message and its records. */
+/** Reads a message and its records. */
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Account } from '../account/account.ts';
@@ -23,28 +23,27 @@ import {
   type MessageKey,
 } from './rows.ts';
 
-/** A message with all of its records. */
 export interface MessageHistory {
   readonly message: Message;
   readonly body: StoredBody;
   /** By number. */
   readonly attempts: readonly Attempt[];
-  /** The attempt that is open: its destination has answered 202, and it is not recorded yet. */
+  /** The open attempt: answered 202 and not recorded. */
   readonly open: OpenAttempt | undefined;
-  /** The end that came from outside: no further attempt is made. */
+  /** An end from outside: no further attempt is made. */
   readonly end: End | undefined;
-  /** When the end came, Unix milliseconds; undefined for a message without one. */
+  /** When it ended, Unix milliseconds, if it did. */
   readonly endedAt: number | undefined;
 }
 
-/** The rows of a message, as one consistent read finds them. */
+/** A message's rows from one consistent read. */
 export interface MessageRows {
   readonly own: Row;
-  /** The rows behind its own: attempts by number, then the end. */
+  /** The rows after its own: attempts by number, then the end. */
   readonly following: readonly Row[];
 }
 
-/** Reads a message's row and those behind it in one query, strongly consistent; undefined when its own is not there. */
+/** Reads a message's rows in one strongly consistent query; undefined if its own is missing. */
 export async function loadMessageRows(key: MessageKey): Promise<MessageRows | undefined> {
   const { messageId } = key;
   if (!isId('msg', messageId)) return undefined;
@@ -65,16 +64,12 @@ export async function loadMessageRows(key: MessageKey): Promise<MessageRows | un
   return own && { own, following: rows.filter((row) => row !== own) };
 }
 
-/** Finds the end in a message's rows; undefined when there is none. */
 export function endIn({ following }: MessageRows): End | undefined {
   const ended = following.find(isEnd);
   return ended && endOf(ended);
 }
 
-/**
- * Whether a message was cancelled or has failed for good, and was not delivered. An attempt that was in flight at its cancellation
- * may have delivered it.
- */
+/** Whether a message was cancelled or failed permanently. An attempt in flight may have delivered a cancelled one. */
 export async function endedUndelivered(key: MessageKey): Promise<boolean> {
   const rows = await loadMessageRows(key);
   if (rows === undefined) return false;
@@ -83,13 +78,12 @@ export async function endedUndelivered(key: MessageKey): Promise<boolean> {
   return endIn(rows) !== undefined || states.some((state) => state === 'FAILED' || state === 'CANCELED');
 }
 
-/** Reads a message with its history; undefined when there is no such row. */
+/** Undefined if there is no such row. */
 export async function loadMessage(key: MessageKey): Promise<MessageHistory | undefined> {
   const rows = await loadMessageRows(key);
   return rows && historyOf(rows);
 }
 
-/** Makes the history of rows that were read already. */
 export function historyOf({ own, following }: MessageRows): MessageHistory {
   const ended = following.find(isEnd);
   const attempts = following.filter(isAttempt).map(attemptOf);
@@ -103,43 +97,41 @@ export function historyOf({ own, following }: MessageRows): MessageHistory {
   };
 }
 
-/** An attempt that was left open, as long as there is no record of it. */
+/** The open attempt, unless it is recorded. */
 export const unrecorded = (
   open: OpenAttempt | undefined,
   attempts: readonly Pick<Attempt, 'number'>[],
 ): OpenAttempt | undefined => (attempts.some(({ number }) => number === open?.number) ? undefined : open);
 
-/** Whether a message has been ended since its history was read; cheaper than reading it again. */
+/** Whether a message has ended since its history was read; cheaper than another read. */
 export async function isEnded(key: MessageKey): Promise<boolean> {
   return (await getRow(settings.messagesTable, keyOf(key, endId(key.messageId)), true)) !== undefined;
 }
 
-/** Whether the log has noted that an attempt waits for its host. */
+/** Whether the log says that an attempt waits for its host. */
 export const isHeldBack = async (key: MessageKey, attempt: number): Promise<boolean> =>
   (await getRow(settings.messagesTable, keyOf(key, heldId(key.messageId, attempt)), false)) !== undefined;
 
-/** Finds the place of a message's body; undefined when there is no such message. Costs less than its history, which may be long. */
+/** Finds a body's place; undefined without a message. Cheaper than its history, which may be long. */
 export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {
   const row = await getRow(settings.messagesTable, keyOf(key), true);
   return row && storedBody.parse(row['body']);
 }
 
-/** The record of an attempt; undefined until there is one. */
 export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
   attempts.find((attempt) => attempt.number === number);
 
-/** An attempt in the table, with all that its consequences are made of: a redelivery reads it again. */
+/** An attempt in the table, with everything its consequences need: a redelivery reads it again. */
 export interface RecordedAttempt {
-  /** The message's history, read before the attempt, or after a redelivery. */
+  /** Read before the attempt, or after a redelivery. */
   readonly history: MessageHistory;
   readonly account: Account;
   readonly attempt: Attempt;
 }
 
-/** An attempt that was made and is about to be recorded. */
+/** A finished attempt, about to be recorded. */
 export interface MadeAttempt extends RecordedAttempt {
-  /** The message's body. */
   readonly body: Uint8Array;
-  /** The whole response; the record keeps a part of its body. */
+  /** The whole response; the record truncates its body. */
   readonly response: DestinationResponse;
 }

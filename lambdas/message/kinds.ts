@@ -1,7 +1,7 @@
 /**
- * Kinds of messages. A plain message is delivered as its row has it, and so is a callback. Messages of a workflow's run are
- * another kind: they are made of the run's journal when they are sent, and the run goes on after them. Lanes and deliveries
- * call that kind by this interface; the worker plugs it in.
+ * Plain messages and callbacks are delivered as their row has them. A run's messages are another kind: made from the run's journal
+ * when they are sent, after which the run continues. Lanes and deliveries use that kind through this interface; the worker plugs it
+ * in.
  */
 import type { Account } from '../account/account.ts';
 import type { DestinationResponse } from '../destination/response.ts';
@@ -9,65 +9,61 @@ import type { EndpointSignature, MessageSignature } from '../account/endpointSec
 import type { MadeAttempt, RecordedAttempt } from './history.ts';
 import type { Attempt, Message, WorkflowPart } from './message.ts';
 
-/** A message that is ready to be sent. */
 export interface OpenedDelivery {
-  /** The message with all headers that its kind gives it. */
+  /** With all headers of its kind. */
   readonly message: Message;
   readonly body: Uint8Array;
   /**
-   * Finds an error in an answer that is not retried; undefined when all is well.
+   * Finds an error in an answer that is not retried.
    *
    * @param maxBytes the account's largest message
    */
   readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
-  /** Gives back the memory that the body takes. To be called when it has been sent; a second call changes nothing. */
+  /** Frees the body's memory after sending. A second call does nothing. */
   readonly release: () => void;
 }
 
-/** The details that a callback tells. */
 export interface CallbackDetails {
   readonly message: Message;
-  /** The message's body. */
   readonly body: Uint8Array;
   readonly response: DestinationResponse;
-  /** Retries that were made before this attempt. */
+  /** Retries before this attempt. */
   readonly retried: number;
-  /** The message's dead letter, where it is in the dead letter queue. */
+  /** The message's dead letter, if any. */
   readonly dlqId?: string | undefined;
 }
 
-/** A callback as its kind makes it. */
 export interface KindOfCallback {
   readonly workflow: WorkflowPart;
-  /** @param maxBytes the callback's size; a body that does not fit is cut */
+  /** @param maxBytes a larger body is truncated */
   readonly bodyOf: (details: CallbackDetails, maxBytes: number) => Uint8Array;
 }
 
-/** The kind of a run's messages. All functions can be called again for the same message. */
+/** The kind of a run's messages. All functions may be repeated. */
 export interface MessageKind {
   /**
-   * Makes a message ready to be sent. Called when the message has its lanes, so it is sent right after this.
+   * Makes a message ready to send. Call it once the message has its lanes, right before sending.
    *
    * @param body the message's own
-   * @returns undefined where the message is to be dropped; `later` where there is no memory for its body now
+   * @returns undefined to drop the message; `later` if there is no memory for its body now
    */
   readonly open: (
     message: Message,
     part: WorkflowPart,
     body: Uint8Array,
   ) => Promise<OpenedDelivery | 'later' | undefined>;
-  /** Ends the step or the run of a message that is dropped. */
+  /** Ends the step or run of a dropped message. */
   readonly drop: (message: Message, part: WorkflowPart, account: Account) => Promise<void>;
-  /** Stores the messages that need the whole response of an attempt that is about to be recorded. */
+  /** Before an attempt is recorded, stores the messages that need its whole response. */
   readonly store: (made: MadeAttempt, part: WorkflowPart) => Promise<void>;
-  /** Continues from the record of an attempt. */
+  /** Continues from an attempt's record. */
   readonly release: (recorded: RecordedAttempt, part: WorkflowPart) => Promise<void>;
   readonly callback: (part: WorkflowPart) => KindOfCallback;
-  /** Whether an answer says that nobody at the destination is told of the failure that a message tells. */
+  /** Whether an answer shows that the destination does not handle the failure that a message reports. */
   readonly isUntold: (message: Message, part: WorkflowPart, response: DestinationResponse) => boolean;
-  /** Ends the step or the run of a message that was given up. */
+  /** Ends the step or run of a message that was given up. */
   readonly giveUp: (message: Message, part: WorkflowPart, why: 'deaths' | 'faults') => Promise<void>;
-  /** Extends the lifetime of the rows that a message is made of. @param expiresAt Unix milliseconds */
+  /** Extends the lifetime of a message's rows. @param expiresAt Unix milliseconds */
   readonly extend: (message: Message, part: WorkflowPart, expiresAt: number) => Promise<void>;
 }
 
@@ -76,49 +72,47 @@ let loadRuns: (() => Promise<MessageKind>) | undefined;
 /**
  * Plugs in the kind of runs' messages.
  *
- * @param load is called for each message of a run: few messages are, so the code is loaded for the first
+ * @param load called for each message of a run, so that the code is loaded on first use
  */
 export function plugInRuns(load: () => Promise<MessageKind>): void {
   loadRuns = load;
 }
 
-/** A message's kind, with the message's part in its run. */
 export interface OwnKind {
   readonly kind: MessageKind;
   readonly part: WorkflowPart;
 }
 
 /**
- * Finds the kind of a message.
+ * Finds a message's kind.
  *
- * @returns undefined for a message that is delivered as its row has it
- * @throws Error in a process into which no worker plugged the kind
+ * @returns undefined for a plain message
+ * @throws Error if no worker plugged it in
  */
 export async function kindOf({ workflow: part }: Pick<Message, 'workflow'>): Promise<OwnKind | undefined> {
   if (part === undefined) return undefined;
-  if (loadRuns === undefined) throw new Error('Nothing is plugged in for messages of runs.');
+  if (loadRuns === undefined) throw new Error('No kind for messages of runs is plugged in.');
   return { kind: await loadRuns(), part };
 }
 
-/** Removes the endpoint that an attempt went to from its URL group, unless it was added after the attempt. Safe to call again. */
+/** Removes an attempt's endpoint from its URL group, unless it was added later. May be repeated. */
 export type RemoveEndpoint = (message: Message, attempt: Attempt) => Promise<void>;
 
-/** What deliveries ask of URL groups. */
 export interface GroupHooks {
   readonly removeEndpoint: RemoveEndpoint;
-  /** Finds the signature of an endpoint as it was at most a minute ago. */
+  /** An endpoint's signature, at most a minute old. */
   readonly latestSignature: (message: Message, known: MessageSignature) => Promise<EndpointSignature>;
 }
 
 let loadGroups: (() => Promise<GroupHooks>) | undefined;
 
-/** Plugs in the URL groups. @param load is called for each: few messages need it */
+/** @param load called on each use, which is rare */
 export function plugInGroups(load: () => Promise<GroupHooks>): void {
   loadGroups = load;
 }
 
-/** @throws Error in a process into which no worker plugged them */
+/** @throws Error if no worker plugged them in */
 export function groupHooks(): Promise<GroupHooks> {
-  if (loadGroups === undefined) throw new Error('Nothing is plugged in for URL groups.');
+  if (loadGroups === undefined) throw new Error('No hooks for URL groups are plugged in.');
   return loadGroups();
 }

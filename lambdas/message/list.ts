@@ -1,4 +1,4 @@
-/** Lists messages with their settings, without their bodies. */
+/** Lists messages with settings, without bodies. */
 import * as z from 'zod/mini';
 import { epochSeconds, now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
@@ -25,32 +25,31 @@ import {
   type MessageKey,
 } from './rows.ts';
 
-/** A message as the log tells of it: without its body. */
+/** A message from the log, without its body. */
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
-  /** Reads the texts of an attribute that is one, or a list of them, where the row is one of many: cheaper than the whole row. */
+  /** Reads the texts of an attribute; cheaper than parsing a whole row of a list. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
-/** A message in a list, with the records that tell its status. */
+/** A listed message with the records for its status. */
 export interface ListedMessage extends LoggedMessage {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** The attempt that is open, if any. */
+  /** The open attempt, if any. */
   readonly open: OpenAttempt | undefined;
-  /** When its end came from outside, Unix milliseconds; undefined for a message without one. */
+  /** When an end from outside happened, Unix milliseconds, if it did. */
   readonly endedAt: number | undefined;
-  /** Whether it belongs to a workflow's run; cheaper than to read the whole message. */
+  /** Whether it belongs to a run; cheaper than parsing the message. */
   readonly isOfRun: boolean;
 }
 
 /**
- * Reads the own rows of many messages of an account, as they were a moment ago: for lists that show the settings of messages. A row
- * of 4 KB costs half a read.
+ * Reads the own rows of an account's messages, eventually consistent. A row of 4 KB costs half a read.
  *
- * @param messageIds each once
- * @returns by id; one whose row has expired is not among them
+ * @param messageIds without repetitions
+ * @returns by id, without expired rows
  */
 export async function loadMessages(
   accountId: string,
@@ -67,10 +66,10 @@ export async function loadMessages(
 }
 
 /**
- * Finds the messages whose bodies contain a text, as its UTF-8 bytes. A redacted body never does, nor one that is not kept any more.
+ * Finds messages by text in their bodies, as UTF-8 bytes. Redacted and expired bodies never match.
  *
- * @param messageIds each once
- * @param texts any of them will do
+ * @param messageIds without repetitions
+ * @param texts any may match
  */
 export async function findInBodies(
   accountId: string,
@@ -101,7 +100,7 @@ export async function findInBodies(
   return found;
 }
 
-/** Finds out, strongly consistent, which messages have their rows. */
+/** Finds out which messages have rows, strongly consistent. */
 export async function storedMessages(keys: readonly MessageKey[]): Promise<ReadonlySet<string>> {
   const reading = { ...projectionOf(['shard', 'id']), ConsistentRead: true };
   const rows = await getRows(
@@ -112,7 +111,6 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
   return new Set(rows.map(messageIdOf));
 }
 
-/** The attributes of the rows behind a message that tell its status. */
 const statusAttributes = [
   'held',
   'open',
@@ -127,14 +125,11 @@ const statusAttributes = [
   'response.status',
 ];
 
-/**
- * Lists the messages of one shard. The rows behind a message tell its status: newest first, they come before it, and else after
- * it.
- */
+/** Lists a shard's messages. The rows with a message's status come before its own if newest first, otherwise after it. */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
   const isEarliestFirst = range.order === 'earliestFirst';
-  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
   if (bounds.first > bounds.last) return;
   const items = queryItems({
     TableName: settings.messagesTable,
@@ -154,7 +149,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
     const listed = new ListedItem(item);
     const [id = ''] = listed.textsOf('id');
     const messageId = id.replace(/~.*$/, '');
-    // A message's own row may be gone while rows behind it are left: they are not those of the next message.
+    // A message's own row may be gone: its other rows are not the next message's.
     if (recorded.id !== messageId) {
       if (isEarliestFirst && isWhole()) yield recorded;
       recorded = new Recorded(messageId);
@@ -165,7 +160,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
   if (isEarliestFirst && isWhole()) yield recorded;
 }
 
-/** A message's own row, and the rows behind it that tell its status, collected until all have come. */
+/** Collects a message's own row and the rows for its status. */
 class Recorded implements ListedMessage {
   readonly id: string;
   readonly time: number;
@@ -225,5 +220,5 @@ class Recorded implements ListedMessage {
   }
 }
 
-/** The attributes of an attempt's row that tell its message's status. */
+/** An attempt's attributes that show its message's status. */
 const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];

@@ -31,15 +31,14 @@ import {
   subjectOf,
 } from './rows.ts';
 
-/** The part of a log record that tells of an end. */
 export interface LoggedEnd {
   /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** The state of an attempt; `HELD` for one that waits for its host or its completion; undefined for the record of a cancellation. */
+  /** An attempt's state; `HELD` while it waits for its host or completion; undefined for a cancellation. */
   readonly state: AttemptState | 'HELD' | undefined;
 }
 
-/** A row of the log: an attempt, one that waits for its host or its completion, or a cancellation. */
+/** A log row: an attempt, a waiting attempt, or a cancellation. */
 export interface LogRow extends Ordered {
   readonly subject: LogSubject;
   readonly attempt: Attempt | undefined;
@@ -47,7 +46,7 @@ export interface LogRow extends Ordered {
   readonly held: number | undefined;
   /** The attempt that was left open. */
   readonly open: OpenAttempt | undefined;
-  /** Reads the texts of an attribute that is one, or a list of them, where the row is one of many. */
+  /** Reads the texts of an attribute without parsing the whole row. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
@@ -65,7 +64,7 @@ function logRowOf(row: Row): LogRow {
   };
 }
 
-/** A row of the log, of which most are passed over. */
+/** A log row that is parsed on demand, because most are skipped. */
 class ListedLogRow implements LogRow {
   readonly id: string;
   readonly time: number;
@@ -103,10 +102,10 @@ async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
   for await (const item of items) yield new ListedLogRow(new ListedItem(item));
 }
 
-/** Lists the records of one shard's messages, in the order of the range. */
+/** Lists a shard's records in the range's order. */
 export async function* listLog(shard: string, range: Range): AsyncGenerator<LogRow> {
   const { first, last } = momentsOf(range);
-  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
   if (first > last) return;
   const rows = queryItems({
     TableName: settings.messagesTable,
@@ -126,7 +125,7 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
   }
 }
 
-/** Lists the records of one message, with the message itself as the oldest, in the order of the range. */
+/** Lists a message's records in the range's order, with the message itself as the oldest. */
 export async function* listHistory(
   accountId: string,
   messageId: string,
@@ -142,7 +141,6 @@ export async function* listHistory(
   }
 }
 
-/** An attempt as the log has it, without what its destination answered. */
 export interface TimedAttempt {
   readonly url: string;
   readonly state: AttemptState;
@@ -150,9 +148,9 @@ export interface TimedAttempt {
   readonly startedAt: number;
   /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** 0 where there was no answer. */
+  /** 0 without an answer. */
   readonly status: number;
-  /** Whether its message tells of an alarm of its account. */
+  /** Whether its message reports an alarm of the account. */
   readonly isAlarm?: true | undefined;
 }
 
@@ -165,31 +163,30 @@ const timedRow = z.object({
   isAlarm: z.optional(z.literal(true)),
 });
 
-/** The attempts of a part of a shard. */
+/** The attempts in a part of a shard. */
 export interface ReadAttempts {
-  /** The newest first. */
+  /** Newest first. */
   readonly attempts: readonly TimedAttempt[];
-  /** Unix milliseconds: the part ends with a record of this moment, and there are older ones. Undefined where there are none. */
+  /** The oldest record's time if there are older ones, Unix milliseconds. */
   readonly readFrom: number | undefined;
 }
 
-/** The records among which attempts are looked for. */
 export interface WantedAttempts {
-  /** The most records that are read; by default as many as a call reads, which are those of one megabyte. */
+  /** The most records to read; by default one call's megabyte. */
   readonly most?: number | undefined;
   /** Unix milliseconds, inclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** Texts of which a destination has to contain one; undefined for all destinations. */
+  /** The destination contains one of these; undefined for all. */
   readonly destinations?: readonly string[] | undefined;
-  /** The queue, or the flow-control key, that they have to be of. */
+  /** Their queue or flow-control key. */
   readonly of?: LogLane | undefined;
 }
 
-/** A queue or a flow-control key, by the attribute that names it in the records. */
+/** A queue or flow-control key, by its attribute in the records. */
 export type LogLane = readonly [attribute: 'queueName' | 'flowControlKey', name: string];
 
-/** Reads the newest records of one shard with one call, and gives those of attempts. Eventually consistent, as an index is. */
+/** Reads a shard's newest records in one call, and returns the attempts. Eventually consistent, because it reads an index. */
 export async function newestAttempts(
   shard: string,
   { most, from = 0, to = Number.MAX_SAFE_INTEGER, destinations, of }: WantedAttempts,
@@ -233,23 +230,23 @@ export async function newestAttempts(
   return { attempts, readFrom: last === undefined ? undefined : Number(last) };
 }
 
-/** Records that are read at once to be counted. Where destinations' answers are long, a read ends at 1 MB, before this. */
+/** Records per read when counting. With long answers a read ends earlier, at 1 MB. */
 const endsPerRead = 1_000;
 
 const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
 
-/** Records of one shard that follow each other, the oldest first. */
+/** Consecutive records of a shard, oldest first. */
 export interface LoggedEnds {
   readonly records: readonly LoggedEnd[];
-  /** Unix milliseconds: all records until then have been read. Undefined where none is left. */
+  /** All records until then are read, Unix milliseconds. Undefined if none is left. */
   readonly readUntil: number | undefined;
 }
 
 /**
- * Reads the records of one shard behind a moment, to count ends: one read, and more only where that has records of one moment only.
- * Eventually consistent, as an index is.
+ * Reads a shard's records after a time, to count ends: one read, or more if all its records have the same time. Eventually
+ * consistent, because it reads an index.
  *
- * @param behind Unix milliseconds, itself excluded
+ * @param behind Unix milliseconds, exclusive
  */
 export async function readEnds(shard: string, behind: number): Promise<LoggedEnds> {
   const { ProjectionExpression, ExpressionAttributeNames } = projectionOf(Object.keys(endRow.shape));
@@ -273,7 +270,7 @@ export async function readEnds(shard: string, behind: number): Promise<LoggedEnd
       records.push({ recordedAt, state });
     }
     from = page.LastEvaluatedKey;
-    // A read may end between records of one moment. These are left to the next, which begins with the moment.
+    // A read may end between records with the same time. The next read starts with those.
     const last = records.at(-1)?.recordedAt ?? behind;
     const whole = from === undefined ? records : records.filter(({ recordedAt }) => recordedAt < last);
     if (from === undefined || whole.length > 0) {

@@ -1,4 +1,4 @@
-/** The entries of the log, made of a message and its records. */
+/** Makes log entries from a message and its records. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { LogState } from '../wire/states.ts';
@@ -12,7 +12,7 @@ import { settingsRecord } from './records.ts';
 export type LogEntry = Answer<typeof answers.logEntry>;
 
 function entry(subject: LogSubject, state: LogState, time: number, more: Partial<LogEntry> = {}): LogEntry {
-  // The label tells as much.
+  // The label shows it already.
   const { labels, callerIp, isAlarm: _, ...rest } = subject;
   return {
     time,
@@ -26,7 +26,7 @@ function entry(subject: LogSubject, state: LogState, time: number, more: Partial
   };
 }
 
-/** @param time Unix milliseconds at which the message's id was made: its place in the log */
+/** @param time when the message's id was made, Unix milliseconds: its place in the log */
 export const createdEntry = (message: Message, time: number): LogEntry =>
   entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore, ...settingsRecord(message) });
 
@@ -34,24 +34,20 @@ export const createdEntry = (message: Message, time: number): LogEntry =>
 export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
   entry(subject, 'HELD', at, { retried: attempt });
 
-/** The entry of an attempt that is open. */
 export const openEntry = (subject: LogSubject, { number, startedAt }: OpenAttempt): LogEntry =>
   entry(subject, 'ACTIVE', startedAt, { retried: number });
 
-/** A cancelled message's entries, newest first. */
+/** Newest first. */
 export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [
   entry(subject, 'CANCELED', at),
   entry(subject, 'CANCEL_REQUESTED', at),
 ];
 
-/**
- * Makes the log entries of an attempt from its record, newest first: one row tells that the attempt was made, and its
- * outcome.
- */
+/** An attempt's entries, newest first: its record shows the start and the outcome. */
 export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
   const retried = { retried: number };
-  // An attempt that was open has this entry from the moment at which it was left open.
+  // A formerly open attempt has this entry from when it was left open.
   const active = attempt.wasOpen === true ? [] : [entry(subject, 'ACTIVE', attempt.startedAt, retried)];
   if (attempt.state === 'DELIVERED') {
     const delivered = { ...retried, responseStatus: response.status };
@@ -66,7 +62,7 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
     nextDeliveryTime: nextDeliveryAt,
   };
   const failed = [entry(subject, 'ERROR', recordedAt, failure), ...active];
-  // The cancellation has entries of its own.
+  // The cancellation has separate entries.
   if (attempt.state === 'CANCELED') return failed;
   return [
     entry(subject, attempt.state, recordedAt, { ...retried, nextDeliveryTime: nextDeliveryAt }),
@@ -76,7 +72,7 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
 
 type Event = Answer<typeof answers.event>;
 
-/** Shows the headers of a callback. Headers that its message redacts are redacted here too. */
+/** Shows a callback's headers. Its message's redaction applies too. */
 function callbackHeaders(
   callback: CallbackSettings | undefined,
   { redaction = noRedaction }: Message,
@@ -89,9 +85,9 @@ function callbackHeaders(
 }
 
 /**
- * Makes an entry as older clients read it.
+ * Makes an entry for older clients.
  *
- * @param message the entry's message, where its row is still there
+ * @param message the entry's message, if its row still exists
  */
 export const eventOf = (logged: LogEntry, message: Message | undefined): Event => ({
   ...logged,
@@ -101,5 +97,4 @@ export const eventOf = (logged: LogEntry, message: Message | undefined): Event =
   failureCallbackHeaders: message && callbackHeaders(message.failureCallback, message),
 });
 
-/** The fields of a message that filters read. */
 export const filterable = (message: Message): Filterable => logSubjectOf(message);

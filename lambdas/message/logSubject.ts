@@ -2,7 +2,7 @@ import type { Method } from '../value/method.ts';
 import type { Message, Origin } from './message.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
-/** The part of a message that the rows of its attempts and its end repeat: all that the log is filtered by. */
+/** The fields of a message that its other rows repeat, so that the log can be filtered by them. */
 export interface LogSubject extends Origin {
   readonly messageId: string;
   /** Without `user:password`. */
@@ -11,9 +11,9 @@ export interface LogSubject extends Origin {
   readonly labels: readonly string[];
   readonly callerIp: string;
   readonly flowControlKey?: string | undefined;
-  /** The id of the message that this one was made from. */
+  /** The message that it was made from. */
   readonly retriedFrom?: string | undefined;
-  /** Whether the message tells of an alarm of its account. */
+  /** Whether it reports an alarm of its account. */
   readonly isAlarm?: true | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;

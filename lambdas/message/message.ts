@@ -6,14 +6,13 @@ import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
 import type { Limits } from '../value/limits.ts';
 
-/** Settings of the delivery of a message, or of a callback that it asks for. */
 export interface DeliverySettings extends DeliveryOptions {
   readonly url: string;
-  /** Headers for the destination, `content-type` included; names in lower case. */
+  /** Headers for the destination, with `content-type`; lower-case names. */
   readonly headers: readonly Header[];
 }
 
-/** The URL group, queue or schedule that a message came by. */
+/** The URL group, queue or schedule of a message. */
 export interface Origin {
   readonly topicName?: string | undefined;
   readonly endpointName?: string | undefined;
@@ -21,25 +20,25 @@ export interface Origin {
   readonly scheduleId?: string | undefined;
 }
 
-/** The messages before and after a message: a retry of a dead letter makes another of it, and so do publishing again and callbacks. */
+/** Related messages: retrying a dead letter makes another message, and so do publishing again and callbacks. */
 export interface Lineage {
-  /** The id of the message that this one was made from. */
+  /** The message that it was made from. */
   readonly retriedFrom?: string | undefined;
-  /** The id of the first message that this one goes back to, over all that were made again. */
+  /** The first message in the chain. */
   readonly originMessageId?: string | undefined;
-  /** The id of the last message that was made from this one. */
+  /** The last message made from this one. */
   readonly retriedAs?: string | undefined;
-  /** The id of the message that this callback tells of. The account's failure callback is not told when a callback fails. */
+  /** The message that this callback reports. A failed callback does not cause the account's failure callback. */
   readonly callbackOf?: string | undefined;
 }
 
-/** A callback that a message asks for, all but its body. */
+/** A callback without its body. */
 export interface CallbackSettings extends DeliverySettings {
-  /** The callback is delivered this long after the attempt that it tells of. */
+  /** Delay after the attempt that it reports. */
   readonly delayMs: number;
 }
 
-/** A slot of a queue that a message keeps until its callbacks are over. */
+/** A queue's slot that a message keeps until its callbacks are over. */
 export interface QueueSlot {
   readonly queueName: string;
   /** The message's entry in the queue's lane. */
@@ -47,32 +46,30 @@ export interface QueueSlot {
 }
 
 /**
- * The roles of messages in a workflow's run:
- * - `list`: delivers the list of entries up to one of them to the endpoint.
+ * A message's role in a run:
+ * - `list`: delivers the entries up to one of them to the endpoint.
  * - `call`: a step's request to a third party.
- * - `callResult`: brings the answer to a call to the endpoint.
- * - `failureRequest`: tells the endpoint that its run has failed.
+ * - `callResult`: delivers a call's answer to the endpoint.
+ * - `failureRequest`: tells the endpoint that its run failed.
  */
 export const workflowRoles = ['list', 'call', 'callResult', 'failureRequest'] as const;
 export type WorkflowRole = (typeof workflowRoles)[number];
 
-/** The part of a message in a run. */
 export interface WorkflowPart {
   readonly role: WorkflowRole;
   readonly runId: string;
-  /** Unix milliseconds at which the run was started. */
+  /** When the run started, Unix milliseconds. */
   readonly createdAt: number;
-  /** The place of the run's start in the journal of its id. */
+  /** The place of the run's start in its journal. */
   readonly startSeq: number;
-  /** The dead letter of the run; only a failure request has one. */
+  /** The run's dead letter; only in a failure request. */
   readonly dlqId?: string | undefined;
 }
 
-/** The last change of a message that waited. */
 export interface MessageChange {
-  /** Tells its job from those of other changes. */
+  /** Identifies the change's job. */
   readonly id: string;
-  /** When retries are due, Unix milliseconds, by their numbers: those whose time was changed. */
+  /** Changed due times of retries by number, Unix milliseconds. */
   readonly dueAt: Readonly<Record<string, number>>;
 }
 
@@ -80,49 +77,49 @@ export interface MessageChange {
 export interface Message extends DeliverySettings, Origin, Lineage {
   readonly messageId: string;
   readonly accountId: string;
-  /** The header prefix of the dialect that it was published in. */
+  /** The header prefix of its dialect. */
   readonly prefix: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Unix milliseconds before which it is not delivered. */
+  /** Not delivered before this, Unix milliseconds. */
   readonly notBefore: number;
   readonly callerIp: string;
   readonly gone?: Gone;
   readonly change?: MessageChange | undefined;
-  /** The quiet period that it is delivered after, and its version there: see `debounce/period.ts`. */
+  /** Its quiet period, and its version there: see `debounce/period.ts`. */
   readonly debounce?: { readonly key: string; readonly version: number } | undefined;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
-  /** The slot of the message that a callback tells of, where that message came through a queue. */
+  /** For a callback: the slot of the message that it reports, if that has a queue. */
   readonly slotOf?: QueueSlot | undefined;
-  /** The part of the message in its workflow's run, if it belongs to one. */
+  /** Its part in a run, if any. */
   readonly workflow?: WorkflowPart | undefined;
-  /** Whether it tells of an alarm of its account. No alarm counts its attempts, nor its dead letter. */
+  /** Whether it reports an alarm of its account. Alarms do not count its attempts or its dead letter. */
   readonly isAlarm?: true | undefined;
-  /** The signature that its endpoint of a URL group has besides the service's own. */
+  /** The signature of its URL group's endpoint, besides the service's. */
   readonly endpointSignature?: MessageSignature | undefined;
-  /** Unix milliseconds after which its row is not needed any more. */
+  /** When its row may expire, Unix milliseconds. */
   readonly expiresAt: number;
 }
 
 /**
- * The outcomes of an attempt. It was a success (DELIVERED); or it failed, and another one follows (RETRY), no other follows
- * because it was the last (FAILED), or none follows because the message was cancelled meanwhile (CANCELED).
+ * An attempt's outcome: success (DELIVERED); failure with another attempt to follow (RETRY); failure of the last one (FAILED);
+ * failure of a message cancelled in between (CANCELED).
  */
 export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'] as const;
 export type AttemptState = (typeof attemptStates)[number];
 
-/** A destination's answer as it is kept. Where there was none, `status` is 0 and `error` says why. */
+/** A kept answer. Without one, `status` is 0 and `error` says why. */
 export interface KeptResponse {
   readonly status: number;
   readonly error?: string | undefined;
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: readonly Header[];
-  /** Cut to its account's `max_events_size`. */
+  /** Truncated to the account's `max_events_size`. */
   readonly body: Uint8Array;
 }
 
-/** The record of one finished attempt. It is written once, and with it the attempt counts as made. */
+/** The record of a finished attempt. Written once; only then the attempt counts. */
 export interface Attempt {
   /** 0 for the first delivery, n for the nth retry. */
   readonly number: number;
@@ -131,63 +128,61 @@ export interface Attempt {
   readonly startedAt: number;
   /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** Unix milliseconds of the next attempt; with RETRY only. */
+  /** When the next attempt is due, Unix milliseconds; only with RETRY. */
   readonly nextDeliveryAt?: number | undefined;
-  /** Whether the ids of its callbacks are derived from its outcome, too. Those of older releases are not. */
+  /** Whether its callbacks' ids include the outcome, unlike in older releases. */
   readonly callbacksByOutcome?: true | undefined;
-  /** The failure callback of the account that is told of it: that of this moment, because the account may be given another one. */
+  /** The account's failure callback at this time; it may change later. */
   readonly accountCallback?: string | undefined;
-  /** Whether its destination had answered 202, and it was open from then on: see {@link OpenAttempt}. */
+  /** Whether it was open after a 202: see {@link OpenAttempt}. */
   readonly wasOpen?: true | undefined;
-  /** Whether its answer is a completion: then the messages that need the whole of it are stored after the record. */
+  /** Whether its answer is a completion. Then messages that need the whole answer are stored after the record. */
   readonly isCompleted?: true | undefined;
-  /** The whole body of a completion, where the record has only its beginning. */
+  /** A completion's whole body, if the record truncates it. */
   readonly wholeBody?: { readonly id: string; readonly stored: StoredBody } | undefined;
   readonly response: KeptResponse;
 }
 
-/** An attempt whose destination has answered 202 and is to complete it. */
+/** An attempt that was answered with 202 and waits for its completion. */
 export interface OpenAttempt {
   /** 0 for the first delivery. */
   readonly number: number;
-  /** Unix milliseconds at which its request was made. */
+  /** When its request was made, Unix milliseconds. */
   readonly startedAt: number;
-  /** Unix milliseconds at which it fails unless it is completed. */
+  /** When it fails without a completion, Unix milliseconds. */
   readonly until: number;
 }
 
 /** Whether no other attempt follows. */
 export const isFinal = ({ state }: Pick<Attempt, 'state'>): boolean => state !== 'RETRY';
 
-/** The part of a message's history that decides whether it is over. */
+/** The history needed to know whether a message is over. */
 interface AttemptsAndEnd {
   readonly attempts: readonly { readonly state: AttemptState }[];
-  /** The end that came from outside; undefined for a message without one. */
+  /** An end from outside, if any. */
   readonly end: unknown;
 }
 
-/** Whether no further attempt of a message is made: it was ended, or an attempt was recorded after which none follows. */
+/** Whether a message is over: it was ended, or its last attempt is recorded. */
 export const isOver = ({ attempts, end }: AttemptsAndEnd): boolean =>
   end !== undefined || attempts.some(isFinal);
 
-/** The limits of an account by which its rows expire. */
+/** The limits by which rows expire. */
 type Retention = Pick<Limits, 'max_dlq_retention_time_milis' | 'log_retention_days'>;
 
-/** Records of finished messages and runs are kept this long for the log, in milliseconds. */
+/** How long records of finished messages and runs are kept for the log, in milliseconds. */
 export const logRetentionMs = ({ log_retention_days: days }: Pick<Retention, 'log_retention_days'>): number =>
   days * dayMs;
 
-/** The part of a message that decides how long its attempts may take. */
 type Lifetime = Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs' | 'deferredMs'>;
 
-/** Computes when the last attempt of a message ends at the latest, Unix milliseconds, should it wait for no lane. */
+/** When a message's last attempt ends at the latest if it waits in no lane, Unix milliseconds. */
 export const latestEndOf = ({ notBefore, maxRetries, timeoutMs, deferredMs = 0 }: Lifetime): number =>
   notBefore + (maxRetries + 1) * (longestRetryDelayMs + timeoutMs + deferredMs);
 
 /**
- * Computes when a message's row may expire: once every retry has been made, its log entries and its dead letter are gone,
- * and a day more. It is set at acceptance, because to extend a row's lifetime costs a write; only a message that waits in a
- * waiting line for long is extended.
+ * When a message's row may expire: a day after its retries, log entries and dead letter. Set at acceptance, because an extension
+ * costs a write; only messages that wait long in a line are extended.
  *
  * @returns Unix milliseconds
  */

@@ -1,4 +1,4 @@
-/** Writes messages, the records of their attempts, and their ends. */
+/** Writes messages, their attempts' records, and their ends. */
 import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { logSubjectOf } from './logSubject.ts';
 import type { Attempt, Message, OpenAttempt } from './message.ts';
@@ -20,14 +20,14 @@ import {
 
 const toRow = (message: Message, body: StoredBody): object => ({ ...ownAttributes(message), body });
 
-/** Writes a message's row, over one that may be there already. */
+/** Writes a message's row, even over an existing one. */
 export async function putMessage(message: Message, body: StoredBody): Promise<void> {
   await dynamodb.send(
     new PutItemCommand({ TableName: settings.messagesTable, Item: toItem(toRow(message, body)) }),
   );
 }
 
-/** Writes the rows of many messages; see {@link putAll}. */
+/** Writes many messages' rows; see {@link putAll}. */
 export const putMessages = (
   messages: readonly { readonly message: Message; readonly stored: StoredBody }[],
 ): Promise<void> =>
@@ -37,9 +37,9 @@ export const putMessages = (
   );
 
 /**
- * Writes a version of a debounced message, unless its row has a later one.
+ * Writes a debounced message's version, unless its row has a later one.
  *
- * @throws where it could not be written
+ * @throws if the write failed
  */
 export async function putVersion(message: Message, body: StoredBody): Promise<void> {
   await unlessRefused(
@@ -56,10 +56,10 @@ export async function putVersion(message: Message, body: StoredBody): Promise<vo
 }
 
 /**
- * Writes a changed message over its row.
+ * Replaces a message's row.
  *
  * @param before the message as it was read
- * @returns false if it was changed since, or is not there any more
+ * @returns false if it was changed or removed since
  */
 export async function replaceMessage(before: Message, after: Message, body: StoredBody): Promise<boolean> {
   const { change, retriedAs } = before;
@@ -87,7 +87,7 @@ export async function replaceMessage(before: Message, after: Message, body: Stor
 /**
  * Extends the lifetime of a message's row.
  *
- * @param body the place of its body from now on
+ * @param body its body's new place
  */
 export async function extendMessageRow(message: Message, body: StoredBody): Promise<void> {
   await dynamodb.send(
@@ -103,9 +103,9 @@ export async function extendMessageRow(message: Message, body: StoredBody): Prom
 }
 
 /**
- * Names in a message the one that was made from it, unless the row is not kept any more.
+ * Notes in a message the one made from it, if its row still exists.
  *
- * @param retriedAs the id of a message that is stored
+ * @param retriedAs a stored message's id
  */
 export async function noteRetry(message: MessageKey, retriedAs: string): Promise<void> {
   await unlessRefused(
@@ -122,14 +122,14 @@ export async function noteRetry(message: MessageKey, retriedAs: string): Promise
 }
 
 /**
- * Records a finished attempt. Where two workers made the same attempt, one records it.
+ * Records a finished attempt. If two workers made it, only one records it.
  *
  * @returns whether this call did
  */
 export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
   const { number, response, ...rest } = attempt;
-  // The log shows a destination's answer to a failed attempt; for a successful one, the status says enough. But the answer of a
-  // failure function is shown nowhere else, and callbacks are still to be made of a completion.
+  // The log shows answers of failed attempts only. But a failure function's answer is shown nowhere else, and a completion's
+  // callbacks are not made yet.
   const kept =
     attempt.state === 'DELIVERED' &&
     attempt.isCompleted !== true &&
@@ -145,7 +145,7 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
 }
 
 /**
- * Notes for the log that an attempt waits for its host, unless that is noted.
+ * Notes once in the log that an attempt waits for its host.
  *
  * @param now Unix milliseconds
  */
@@ -159,7 +159,7 @@ export async function noteHeld(message: Message, attempt: number, now: number): 
 }
 
 /**
- * Notes that an attempt is open: its destination has answered 202. A second note changes nothing.
+ * Notes once that an attempt is open: its destination answered 202.
  *
  * @param now Unix milliseconds
  */
@@ -169,17 +169,17 @@ export async function noteOpen(message: Message, open: OpenAttempt, now: number)
     ...followingAttributes(logSubjectOf(message), message, openId(message.messageId, number)),
     ...rest,
     open: number,
-    // Readers that count outcomes pass over it.
+    // Ignored when outcomes are counted.
     state: 'HELD',
     recordedAt: now,
   });
 }
 
 /**
- * Ends a message: a worker that finds this row makes no attempt. The log shows the end of a message that was cancelled; one that was
- * not accepted is shown nowhere.
+ * Ends a message: a worker that finds this row makes no attempt. The log shows a cancelled message's end; a message that was not
+ * accepted is never shown.
  *
- * @returns whether it had no such end before
+ * @returns whether this is its first such end
  */
 export async function endMessage(message: Message, end: End, now: number): Promise<boolean> {
   return putNew(settings.messagesTable, 'id', {

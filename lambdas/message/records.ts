@@ -1,4 +1,4 @@
-/** Messages, attempts and dead letters as the API shows them. Redaction happens here and nowhere else. */
+/** How the API shows messages, attempts and dead letters. The only place for redaction. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';
@@ -14,7 +14,7 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Shows bytes as text where they are text, and otherwise as base64, under a name that says so. Without bytes there is no field.
+ * Shows bytes as text if valid, otherwise as base64 in a field with that name. Without bytes there is no field.
  *
  * @param as `base64` shows text as base64 too
  */
@@ -34,17 +34,16 @@ function shownBytes<Name extends string>(
   return shown;
 }
 
-/** The settings of deliveries and the callbacks, as messages, schedules, dead letters and the log show them. */
+/** Delivery settings and callbacks, as messages, schedules, dead letters and the log show them. */
 export const settingsRecord = (
   message: Omit<DeliverySettings, 'url'> & Pick<Message, 'callback' | 'failureCallback'>,
 ): Every<Answer<typeof answers.settings>> =>
   showOptions(message, shownHeaders(redactHeaders(message.headers, message.redaction ?? noRedaction)));
 
-/** A body, or its hash where it is redacted; nothing for an empty one. */
+/** A body, or its hash if redacted; nothing if empty. */
 export const bodyRecord = (body: Uint8Array, redaction: Redaction = noRedaction, as: ShownAs = 'text') =>
   redaction.body && body.length > 0 ? { body: redacted(body) } : shownBytes('body', body, as);
 
-/** A message without its body. */
 export function messageRecord(message: Message): Answer<typeof answers.messageWithoutBody> {
   return {
     messageId: message.messageId,
@@ -64,7 +63,6 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
   };
 }
 
-/** The status of a message. */
 export const statusRecord = (history: StatusHistory & { readonly message: Message }) => {
   const { state, nextDeliveryAt, endedAt } = statusOf(history);
   return {
@@ -78,10 +76,10 @@ export const statusRecord = (history: StatusHistory & { readonly message: Messag
   };
 };
 
-/** Bytes of the last answer's body that a dead letter's own row keeps, and lists show: a kilobyte costs one write unit. */
+/** Bytes of the last answer's body in a dead letter's row, for lists: a kilobyte costs one write unit. */
 export const listedResponseBytes = 1_024;
 
-/** A failed attempt's answer, as the dead letter queue shows it. */
+/** A failed attempt's answer in the dead letter queue. */
 export const responseRecord = (response: KeptResponse, as: ShownAs = 'text') => ({
   responseStatus: response.status,
   error: response.error,

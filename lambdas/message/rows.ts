@@ -1,9 +1,9 @@
 /**
- * The rows of the messages table: their keys, their attributes, and what they stand for.
+ * The rows of the messages table.
  *
- * In one partition follow each other, by their sort keys: a message's own row, a row for each attempt that was made, and a
- * row for its end where it ended otherwise. The message's row is written once. Later only its time to live and the place of
- * its body may change, when the lifetime of a message that waits is extended, and the id of the message that was made from it.
+ * A partition has, by sort key: a message's own row, one for each attempt, and one for an end from outside. The own row is written
+ * once. Later only its expiry and its body's place may change, when a waiting message is extended, and the id of the message made
+ * from it.
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
@@ -105,7 +105,7 @@ const subjectRow = z.object({
   createdAt: z.number(),
 } satisfies Shape<LogSubject>);
 
-/** The attributes of an attempt that tell when the next one is due. */
+/** An attempt's attributes that say when the next one is due. */
 const timing = {
   recordedAt: z.number(),
   nextDeliveryAt: z.optional(z.number()),
@@ -136,14 +136,14 @@ const outlineRow = z.object({
   response: z.object({ status: z.number() }),
 });
 
-/** Ends of a message other than by its attempts: its publisher withdrew it, or it was not accepted after all. */
+/** Ends other than by attempts: cancelled, or not accepted after all. */
 const ends = ['CANCELED', 'REJECTED'] as const;
 export type End = (typeof ends)[number];
 const endRow = z.object({ end: z.enum(ends), endedAt: z.number() });
 
 export type MessageKey = Pick<Message, 'accountId' | 'messageId'>;
 
-/** The part of an attempt that tells when the next one is due. */
+/** The part of an attempt that says when the next one is due. */
 export type LastAttempt = Pick<Attempt, 'number' | 'recordedAt' | 'nextDeliveryAt'>;
 
 export const keyOf = ({ accountId, messageId }: MessageKey, id = messageId) => ({
@@ -151,14 +151,14 @@ export const keyOf = ({ accountId, messageId }: MessageKey, id = messageId) => (
   id,
 });
 
-/** `~` sorts behind every character of an id, so a message's rows follow it. */
+/** `~` sorts after all characters of an id, so a message's rows follow it. */
 export const attemptId = (messageId: string, attempt: number): string =>
   `${messageId}~${String(attempt).padStart(6, '0')}`;
-/** Sorts right behind the attempt that waited. */
+/** Sorts right after the waiting attempt. */
 export const heldId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~held`;
-/** Sorts right behind the attempt that was left open. */
+/** Sorts right after the open attempt. */
 export const openId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~open`;
-/** Sorts behind the ids of all attempts. */
+/** Sorts after all attempts. */
 export const endId = (messageId: string): string => `${messageId}~end`;
 
 type Labelled = { readonly labels: readonly string[] };
@@ -168,17 +168,17 @@ const withoutEmptyLabels = (of: Labelled): object => ({
 });
 const callbackAttributes = (of: Labelled | undefined): object | undefined => of && withoutEmptyLabels(of);
 
-/** Makes a message's own attributes, for any table. */
+/** A message's own attributes, for any table. */
 export const messageAttributes = (of: Message): object => ({
   ...withoutEmptyLabels(of),
   callback: callbackAttributes(of.callback),
   failureCallback: callbackAttributes(of.failureCallback),
 });
 
-/** Fields that a row's key tells: rows are billed by the kilobyte, so nothing is stored twice. */
+/** Left out because the row's key has them: rows are billed by the kilobyte. */
 const impliedByKey = { messageId: undefined, accountId: undefined };
 
-/** Makes the key and the attributes of a message's own row, all but the place of its body. */
+/** A message row's key and attributes, without its body's place. */
 export const ownAttributes = (of: Message): object => ({
   ...messageAttributes(of),
   ...impliedByKey,
@@ -186,7 +186,7 @@ export const ownAttributes = (of: Message): object => ({
   expiresAt: epochSeconds(of.expiresAt),
 });
 
-/** Makes the attributes of a row behind a message's own: enough for the log, which then needs no other row. */
+/** Attributes of a message's other rows: enough for the log. */
 export const followingAttributes = (subject: LogSubject, of: Message, id: string): object => ({
   ...withoutEmptyLabels(subject),
   ...impliedByKey,
@@ -196,10 +196,9 @@ export const followingAttributes = (subject: LogSubject, of: Message, id: string
 
 const key = z.object({ shard: z.string(), id: z.string() });
 
-/** Reads the id of a row's message: of its own row, or of one behind it. */
+/** The message id of any of its rows. */
 export const messageIdOf = (row: Row): string => key.parse(row).id.replace(/~.*$/, '');
 
-/** Reads the key of a row's message: of its own row, or of one behind it. */
 export const ownKeyOf = (row: Row): MessageKey => ({
   messageId: messageIdOf(row),
   accountId: key.parse(row).shard.replace(/#\d+$/, ''),
@@ -209,13 +208,12 @@ function withImplied(row: Row): Row {
   return { ...row, ...ownKeyOf(row) };
 }
 
-/** @throws for attributes that are no message's */
+/** @throws if these are not a message's attributes */
 export function messageOf(attributes: Row): Message {
   const { expiresAt, ...rest } = messageRow.parse(attributes);
   return { ...rest, expiresAt: expiresAt * 1000 };
 }
 
-/** Reads a message from its own row. */
 export const ownMessageOf = (row: Row): Message => messageOf(withImplied(row));
 
 export const subjectOf = (row: Row): LogSubject => subjectRow.parse(withImplied(row));
@@ -227,7 +225,7 @@ export function attemptOf(row: Row): Attempt {
   return { number: attempt, ...rest };
 }
 
-/** Reads an attempt without what the destination answered. */
+/** An attempt without its answer. */
 export function outlineOf(row: Row): AttemptOutline {
   const { attempt, ...rest } = outlineRow.parse(row);
   return { number: attempt, ...rest };
@@ -238,10 +236,8 @@ export const isHeld = (row: Row): boolean => 'held' in row;
 
 const heldRow = z.object({ held: z.number() });
 
-/** The number of an attempt that waits for its host. */
 export const heldAttemptOf = (row: Row): number => heldRow.parse(row).held;
 
-/** Whether a row notes that an attempt was left open. */
 export const isOpen = (row: Row): boolean => 'open' in row;
 
 const openRow = z.object({ open: z.number(), startedAt: z.number(), until: z.number() });
@@ -255,13 +251,10 @@ export const isEnd = (row: Row): boolean => 'end' in row;
 
 export const endOf = (row: Row): End => endRow.parse(row).end;
 
-/** Reads when a message was ended, Unix milliseconds. */
+/** When a message ended, Unix milliseconds. */
 export const endedAtOf = (row: Row): number => endRow.parse(row).endedAt;
 
-/**
- * Names attributes for a query, `a.b` for one within another. Each name is written with a `#`, because DynamoDB reserves some
- * of them.
- */
+/** Names attributes for a query, `a.b` for a nested one. DynamoDB reserves some names, so each gets a `#`. */
 export const projectionOf = (attributes: readonly string[]) => ({
   ProjectionExpression: attributes.map((path) => path.replace(/[^.]+/g, '#$&')).join(', '),
   ExpressionAttributeNames: Object.fromEntries(
@@ -269,7 +262,7 @@ export const projectionOf = (attributes: readonly string[]) => ({
   ),
 });
 
-/** All attributes of a message's own row, except its body, which may have a kilobyte that lists do not show. */
+/** All attributes of a message's row except its body: up to a kilobyte that lists do not show. */
 export const listedAttributes = (): readonly string[] => [
   ...Object.keys(key.shape),
   ...Object.keys(messageFields).filter((name) => !(name in impliedByKey)),

@@ -16,22 +16,21 @@ import {
   type End,
 } from './rows.ts';
 
-/** A message's recorded attempts and its end. */
 export interface RecordedHistory {
   /** By number. */
   readonly attempts: readonly Attempt[];
   readonly end: End | undefined;
 }
 
-/** Messages that are read at once, one by one, because they were retried: their rows cannot be named beforehand. */
+/** Retried messages, read one by one because the ids of their rows are unknown. */
 const retriedAtOnce = 20;
 
 /**
- * Reads the attempts and the ends of messages of an account, strongly consistent. Most messages have one attempt: its row and
- * that of the end are read for all of them at once, and only the messages that were retried are read one by one.
+ * Reads the attempts and ends of an account's messages, strongly consistent. Most messages have one attempt, so its row and the
+ * end's are read for all together; only retried messages are read one by one.
  *
- * @param messageIds each once
- * @returns by id; a message without records is not among them
+ * @param messageIds without repetitions
+ * @returns by id, without messages that have no records
  */
 export async function loadRunHistories(
   accountId: string,

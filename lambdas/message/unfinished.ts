@@ -1,4 +1,4 @@
-/** Finds the messages of a region that need something: those that are not over, and those whose last attempt is new. */
+/** Finds a region's unfinished messages, and those with a recent last attempt. */
 import { isOver, type Message, type OpenAttempt } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { scanRows, type Row } from '../aws/dynamodb.ts';
@@ -7,18 +7,17 @@ import { loadMessage } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
 import type { AttemptOutline } from './status.ts';
 
-/** A message with the part of its history that tells what is to be done. */
 export interface Unfinished {
   readonly message: Pick<Message, keyof MessageKey | 'url' | 'timeoutMs' | 'notBefore'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** The attempt that is open, if any: nothing is to be done for it before its end. */
+  /** The open attempt, if any: nothing is to do before its end. */
   readonly open: OpenAttempt | undefined;
-  /** The end that came from outside, if any. */
+  /** An end from outside, if any. */
   readonly end: unknown;
 }
 
-/** The attributes that a scan reads of each row. Bodies and answers are not among them: they are most of a table. */
+/** The attributes that a scan reads. Bodies and answers, most of a table, are left out. */
 const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
 
 /** A message as the scan sees it. */
@@ -28,9 +27,9 @@ interface Sighted extends MessageKey {
 }
 
 /**
- * Reads the whole table once, and of each message that seems to need something its history, strongly consistent.
+ * Reads the whole table once, and the strongly consistent history of each message that may need something.
  *
- * @param recordedSince Unix milliseconds: a message that is over is found too if its last attempt was recorded since
+ * @param recordedSince Unix milliseconds: also finds finished messages whose last attempt was recorded since then
  */
 export async function* unfinishedMessages(recordedSince = Infinity): AsyncGenerator<Unfinished> {
   let sighted: Sighted | undefined;
@@ -53,7 +52,6 @@ function note(sighted: Sighted, row: Row): void {
   else if (isAttempt(row)) sighted.attempts.push(outlineOf(row));
 }
 
-/** Whether something follows from what is known of a message. */
 const needs = (history: Pick<Unfinished, 'attempts' | 'end'>, since: number): boolean =>
   !isOver(history) || history.attempts.some(({ recordedAt }) => recordedAt >= since);
 

@@ -20,13 +20,12 @@ import type { Deduplicated } from './repeated/deduplicate.ts';
 import type { Draft, Prepared } from './prepare.ts';
 
 /**
- * Accepts a message. When this returns true, its row and its first attempt are stored, and it will be delivered or end in
- * the dead letter queue. Both are written side by side; a worker that has the attempt and finds no row reads again. Only a
- * message of a queue is written before it joins the queue's line; and a flow-control key that is new is made before all.
+ * Accepts a message: stores its row and sends its first attempt, in parallel. A worker that finds no row reads again. A message of
+ * a queue joins its line only after its row is written. New flow-control keys are made first.
  *
- * @returns false when one of them could not be stored. Nothing half-done is left: a worker drops an attempt without a row,
- * and a row without an attempt is ended here.
- * @throws when it could not be ended either: then it may be delivered or not
+ * @returns false if a write failed. Nothing is left half-done: a worker drops an attempt without a row, and a row without an
+ *   attempt is ended here.
+ * @throws if ending it failed too: it may or may not be delivered
  */
 export async function accept({ message, body }: Draft): Promise<boolean> {
   let stored: StoredBody;
@@ -48,13 +47,13 @@ export async function accept({ message, body }: Draft): Promise<boolean> {
     count('Accepted');
     return true;
   }
-  // A write that failed may have been made, with its answer lost on the way: the end's row stops the worker then.
+  // A failed write may have succeeded without its answer. The end's row then stops the worker.
   await endMessage(message, 'REJECTED', now());
   logRejection(message, failed.reason);
   return false;
 }
 
-/** Makes writes one after the other, up to the first that fails: a message is in its queue's line only if its row is there. */
+/** Writes in sequence until one fails: a message is in its queue's line only if its row exists. */
 async function inTurn(
   writes: readonly (() => Promise<void>)[],
 ): Promise<readonly PromiseSettledResult<void>[]> {
@@ -68,22 +67,23 @@ async function inTurn(
 }
 
 function logRejection({ messageId }: Message, reason: unknown): void {
-  log.error('A message could not be stored and was not accepted', {
+  log.error('A message was not accepted, because it could not be stored', {
     messageId,
     error: reason instanceof Error ? reason : String(reason),
   });
 }
 
-/** Bodies, lists of rows, and ends that are written at once. */
+/** Bodies, lists of rows, and ends written in parallel. */
 const atOnce = 20;
-/** Rows that are written in one call, and fail together: DynamoDB takes 25. */
+/** Rows in one call, which fail together: DynamoDB takes 25. */
 const rowsTogether = 25;
 
 /**
- * Accepts many messages with few calls: flow-control keys that are new and bodies, then their rows, 25 at a time, then their first attempts, 10 at a time.
+ * Accepts many messages with few calls: first new flow-control keys and bodies, then rows, 25 at a time, then first attempts, 10 at
+ * a time.
  *
- * @returns the messages that were not accepted, each with the reason. The caller takes them back, or accepts them again
- * under the same ids, because a write that failed may have been made all the same.
+ * @returns the messages that were not accepted, with reasons. The caller takes them back, or accepts them again under the same ids,
+ *   because a failed write may have succeeded.
  */
 export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<Message, unknown>> {
   const failures = new Map<Message, unknown>();
@@ -106,7 +106,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   });
 
   const written = withBodies.map(({ message }) => message).filter((message) => !failures.has(message));
-  // Asked once: a message may become due between two readings of the clock.
+  // Evaluated once: a message may become due between two readings of the clock.
   const joining = new Set(written.filter(joinsAtOnce));
   const [unsent, unjoined] = await Promise.all([
     sendEach(
@@ -122,7 +122,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   return failures;
 }
 
-/** Ends messages that could not be accepted, or that were accepted while others of their request could not be. */
+/** Ends messages that were not accepted, or whose request was not. */
 export async function takeBack(drafts: readonly Draft[]): Promise<void> {
   await eachOf(drafts, atOnce, async ({ message }) => {
     await endMessage(message, 'REJECTED', now());
@@ -130,10 +130,10 @@ export async function takeBack(drafts: readonly Draft[]): Promise<void> {
 }
 
 /**
- * Charges the messages of one request, and accepts all of them or none.
+ * Charges the messages of a request, and accepts all or none.
  *
- * @param queueName the queue that they go through, if any
- * @throws HttpError 412, 429 or 503; none is accepted then
+ * @param queueName their queue, if any
+ * @throws HttpError 412, 429 or 503; nothing is accepted
  */
 export const acceptAll = (account: Account, drafts: readonly Draft[], queueName?: string): Promise<void> =>
   withCharges(account, drafts.length, async ({ charge }) => {
@@ -147,13 +147,12 @@ export const acceptAll = (account: Account, drafts: readonly Draft[], queueName?
   });
 
 export interface PublishAnswer {
-  /** 200, or 202 where all messages were published before. */
+  /** 200, or 202 if all messages are duplicates. */
   readonly status: number;
-  /** A list where the destination is a URL group. */
+  /** A list if the destination is a URL group. */
   readonly body: Answer<typeof answers.publishAnswer>;
 }
 
-/** The answer to a request whose messages are stored, or were before. */
 export function answerOf(
   { drafts, isGroup }: Prepared,
   deduplicated: readonly Deduplicated[],

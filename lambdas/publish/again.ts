@@ -13,18 +13,17 @@ import { urlOf, renewed } from './prepare.ts';
 import type { PublishAnswer } from './accept.ts';
 import { publishOne } from './publish.ts';
 
-/** A request to publish a message again. Its configuration replaces that of the message. */
+/** A request to publish again. Its configuration overrides the message's. */
 export interface AgainRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
   readonly host: string;
   readonly callerIp: string;
 }
 
 /**
- * Publishes a message again, whether it waits or has ended: as a new one with an id of its own, to the same URL, through the
- * same queue, and with the same body, headers and settings. A group's message goes to its one endpoint again. The first
- * message stays as it is.
+ * Publishes a waiting or finished message again, under a new id, with the same URL, queue, body, headers and settings. A group's
+ * message goes only to its one endpoint. The first message is unchanged.
  *
- * @throws HttpError 404 for a message that is not there, or whose body is not; 400 for one of a workflow's run; or as for a publish
+ * @throws HttpError 404 for a missing message or body; 400 for one of a run; or as for a publish
  */
 export async function publishAgain(
   account: Account,
@@ -45,7 +44,7 @@ export async function publishAgain(
   const body = await loadKeptBody(history);
   if (body === undefined)
     throw notFound('message_not_found', `The body of ${quote(messageId)} is not kept any more.`);
-  // The rules may have changed since, and the account's limit.
+  // The rules and the account's limit may have changed.
   urlOf(message, [], rules);
   checkBodySize(account, body);
   const draft = {

@@ -14,11 +14,11 @@ import { atPlace, type BatchRequest, messagesIn, orThrow, readItems } from './ba
 export { publishAll };
 
 /**
- * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, in its place. Items of a
- * workflow client are published all or none: it reads the status of the answer, and no item's. A run may submit up to 10,000.
+ * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, at its place. Items of a workflow
+ * client are published all or none, because it reads only the answer's status. A run may submit up to 10,000.
  *
- * @throws HttpError 400 when the body is no list of as many items, when they make more messages, or when the answer would be too
- * large; for an item of a workflow client that is refused, its refusal; nothing is accepted then
+ * @throws HttpError 400 for an invalid list, too many items or messages, or too large an answer; a workflow client gets the refusal
+ *   of its item. Nothing is accepted
  */
 export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
   const read = await readItems(request);
@@ -42,15 +42,14 @@ function orThrowRefused<T>(item: T | HttpError): T {
   return item;
 }
 
-/** Whether a workflow client sent the batch: any of its items, also one that is refused, is of a workflow. */
+/** Whether any item, even a refused one, is of a workflow. */
 const isForWorkflows = (request: BatchRequest, read: readonly (PublishRequest | HttpError)[]): boolean =>
   read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item)) ||
   (read.some((item) => item instanceof HttpError) && messagesIn(request.body).some(isOfWorkflow));
 
-/** Items that are prepared at once. */
 const atOnce = 20;
 
-/** Prepares the items; each URL group is read once. */
+/** Prepares the items; reads each URL group once. */
 async function prepareEach(
   account: Account,
   items: readonly (PublishRequest | HttpError)[],
@@ -73,14 +72,14 @@ async function prepareEach(
   return prepared;
 }
 
-/** Messages that a batch may make: they can be stored before the gateway gives up, after 29 s. */
+/** A batch's messages must be stored before the gateway times out, after 29 s. */
 const mostMessages = 5_000;
-/** Bytes of a message's id and the JSON around it in an answer. */
+/** Bytes of a message id and its JSON in an answer. */
 const answerBytes = 120;
-/** Bytes of the longest refusal that publishing makes, with its code. */
+/** Bytes of the longest refusal, with its code. */
 const refusalBytes = 550;
 
-/** @throws HttpError 400 when a batch makes too many messages, or may have too large an answer */
+/** @throws HttpError 400 for too many messages, or too large an answer */
 function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
   let messages = 0;
   let bytes = 0;
@@ -102,7 +101,7 @@ function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
   }
 }
 
-/** Bytes that the answer to an item may have, whether it is published or refused. */
+/** The most bytes of an item's answer, published or refused. */
 function mostAnswerBytes(item: Prepared | HttpError): number {
   if (item instanceof HttpError) return jsonBytes(item.message) + answerBytes;
   const urls = item.isGroup ? item.drafts.map(({ message }) => jsonBytes(message.url)) : [];

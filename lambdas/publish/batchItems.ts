@@ -14,18 +14,18 @@ import { isOfRun } from './workflows.ts';
 export interface BatchRequest {
   /** A JSON array of `{destination, body?, headers?, queue?}`. */
   readonly body: Uint8Array;
-  /** The dialect of items whose headers show none. */
+  /** The dialect of items whose headers do not show one. */
   readonly prefix: string;
-  /** Headers without an accepted prefix: items that name no trace belong to the one of the batch. */
+  /** Headers without an accepted prefix. Items without a trace get the batch's. */
   readonly otherHeaders?: readonly Header[];
   readonly callerIp: string;
   readonly host: string;
 }
 
 /**
- * Reads the items of a batch: each into a request, or the error that it is answered with.
+ * Reads a batch's items: each is a request or an error.
  *
- * @throws HttpError 400 for a body that is no list, or too long
+ * @throws HttpError 400 for a body that is not a list, or too long
  */
 export async function readItems(request: BatchRequest): Promise<readonly (PublishRequest | HttpError)[]> {
   const items = parseJson('The body', request.body, batchBounds);
@@ -73,16 +73,16 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   }
 }
 
-/** A run may submit thousands of branches at once, each with some twenty headers, whose names count as well. */
+/** A run may submit thousands of branches, each with some twenty headers. Header names count too. */
 const batchBounds = { values: 500_000, depth: 100 };
 
-/** The beginnings of sentences that name a field of a message; the field of a batch's item is called the same. */
+/** The beginning of an error about a message's field, which has the same name in an item. */
 const fieldOfItem = /^The (?=(destination|body) )/;
 
 /**
- * Names the place of an item in the refusal of it: `[3].headers.Svc-Delay is …`, as the field is reached in the body.
+ * Names an item's place in its error, by the path in the body: `[3].headers.Svc-Delay is …`.
  *
- * @param place undefined for a request that is no item of a batch
+ * @param place undefined outside a batch
  */
 export function atPlace(place: string | undefined, error: HttpError): HttpError {
   if (place === undefined || error.message.startsWith(place)) return error;
@@ -97,7 +97,7 @@ export function atPlace(place: string | undefined, error: HttpError): HttpError 
 const isOfHeader = (message: string): boolean =>
   settings.headerPrefixes.some((prefix) => message.startsWith(`${prefix}-`));
 
-/** An item's own error, which is its answer. @throws any other */
+/** An item's own error. @throws any other */
 export function orThrow(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   throw error;
@@ -108,10 +108,10 @@ const itemWithHeaders = z.object({
   body: z.optional(z.unknown()),
 });
 
-/** A message as far as it can be read, whatever else is wrong with it. */
+/** The readable parts of a message that may be invalid. */
 export type Glimpse = Pick<PublishRequest, 'config' | 'body'>;
 
-/** Reads the configurations and bodies of all items of a batch that have headers, whatever else is wrong with them. */
+/** Reads the configurations and bodies of the items with headers, even of invalid ones. */
 export function messagesIn(body: Uint8Array): readonly Glimpse[] {
   let items: unknown;
   try {
@@ -135,10 +135,10 @@ const glimpse = (headers: readonly Header[], body: string): Glimpse => ({
   body: Buffer.from(body),
 });
 
-/** A header of a workflow in the text of a body, at the place where a JSON object has it. */
+/** A workflow header in a body's text, as part of a JSON object. */
 const workflowHeader = /"([a-z]+-workflow-[a-z-]+)"\s*:\s*"([^"\\]*)"/gi;
 
-/** Finds the run that a body names which is no JSON, for it may have been cut on its way. */
+/** Finds the run that an invalid JSON body names: it may have been truncated. */
 function messageInText(text: string): Glimpse {
   const found = new Map<string, string>();
   for (const [, name = '', value = ''] of text.matchAll(workflowHeader)) {

@@ -15,14 +15,12 @@ import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { withdraw } from './withdraw.ts';
 import { loadWaiting, noSuchMessage } from './messages.ts';
 
-/** Entries that a bulk operation works on at once. */
 const atOnce = 10;
 
 /**
- * Withdraws a message: no attempt starts after this. One that is in flight may still arrive.
+ * Cancels a message: no further attempt starts. One in flight may still arrive.
  *
- * @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled; 400 for one of a workflow's run, which
- * would wait for it for ever
+ * @throws HttpError 404 for a message that does not exist or is over; 400 for one of a run, which would wait for it forever
  */
 export async function cancelMessage(account: Account, messageId: string): Promise<void> {
   const history = await loadWaiting(account, messageId);
@@ -36,10 +34,10 @@ export async function cancelMessage(account: Account, messageId: string): Promis
   if (!(await withdraw(history))) throw noSuchMessage(messageId);
 }
 
-/** The parts of a message that a cancellation needs. */
+/** The parts of a message needed to cancel it. */
 type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'open' | 'end' | 'isOfRun' | 'textsOf'>;
 
-/** A row of the messages to choose from; a row whose id belongs to no message has none. */
+/** A row of the list; `found` is missing if its id has no message. */
 interface Candidate extends Ordered {
   readonly found: Withdrawable | undefined;
 }
@@ -50,10 +48,10 @@ async function* listed(account: Account, range: Range): AsyncGenerator<Candidate
 }
 
 /**
- * Begins to read the messages that a bulk cancellation cancels.
+ * Starts reading the messages to cancel.
  *
- * @returns the rows among which they are, newest first or in the order of the filter's ids; and `selected`, which gives a
- * row's message, or undefined where it is not to be cancelled
+ * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which gives a row's message if it is to be
+ *   cancelled
  */
 async function selection(account: Account, filter: Filter) {
   const scope = `${account.id}/messages`;
@@ -65,14 +63,14 @@ async function selection(account: Account, filter: Filter) {
           const found = await loadMessage({ accountId: account.id, messageId: row.id });
           return { ...row, found: found && { ...found, isOfRun: found.message.workflow !== undefined } };
         });
-  // A row of the table is read whole only where a few of its attributes match.
+  // A row is parsed whole only if a few of its attributes match.
   const isWanted = (found: Withdrawable): boolean =>
     filter.values.size === 0 ||
     (mayMatch(filter, (name) => found.textsOf?.(name)) && matches(filter, filterable(found.message)));
   const selected = ({ found }: Candidate): Withdrawable | undefined =>
     found !== undefined &&
     !isOver(found) &&
-    // Messages of runs are cancelled with their run.
+    // Messages of a run are cancelled with the run.
     !found.isOfRun &&
     (filter.ids !== undefined || isWanted(found))
       ? found
@@ -80,14 +78,14 @@ async function selection(account: Account, filter: Filter) {
   return { scope, rows, selected };
 }
 
-/** The most messages that are cancelled. The published clients send a count of 100, the length of a page, where they mean all. */
+/** The most messages to cancel. The published clients send a count of 100, a page's length, to mean all. */
 const mostOf = ({ ids, count }: Filter): number =>
   ids !== undefined || count === undefined || count === longestPage ? Infinity : count;
 
 /**
- * Withdraws messages by their ids, or all that match a filter. Safe to repeat.
+ * Cancels messages by id, or all that match a filter. Safe to repeat.
  *
- * @returns the number of messages withdrawn, and a cursor when the time did not suffice for all
+ * @returns the number cancelled, and a cursor if the time ran out
  */
 export async function cancelMessages(
   account: Account,
@@ -104,15 +102,12 @@ export async function cancelMessages(
   return { cancelled, cursor };
 }
 
-/** Messages that a deleted queue's cancellation looks at in any case: as many as a request reads without a slot for long reads. */
+/** Messages always read after a queue's deletion: as many as a request reads without a slot for long reads. */
 const lookedAt = rowsWithoutSlot;
-/** All messages of this time are looked at: the queue's row does not tell whether they were published before the deletion. */
+/** All messages this recent are read: the queue's row does not tell whether they are older than the deletion. */
 const ambiguousMs = 3 * clockMarginMs;
 
-/**
- * Withdraws the newest of the messages that are delayed and belong to a queue which was just deleted. Older ones are cancelled when
- * they come to the queue.
- */
+/** Cancels the newest delayed messages of a queue that was just deleted. Older ones are cancelled when they are due. */
 export async function cancelDelayed(account: Account, queueName: string): Promise<void> {
   const since = now() - ambiguousMs;
   const delayed: Withdrawable[] = [];
@@ -128,7 +123,6 @@ export async function cancelDelayed(account: Account, queueName: string): Promis
   });
 }
 
-/** Counts the messages that a bulk cancellation would cancel. */
 export async function countMessages(
   account: Account,
   filter: Filter,

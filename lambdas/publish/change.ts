@@ -18,13 +18,12 @@ import { changed, isDeliverableBy } from './rules/changed.ts';
 const conflict = (sentence: string): HttpError => new HttpError(409, 'attempt_due', sentence);
 
 /**
- * Changes settings of a message before its next attempt, which may be its first or a retry.
+ * Changes a message's settings before its next attempt.
  *
- * A job for the changed message is sent first, and then its row is replaced on condition that nobody else changed it. Both have the id
- * of the change. A worker drops a job of another change than that of the row: the job from before, or that of a change that was not
- * made after all.
+ * Sends a job for the changed message first, then replaces the row if nobody else changed it. Both have the change's id. A worker
+ * drops a job whose change is not the row's: the earlier job, or one of a failed change.
  *
- * @throws HttpError 400 for a message of a run, 404 for one that does not wait, 409 where its attempt is due, 503; nothing is changed then
+ * @throws HttpError 400 for a message of a run, 404 for one that does not wait, 409 if its attempt is due, 503; nothing is changed
  */
 export async function changeMessage(
   account: Account,
@@ -37,7 +36,7 @@ export async function changeMessage(
     async () => {
       const history = await loadWaiting(account, messageId);
       const attempt = nextAttemptOf(history);
-      // The first write was made, and its answer was lost.
+      // The first write succeeded, but its answer was lost.
       if (history.message.change?.id !== id) {
         refuseWhenDue(history, attempt);
         const due = { attempt, before: dueTimeOf(history, attempt) };

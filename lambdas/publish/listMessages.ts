@@ -14,7 +14,7 @@ import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } fr
 import { limitedScan } from '../list/scans.ts';
 import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../list/pages.ts';
 
-/** A row of the list; a row whose id belongs to no message has none. */
+/** A row of the list, without a message if its id has none. */
 interface Listed extends Ordered {
   readonly listed: Omit<ListedMessage, keyof Ordered | 'isOfRun'> | undefined;
 }
@@ -24,7 +24,6 @@ const kindOf = ({ workflow, callbackOf }: Message): MessageKind => {
   return callbackOf === undefined ? 'published' : 'callback';
 };
 
-/** Messages that are loaded at once where their ids are given. */
 const loadedAtOnce = 10;
 
 async function* stored(account: Account, range: Range): AsyncGenerator<Listed> {
@@ -32,7 +31,7 @@ async function* stored(account: Account, range: Range): AsyncGenerator<Listed> {
   for await (const listed of merged(shards, isNewer)) yield { id: listed.id, time: listed.time, listed };
 }
 
-/** Reads the messages of given ids, newest first as well. */
+/** Reads messages by id, newest first. */
 function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncIterable<Listed> {
   const rows = [...ids]
     .filter((id) => isId('msg', id))
@@ -46,9 +45,8 @@ function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncI
 }
 
 /**
- * Makes a page of an account's messages, newest first: those that wait, unless the filter names states. They are read from
- * the messages' own rows and those behind them, so what waits is there, however old it is; what has ended is there as long as
- * the log has it.
+ * Lists an account's messages, newest first: the waiting ones, unless the filter names states. Reads their own rows, so waiting
+ * messages of any age are found, and finished ones as long as the log keeps them.
  */
 export async function listMessages(
   account: Account,
@@ -63,7 +61,7 @@ export async function listMessages(
 
   const isWanted = (listed: NonNullable<Listed['listed']>, time: number): boolean => {
     if (listed.end === 'REJECTED') return false;
-    // Where ids are given, no other filter counts.
+    // If ids are given, other filters are ignored.
     if (filter.ids !== undefined) return true;
     const { fromDate = 0, toDate = Infinity } = filter;
     if (time < fromDate || time > toDate) return false;

@@ -15,14 +15,14 @@ import { callbackIdsOf, dlqIdOf } from '../message/consequenceIds.ts';
 export const noSuchMessage = (messageId: string): Error =>
   notFound('message_not_found', `There is no message ${quote(messageId)} that waits for its delivery.`);
 
-/** @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled */
+/** @throws HttpError 404 if it does not exist or is over */
 export async function loadWaiting(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
   if (history === undefined || isOver(history)) throw noSuchMessage(messageId);
   return history;
 }
 
-/** @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled */
+/** @throws HttpError 404 if it does not exist or is over */
 export async function getMessage(
   account: Account,
   messageId: string,
@@ -38,7 +38,7 @@ export async function getMessage(
   }));
 }
 
-/** Loads an accepted message as long as it is kept. @throws HttpError 404 for one that is not there, or was not accepted */
+/** Loads an accepted message while it is kept. @throws HttpError 404 if it does not exist or was not accepted */
 export async function loadAccepted(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
   if (history === undefined || history.end === 'REJECTED') {
@@ -50,14 +50,11 @@ export async function loadAccepted(account: Account, messageId: string): Promise
   return history;
 }
 
-/**
- * Loads a message's body as long as it is kept. DynamoDB may need days to remove a row whose time is over; the body may be
- * gone before it.
- */
+/** Loads a message's body while it is kept. DynamoDB may remove an expired row days later, after its body. */
 export const loadKeptBody = async ({ message, body }: MessageHistory): Promise<Uint8Array | undefined> =>
   message.expiresAt > now() ? loadBody(message.messageId, body) : undefined;
 
-/** Reads the circuit of a message's host, where its next attempt waits for that. */
+/** Reads the host's circuit if the next attempt waits for it. */
 async function circuitHolding(account: Account, history: MessageHistory) {
   const { message, attempts } = history;
   if (isOver(history)) return undefined;
@@ -66,9 +63,9 @@ async function circuitHolding(account: Account, history: MessageHistory) {
 }
 
 /**
- * Reads a message whether it waits or has ended, with its body as long as that is kept.
+ * Reads a message in any state, with its body while it is kept.
  *
- * @throws HttpError 404 for one that is not there
+ * @throws HttpError 404
  */
 export async function getMessageInAnyState(
   account: Account,
@@ -84,7 +81,7 @@ export async function getMessageInAnyState(
     ...statusRecord(history),
     heldBy,
     callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
-    // The dead letter of a run is not that of a message.
+    // A run's dead letter is not the message's.
     dlqId:
       last?.state === 'FAILED' && message.workflow === undefined ? dlqIdOf(history, last.number) : undefined,
   }));

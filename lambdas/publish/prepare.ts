@@ -1,4 +1,4 @@
-/** Reads a request into the messages that it asks for. Nothing is stored here. */
+/** Reads a request into its messages. Stores nothing. */
 import type { CanonicalRequest } from '../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
@@ -26,20 +26,20 @@ export interface PublishRequest extends Pick<
   CanonicalRequest,
   'prefix' | 'config' | 'otherHeaders' | 'otherQuery'
 > {
-  /** A URL or the name of a URL group, as it follows in the raw path. */
+  /** A URL or a URL group's name, from the raw path. */
   readonly destination: string;
   readonly queueName?: string | undefined;
   readonly body: Uint8Array;
-  /** The place of an item in its batch, `[3]`; undefined for a request of its own. */
+  /** An item's place in its batch, `[3]`. */
   readonly place?: string | undefined;
   readonly callerIp: string;
-  /** The host of the service that the request was sent to. */
+  /** The service's host in the request. */
   readonly host: string;
-  /** The fire of a schedule that publishes it. */
+  /** The schedule's fire, if one publishes it. */
   readonly fire?: Fire | undefined;
 }
 
-/** A schedule's fire. The ids of its messages are derived from it, so that a second fire makes none. */
+/** The ids of a fire's messages are derived from it, so a repeated fire makes no others. */
 export interface Fire {
   readonly scheduleId: string;
   /** Unix milliseconds. */
@@ -48,28 +48,26 @@ export interface Fire {
   readonly seed: string;
 }
 
-/** A message that is about to be accepted, with its body. */
+/** A message to accept, with its body. */
 export interface Draft {
   readonly message: Message;
   readonly body: Uint8Array;
 }
 
-/** The messages that a request asks for. */
 export interface Prepared {
-  /** The drafts of the messages: one, or one for each endpoint of a URL group. */
+  /** One, or one for each endpoint of a URL group. */
   readonly drafts: readonly Draft[];
   readonly isGroup: boolean;
   readonly queueName: string | undefined;
   readonly deduplication: PublishOptions['deduplication'];
 }
 
-/** Characters of a destination's URL; gateways on the way to a destination take about as many. */
+/** Characters; common gateways allow about as many. */
 const longestUrl = 8_192;
 
 /**
- * Adds the request's own query parameters to a destination URL. A gateway hands them over decoded, and with the values of
- * one name together, so they are encoded again the way `encodeURIComponent` does; a destination that needs other bytes or
- * another order is published percent-encoded as a whole.
+ * Adds the request's query parameters to a destination URL. The gateway decodes them and groups values by name, so they are encoded
+ * again with `encodeURIComponent`. If a destination needs other bytes or another order, publish its whole URL percent-encoded.
  */
 export function withQuery(url: string, query: readonly Header[]): string {
   if (query.length === 0) return url;
@@ -80,9 +78,9 @@ export function withQuery(url: string, query: readonly Header[]): string {
 }
 
 /**
- * Reads a request and makes its messages: one, or one for each endpoint of a URL group.
+ * Makes a request's messages: one, or one for each endpoint of a URL group.
  *
- * @param groupOf finds a URL group by its name
+ * @param groupOf finds a URL group by name
  * @throws HttpError 400, 403, 404, 412 or 413
  */
 export async function prepare(
@@ -136,7 +134,7 @@ export async function prepare(
   return { drafts, isGroup: group !== undefined, queueName, deduplication };
 }
 
-/** A token that may publish to a URL group may reach what the group names: its endpoints, and the callbacks of its defaults. */
+/** A token that may publish to a URL group may reach its endpoints and its default callbacks. */
 function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): DestinationRules {
   if (group === undefined || rules.scope === undefined) return rules;
   const callbacks = callbackScopes.flatMap((name) => group.defaults?.get(name) ?? []);
@@ -148,9 +146,9 @@ function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): Destina
 }
 
 /**
- * Makes the URL of a destination, with the request's own query parameters. A function has no query.
+ * Makes a destination's URL with the request's query parameters. A function has no query.
  *
- * @param field the field's name in the error's text
+ * @param field for the error
  * @throws HttpError 400 or 403
  */
 export function urlOf(
@@ -182,10 +180,9 @@ const messageIdFor = (
     : derivedId('msg', fire.time, JSON.stringify([fire, endpoint]));
 
 /**
- * Makes a new message of one that was sent before, with another id, and names that one in it. It holds no slot of a queue for another message, as the
- * callback that it may have been did.
+ * Makes a new message from an earlier one and names it as the origin. Unlike a callback, it keeps no slot for another message.
  *
- * @param overrides the settings that change
+ * @param overrides the changed settings
  */
 export function renewed(
   account: Account,

@@ -1,7 +1,4 @@
-/**
- * Publishes requests, one or many, with few AWS calls. Each request is published whole or not at all, and one that is not
- * does not hold back the others.
- */
+/** Publishes many requests with few AWS calls. Each is published whole or not at all, without delaying the others. */
 import type { Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -14,38 +11,35 @@ import type { Deduplication } from '../options/deduplication.ts';
 import { confirmKey, deduplicator, giveUpKey, type Deduplicated } from './repeated/deduplicate.ts';
 
 /**
- * The states of a request, in the order in which it passes them. It ends as `stored`, `refused` or `failed`; of one that
- * is refused or failed, no message is delivered.
+ * The states of a request in order. It ends as `stored`, `refused` or `failed`; in the last two, nothing is delivered.
  *
- * 1. `judged`: each of its messages is new, or a duplicate. Where that could not be found out in time, it is `refused`.
- * 2. `granted`: the account's limits allow its new messages, and its queue is there. Otherwise it is `refused`.
- * 3. `stored`: all its new messages and their first attempts are. Otherwise it is `failed`.
+ * 1. `judged`: its messages are new or duplicates. `refused` if that could not be found out in time.
+ * 2. `granted`: the account's limits allow its new messages, and its queue exists. Otherwise `refused`.
+ * 3. `stored`: all its new messages and their first attempts are stored. Otherwise `failed`.
  */
 type PublicationState =
   | { readonly name: 'judged' | 'granted' | 'stored' }
   | { readonly name: 'refused' | 'failed'; readonly error: HttpError };
 
-/** A request on its way. */
 interface Publication {
   readonly prepared: Prepared;
-  /** The outcome of deduplication for each message of the request, in their order. */
+  /** For each message of the request, in order. */
   readonly deduplicated: readonly Deduplicated[];
-  /** The new messages that are its own to store. */
+  /** The new messages that it has to store. */
   readonly drafts: readonly Draft[];
-  /** Requests before it in the batch that bring new messages which it asks for too. It cannot be stored unless they are. */
+  /** Earlier requests in the batch that store messages of this one too. It cannot be stored without them. */
   readonly leansOn: readonly Publication[];
   state: PublicationState;
 }
 
-/** Requests that are worked on at once. */
 const atOnce = 20;
 
 /**
- * Publishes requests that are prepared.
+ * Publishes prepared requests.
  *
- * @param prepared a request, or the error that it is answered with
- * @returns an answer or an error for each, in their order
- * @throws when AWS fails in a way that leaves open what is stored
+ * @param prepared a request or its error
+ * @returns an answer or error for each, in order
+ * @throws if an error of AWS leaves open what is stored
  */
 export async function publishAll(
   account: Account,
@@ -55,7 +49,7 @@ export async function publishAll(
   for (const item of prepared) {
     if (item instanceof HttpError || item.deduplication?.by !== 'debounce') continue;
     const { publishDebounced } = await import('./repeated/debounce.ts');
-    // In their order: of several with one id the last has the newest body.
+    // In order: for one id, the last has the newest body.
     debounced.set(item, await publishDebounced(account, item, item.deduplication).catch(refusalOf));
   }
   if (debounced.size === 0) return publishEach(account, prepared);
@@ -64,7 +58,7 @@ export async function publishAll(
   return prepared.map((item) => debounced.get(item) ?? answers.next().value ?? notStored());
 }
 
-/** @throws the error if it is no refusal */
+/** @throws the error if it is not a refusal */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   throw error;
@@ -88,7 +82,7 @@ async function publishEach(
 const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
   deduplication?.by === 'debounce' ? undefined : deduplication;
 
-/** Finds out which messages are new. Where requests in one batch ask for the same message, the first brings it. */
+/** Finds out which messages are new. For equal messages in a batch, the first request stores them. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (Publication | HttpError)[]> {
@@ -119,13 +113,13 @@ async function judge(
   });
 }
 
-/** The error of the first request that this one leans on and that has one. */
+/** The first error of the requests that it depends on. */
 const inheritedError = ({ leansOn }: Publication): HttpError | undefined =>
   leansOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
 
 /**
- * Counts the new messages against the account's limits, and creates the queues that are missing. It goes in the order of
- * the requests: the first get what is left, and a request comes after those that it leans on.
+ * Counts new messages against the account's limits, and creates missing queues. In order: earlier requests come first, and
+ * dependent ones after those they need.
  */
 async function grant(
   account: Account,
@@ -151,11 +145,11 @@ async function grant(
   }
 }
 
-/** The queue that new messages go through: a request that only repeats others creates none. */
+/** The queue of its new messages. A request with only duplicates creates none. */
 const queueToUse = ({ state, drafts, prepared }: Publication): string | undefined =>
   state.name === 'granted' && drafts.length > 0 ? prepared.queueName : undefined;
 
-/** @returns the messages that could not be stored, each with the reason */
+/** @returns the messages that were not stored, with reasons */
 async function store(
   publications: readonly Publication[],
   charges: Charges,
@@ -173,8 +167,8 @@ async function store(
 }
 
 /**
- * Lets later requests know how a request ended. A request that is not published gives up its deduplication keys, so that
- * nothing is answered as a duplicate of it; where only some of its messages were stored, these are taken back.
+ * Tells later requests the outcome. An unpublished request gives up its deduplication keys, so that it has no duplicates. Messages
+ * that were stored are taken back.
  */
 async function finish(
   { state, deduplicated }: Publication,

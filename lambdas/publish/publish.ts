@@ -7,9 +7,9 @@ import { type Draft, prepare, type Prepared, type PublishRequest } from './prepa
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 
 /**
- * Publishes to a URL, or to every endpoint of a URL group: to all of them or to none.
+ * Publishes to a URL, or to a URL group: to all of its endpoints or to none.
  *
- * @throws HttpError 400, 403, 404, 412, 413, 429 or 503; nothing is accepted then
+ * @throws HttpError 400, 403, 404, 412, 413, 429 or 503; nothing is accepted
  */
 export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
   if (isOfWorkflow(request)) {
@@ -28,14 +28,14 @@ export async function publish(account: Account, request: PublishRequest): Promis
   if (only !== undefined && others.length === 0 && deduplication === undefined) {
     return publishOne(account, prepared, only);
   }
-  // Most requests make one message, and the code for several, and for duplicates, is loaded for the first that does not.
+  // Most requests make one message. The code for several, and for duplicates, is loaded on first use.
   const { publishAll } = await import('./batch.ts');
   const [outcome = notStored()] = await publishAll(account, [prepared]);
   if (outcome instanceof HttpError) throw outcome;
   return outcome;
 }
 
-/** Publishes the one message of a request that no other can be a duplicate of: in one round trip to AWS. */
+/** Publishes a request's only message, without deduplication, in one round trip to AWS. */
 export async function publishOne(account: Account, prepared: Prepared, draft: Draft): Promise<PublishAnswer> {
   await withCharges(account, 1, async ({ charge }) => {
     const refusal = charge(1);

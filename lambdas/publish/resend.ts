@@ -16,32 +16,30 @@ import { type Draft, renewed } from './prepare.ts';
 import { withCharges, type Charges } from '../usage/charge.ts';
 import { removeDeadLetters } from '../deadLetter/size.ts';
 
-/** A retry that takes longer counts as that of a dead process, and another may claim its dead letters. */
+/** A longer retry counts as dead, and another process may claim its dead letters. */
 export const retryTimeoutMs = 12_000;
-/** The first pause between two claims of what other processes retry; each is twice as long as the one before. */
+/** The first pause between claims of what other processes retry; pauses double. */
 const firstPauseMs = 500;
 
-/** Dead letters that are worked on at once. */
 const atOnce = 10;
-/** Bytes of bodies that are in memory at once. A function has 512 MB, and each body is there twice while it is sent. */
+/** Bytes of bodies in memory. A function has 512 MB, and sending needs each body twice. */
 const bodyBytesAtOnce = 64 * 1_024 * 1_024;
 
 /**
- * The outcome of one dead letter's retry: the message as which it was sent again; `gone`, because it was not there any
- * more; `failed`, because it could not be sent; or the refusal by one of the account's limits.
+ * The outcome of a retry: the new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or a
+ * refusal by a limit.
  */
 type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
 
-/** Collects the outcomes of dead letters, by their ids. */
+/** The outcomes by dead letter id. */
 type Outcomes = Map<string, RetryOutcome>;
 
 /**
- * Sends dead letters again, as new messages, and takes them out of the queue. The id of the new message is fixed in the
- * dead letter's row by the first claim. Where several processes retry a dead letter at once, one sends it and the others
- * wait; where that one dies, another sends the same message.
+ * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id in the dead letter's row.
+ * Of several processes, one sends it and the others wait; if that one dies, another sends the same message.
  *
- * @param until Unix milliseconds, after which it waits no longer for other processes
- * @returns the outcomes by the dead letters' ids
+ * @param until when to stop waiting for other processes, Unix milliseconds
+ * @returns outcomes by dead letter id
  */
 export const retry = (
   account: Account,
@@ -53,14 +51,14 @@ export const retry = (
     retryCharged(charges, account, deadLetters, overrides, until),
   );
 
-/** A dead letter, and where its message's body is. */
+/** A dead letter and its body's place. */
 interface Stored {
   readonly deadLetter: DeadLetter;
   readonly body: StoredBody;
 }
 
 interface Claimed extends Stored {
-  /** The id of the new message. */
+  /** The new message's id. */
   readonly retryId: string;
 }
 
@@ -75,7 +73,7 @@ async function retryCharged(
   let left = await withBodies(deadLetters, outcomes);
   for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
     const theirs: Stored[] = [];
-    // One chunk is sent and taken out before the bodies of the next are read: a process that dies leaves less to do.
+    // Each chunk is sent and removed before the next bodies are read, so that a dying process leaves less to do.
     for (const chunk of weighedChunksOf(left, bodyBytesAtOnce, ({ body }) => mostBytesOf(body))) {
       const claims = await claimEach(charges, account, chunk, outcomes);
       theirs.push(...claims.theirs);
@@ -90,13 +88,13 @@ async function retryCharged(
       for (const { deadLetter } of theirs) outcomes.set(deadLetter.dlqId, 'failed');
       return outcomes;
     }
-    // Never beyond the end: the function would be stopped before it could answer.
+    // Not beyond the end: the function must still answer.
     await setTimeout(Math.min(pauseMs, leftMs));
     left = theirs;
   }
 }
 
-/** Finds the bodies of dead letters' messages. One whose message has expired is gone. */
+/** Finds dead letters' bodies. One whose message has expired is gone. */
 async function withBodies(
   deadLetters: readonly DeadLetter[],
   outcomes: Outcomes,
@@ -111,10 +109,10 @@ async function withBodies(
 }
 
 /**
- * Claims dead letters, each after it was charged to the account.
+ * Charges and claims dead letters.
  *
- * @param outcomes gets those that are decided by this: refused, sent by another process, or gone
- * @returns `ours`, which this process is to send, and `theirs`, which another process sends at this moment
+ * @param outcomes gets those decided here: refused, sent by another process, or gone
+ * @returns `ours` to send, and `theirs`, which another process is sending
  */
 async function claimEach(
   charges: Charges,
@@ -148,7 +146,7 @@ async function claimEach(
   return { ours, theirs };
 }
 
-/** Publishes claimed dead letters as new messages. Those that could not be accepted stay in the queue. */
+/** Publishes claimed dead letters. Those that are not accepted stay in the queue. */
 async function sendClaimed(
   account: Account,
   claimed: readonly Claimed[],
@@ -165,7 +163,7 @@ async function sendClaimed(
   });
   const failures = await acceptEach(drafts);
   const sent = drafts.filter(({ message }) => !failures.has(message));
-  // Before the dead letters are taken out: where the process dies in between, another retries them, and notes it again.
+  // Before they are removed: if the process dies in between, another retries them and notes it again.
   await eachOf(sent, atOnce, ({ deadLetter, message }) =>
     logAndContinue(noteRetry(deadLetter.message, message.messageId)),
   );

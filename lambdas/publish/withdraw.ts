@@ -8,7 +8,6 @@ import type { LastAttempt } from '../message/rows.ts';
 import { isFarFrom, withdrawFar, withdrawFarCompletion } from '../job/send.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
 
-/** A message that may be withdrawn. */
 interface Withdrawn {
   readonly message: Message;
   /** By number. */
@@ -17,13 +16,12 @@ interface Withdrawn {
 }
 
 /**
- * Ends a message, and takes back its next attempt where Scheduler keeps it. The worker of an attempt that is not taken back
- * finds the end.
+ * Ends a message, and removes its next attempt from Scheduler. Otherwise that attempt's worker finds the end.
  *
- * @returns whether it had not ended before
+ * @returns false if it had already ended
  */
 export async function withdraw({ message, attempts, open }: Withdrawn): Promise<boolean> {
-  // Before the end: what is published after this is another message.
+  // Done first: later publishes make another message.
   if (message.debounce !== undefined && attempts.length === 0)
     await endPeriod(message.messageId, message.debounce);
   const isFirst = await endMessage(message, 'CANCELED', now());

@@ -1,11 +1,11 @@
 /**
- * Requests of workflow clients among those to publish. Workflows stand above publishing, so the handlers plug them in. Few
- * requests are such, and the code for them is loaded when the first comes.
+ * Finds requests of workflow clients. Workflows depend on publishing, so the handlers plug in this code. It is loaded on first use,
+ * because such requests are rare.
  */
 import type { Account } from '../account/account.ts';
 import type { PublishRequest } from './prepare.ts';
 
-/** The answer to a part of a request. One that started a run tells its id. */
+/** The answer to one part; with the run's id if it started one. */
 export interface WorkflowAnswer {
   readonly messageId: string;
   readonly deduplicated?: true;
@@ -14,12 +14,11 @@ export interface WorkflowAnswer {
   readonly workflowCreatedAt?: number;
 }
 
-/** The publishing of workflow clients' requests. */
 interface WorkflowPublishing {
   /**
-   * Publishes requests: all or none.
+   * Publishes all requests or none.
    *
-   * @returns one answer for each, in their order
+   * @returns one answer for each, in order
    * @throws HttpError 400 for a malformed request, 412 above a limit, and as for a publish
    */
   readonly publishRequests: (
@@ -30,21 +29,20 @@ interface WorkflowPublishing {
 
 let load: (() => Promise<WorkflowPublishing>) | undefined;
 
-/** Plugs in the publishing of workflow clients' requests. */
 export function plugInWorkflows(loader: () => Promise<WorkflowPublishing>): void {
   load = loader;
 }
 
-/** @throws Error in a process into which no handler plugged it */
+/** @throws Error if no handler plugged it in */
 export function workflowPublishing(): Promise<WorkflowPublishing> {
-  if (load === undefined) throw new Error('Nothing is plugged in for requests of workflow clients.');
+  if (load === undefined) throw new Error('No handler for requests of workflow clients is plugged in.');
   return load();
 }
 
-/** Tells whether a request starts a run, or belongs to one. */
+/** Whether a request starts a run or belongs to one. */
 export const isOfWorkflow = ({ config }: Pick<PublishRequest, 'config'>): boolean =>
   config.has('workflow-init');
 
-/** Tells whether a request belongs to a run that has been started. */
+/** Whether a request belongs to a started run. */
 export const isOfRun = ({ config }: Pick<PublishRequest, 'config'>): boolean =>
   config.get('workflow-init')?.[0]?.trim().toLowerCase() === 'false';

@@ -10,19 +10,18 @@ import { settings } from '../aws/settings.ts';
 import { bodyOf, noSuchSchedule } from './wholeSchedule.ts';
 import { save, type Saved } from './saveSchedule.ts';
 
-/** A request to change a schedule. */
 export interface ChangeRequest {
   /** JSON: see `scheduleChange`. */
   readonly body: Uint8Array;
-  /** The host of the service that the request was sent to. */
+  /** The service's host in the request. */
   readonly host: string;
 }
 
 /**
- * Changes what a request names of a schedule, and keeps the rest: also what answers do not show, such as a body that is
- * redacted, or the settings of callbacks.
+ * Changes the settings that a request names and keeps the rest, even values that answers hide, such as a redacted body or callback
+ * settings.
  *
- * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
+ * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
  */
 export async function changeSchedule(
   account: Account,

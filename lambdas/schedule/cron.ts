@@ -1,7 +1,6 @@
 /**
- * Five-field cron with a zone (`Svc-Cron`), as Amazon EventBridge Scheduler is to run it. croner reads the fields
- * and walks the calendar; its translation and the zone's clocks are here. `docs/publishing.md` is the table of what is
- * supported.
+ * Five-field cron with a zone (`Svc-Cron`), for Amazon EventBridge Scheduler. croner reads the fields and walks the calendar; this
+ * file translates them and handles clock changes. `docs/publishing.md` has a table of what is supported.
  */
 import { Cron as Calendar, CronPattern } from 'croner';
 import { plainFields, type Refuse } from './rules/cronFields.ts';
@@ -10,15 +9,15 @@ import { wallClock, zoneName } from '../value/wallClock.ts';
 import { badRequest, quote } from '../error/httpError.ts';
 
 export interface Cron {
-  /** The expression as it was given, without the spaces around it. */
+  /** The expression as given, trimmed. */
   readonly text: string;
-  /** A name of the IANA time zone database; `UTC` where none was given. */
+  /** An IANA time zone; `UTC` by default. */
   readonly timezone: string;
   /** One or two, each `cron(minutes hours day-of-month month day-of-week *)`; the schedule fires when either does. */
   readonly schedulerExpressions: readonly string[];
-  /** The five fields as they were given, or those that a word such as `@daily` stands for. */
+  /** The five fields as given, or those of a word such as `@daily`. */
   readonly fields: string;
-  /** The five fields as croner reads them. */
+  /** The fields for croner. */
   readonly pattern: string;
 }
 
@@ -32,14 +31,14 @@ const nicknames: ReadonlyMap<string, string> = new Map([
   ['@annually', '0 0 1 1 *'],
 ]);
 
-/** Characters of an expression: more than every value of every field spelled out. */
+/** Characters: more than every value of every field. */
 const longestText = 500;
 
 /**
  * Reads `CRON_TZ=<zone>` and five fields, or a word such as `@daily`.
  *
- * @param field the header's name, for the error's text
- * @throws HttpError 400 that names the field of the expression, or the zone
+ * @param field the header's name, for the error
+ * @throws HttpError 400 that names the wrong field or zone
  */
 export function parseCron(field: string, given: string): Cron {
   const text = given.trim();
@@ -82,12 +81,11 @@ export function parseCron(field: string, given: string): Cron {
 }
 
 /**
- * Gives the times at which a schedule fires, in Unix milliseconds and in order, from the first one after `after` on.
+ * Yields a schedule's fires after `after`, in order, as Unix milliseconds.
  *
- * At a change of the clocks this is what EventBridge Scheduler documents
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time), whatever the
- * expression: a time that the clocks skip is skipped, and one that they show twice fires "only once ... before the
- * shift occurs". croner has other rules for zones, so it walks wall time here.
+ * At clock changes it does what EventBridge Scheduler documents
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time): a skipped time is skipped, and
+ * a repeated one fires "only once ... before the shift occurs". croner has other rules for zones, so it walks wall time here.
  */
 export function* fires(cron: Cron, after: number): Generator<number, undefined> {
   const clock = wallClock(cron.timezone);
@@ -102,8 +100,8 @@ export function* fires(cron: Cron, after: number): Generator<number, undefined> 
 }
 
 /**
- * Finds the next match of a calendar. croner 11 takes 31 February for 2 or 3 March and goes on from there, so that
- * `0 0 1,31 * *` would miss 1 March: a search that leaves February is made again from February's last second on.
+ * Finds a calendar's next match. croner 11 reads 31 February as 2 or 3 March and continues from there, so `0 0 1,31 * *` would miss
+ * 1 March. A search that leaves February is repeated from February's last second.
  */
 function nextWall(calendar: Calendar, wall: Date): Date | null {
   const next = calendar.nextRun(wall);
@@ -112,7 +110,7 @@ function nextWall(calendar: Calendar, wall: Date): Date | null {
   return calendar.nextRun(new Date(march - 1000));
 }
 
-/** Finds the first time after `after` at which a schedule fires, in Unix milliseconds; undefined when it never does again. */
+/** Finds the first fire after `after`, Unix milliseconds; undefined if there is none. */
 export function nextFire(cron: Cron, after: number): number | undefined {
   return fires(cron, after).next().value;
 }

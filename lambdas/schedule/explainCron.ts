@@ -7,20 +7,19 @@ import { fires, parseCron, type Cron } from './cron.ts';
 import { loadSchedule } from './rows.ts';
 import { noSuchSchedule } from './wholeSchedule.ts';
 
-/** The number of next fires that are shown. */
 const shownFires = 5;
 
-/** Says in words when an expression fires; the times are those of its zone. */
+/** Describes an expression in words, with times of its zone. */
 export async function inWords({ fields, schedulerExpressions }: Cron): Promise<string> {
-  // Few functions need the library, so a cold start does not load it.
+  // Loaded on demand, because few functions need the library.
   const { default: words } = await import('cronstrue');
   const when = words.toString(fields, { use24HourTimeFormat: true });
-  // There are two expressions where both a day of month and a day of week are named.
+  // There are two expressions if both day fields are set.
   return `${when}${schedulerExpressions.length > 1 ? ' (either day is enough)' : ''}.`;
 }
 
 /**
- * Says in words when an expression fires, and when it fires next.
+ * Describes an expression in words, with its next fires.
  *
  * @throws HttpError 400 as for `Svc-Cron`
  */
@@ -37,9 +36,9 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
 const mostNext = 100;
 
 /**
- * Lists the next fires of a schedule, each also as the clocks of its zone show it. A paused schedule has none of them made.
+ * Lists a schedule's next fires, also in its zone's time. A paused schedule will skip them.
  *
- * @param countText from 1 to 100; 10 where it is absent
+ * @param countText 1 to 100; 10 by default
  * @throws HttpError 400 or 404
  */
 export async function getNextFires(

@@ -10,15 +10,14 @@ import { sendUndelivered } from '../job/receipt.ts';
 import { endLeftOver, sendMissed } from './firing.ts';
 import { publishFire } from './publishFire.ts';
 
-/** A worker that has not finished the fire it claimed by then has died: its function ends after 60 s. */
+/** A worker with an older claim has died: its function times out after 60 s. */
 const staleMs = minuteMs;
 
-/** A save's schedules in Scheduler are made before its row: until the request to the API has ended, the row may still come. */
+/** A save makes its schedules in Scheduler before its row, which may be written until the API request ends. */
 const savingMs = minuteMs;
 
 /**
- * Tells whether the row of a save that is not the schedule's latest may still come. A save is made on the row that was read
- * before it, so no row comes after a later one.
+ * Whether a save's row may still be written. A save replaces the row it read, so no row is written after that of a later save.
  *
  * @param schedule as it is now
  */
@@ -27,18 +26,17 @@ const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boo
   (schedule === undefined || timeOfId(schedule.saveId) <= timeOfId(saveId));
 
 /**
- * Handles a schedule's fire, which Scheduler may send more than once: publishes what the schedule says, once.
+ * Publishes a schedule's fire once, even if Scheduler sends it several times.
  *
- * @param sentAt Unix milliseconds at which the notice was sent to its queue
- * @throws when the fire must be sent again: another worker handles it, something could not be stored, or its save is not done yet
+ * @throws if it must be retried: another worker handles it, something could not be stored, or its save is not finished
  */
 export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: number }): Promise<void> {
   const { accountId, scheduleId, saveId } = notice;
   const time = fireTime(notice, sentAt);
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
-    if (mayStillCome(saveId, schedule)) throw new Error('The row of what fired may still come.');
-    // A request whose save came second ends that save itself; what still fires after it was left behind.
+    if (mayStillCome(saveId, schedule)) throw new Error('The row of the save may still come.');
+    // If two saves compete, the request of the losing one removes it. If it still fires later, it was left over.
     if (now() - timeOfId(saveId) > savingMs) await endLeftOver(accountId, saveId);
     return;
   }
@@ -51,7 +49,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
   if (claim === 'done') return;
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
-  // Before this fire is noted: from then on what came before it does not count as missed.
+  // Sent before this fire is noted: afterwards, earlier fires no longer count as missed.
   if (notice.kind === undefined) await sendMissed(schedule, time);
   const published = await publishFire(schedule, time);
   await noteFire(accountId, scheduleId, { time, ...published });
@@ -63,17 +61,17 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   }
 }
 
-/** The errors that a schedule shows of a fire that was given up. */
+/** The errors that a schedule shows for fires that were given up. */
 const givenUpErrors: Readonly<Record<GiveUpReason, string>> = {
   deaths: 'The worker died each time it was to publish this fire; the operator finds it in its log.',
   faults: `The service itself failed ${mostFaults} times with this fire; the operator finds the errors in the worker's log.`,
 };
 
 /**
- * Gives up a fire that kills its worker, or that the service fails with: its schedule says so, and an operator finds it in
- * the queue of undelivered fires.
+ * Gives up a fire that kills its worker or fails with a fault. The schedule shows it, and an operator finds it in the queue of
+ * undelivered fires.
  *
- * @throws when that has to be done again
+ * @throws if this must be retried
  */
 export async function giveUpFire(
   notice: FireNotice,
@@ -88,17 +86,17 @@ export async function giveUpFire(
   if (claim === 'done') return;
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
   const error = givenUpErrors[why];
-  log.error('A fire is given up', { accountId, scheduleId, time, error });
+  log.error('A fire was given up', { accountId, scheduleId, time, error });
   await sendUndelivered(formatNotice(notice));
-  // The fire is not marked as handled: an operator makes up for it by sending its text again.
+  // The fire is not marked as handled: an operator can send its text again.
   await noteFire(accountId, scheduleId, { time, messageIds: [], error });
   count('GivenUp');
   count('ScheduleMisses');
 }
 
 /**
- * The minute that a fire is for, in Unix milliseconds. Scheduler writes it into the notice. Emulators leave the keyword there;
- * they have sent the notice within that minute.
+ * The minute of a fire, Unix milliseconds. Scheduler writes it into the notice. Emulators leave the keyword, but send within that
+ * minute.
  */
 function fireTime({ time }: FireNotice, sentAt: number): number {
   const timeMs = Date.parse(time);

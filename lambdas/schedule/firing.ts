@@ -1,4 +1,4 @@
-/** The part of Scheduler that belongs to a schedule: one repetition for each expression that its cron translates to. */
+/** A schedule's part in Scheduler: one repetition for each translated expression. */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { settings } from '../aws/settings.ts';
 import { sqs } from '../aws/sqs.ts';
@@ -14,7 +14,7 @@ import { deleteBody, deleteLostBody } from '../message/bodies.ts';
 import type { StoredSchedule } from './rows.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../aws/scheduler.ts';
 
-/** Lets Scheduler fire a save of a schedule from now on. */
+/** Starts a save's fires. */
 export async function startFiring(schedule: Schedule, cron: Cron): Promise<void> {
   const { accountId, scheduleId, saveId } = schedule;
   const notice: FireNotice = { accountId, scheduleId, saveId, time: scheduledTimeKeyword };
@@ -30,20 +30,20 @@ export async function startFiring(schedule: Schedule, cron: Cron): Promise<void>
   );
 }
 
-/** What a schedule makes up for; undefined where it skips what it missed. @throws HttpError 400 */
+/** The fires that a schedule catches up on, if any. @throws HttpError 400 */
 export const catchUpOf = ({ config, prefix }: Pick<Schedule, 'config' | 'prefix'>): CatchUp | undefined =>
   new ConfigReader(prefix, config).read('catch-up', parseCatchUp);
 
 const sendNotice = (notice: FireNotice): Promise<unknown> =>
   sqs.send(new SendMessageCommand({ QueueUrl: settings.fireQueueUrl, MessageBody: formatNotice(notice) }));
 
-/** Notices that are sent at once. */
+/** Notices sent in parallel. */
 const noticesAtOnce = 10;
 
 /**
- * Sends the fires that a schedule has missed, if it makes up for them. A fire that is sent twice publishes once.
+ * Sends a schedule's missed fires if it catches up. A fire sent twice publishes once.
  *
- * @param until Unix milliseconds; a fire of this moment is not missed
+ * @param until Unix milliseconds, exclusive
  */
 export async function sendMissed(schedule: Schedule, until: number): Promise<void> {
   const catchUp = catchUpOf(schedule);
@@ -57,36 +57,33 @@ export async function sendMissed(schedule: Schedule, until: number): Promise<voi
   });
 }
 
-/** Lets the worker of fires look for what a schedule has missed until now, if it makes up for that. */
+/** Asks the fire worker to look for missed fires, if the schedule catches up. */
 export async function lookForMissed(schedule: Schedule): Promise<void> {
   if (catchUpOf(schedule) === undefined) return;
   const { accountId, scheduleId, saveId } = schedule;
   await sendNotice({ accountId, scheduleId, saveId, time: new Date(now()).toISOString(), kind: 'look' });
 }
 
-/**
- * Ends a save that no schedule has any more: deletes its body, and then takes it out of Scheduler. A failure is in the log;
- * the next fire of the save finds that it is out of date, and does the rest.
- */
+/** Ends an unused save: deletes its body, then its schedules in Scheduler. A failure is logged; the save's next fire does the rest. */
 export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSchedule): Promise<void> {
   try {
     const { schedulerExpressions } = parseCron('Svc-Cron', cron);
     await deleteBody(saveId, body);
     await Promise.all(schedulerExpressions.map((_, index) => unschedule(schedulerName(saveId, index))));
   } catch (error) {
-    log.warn('What fired a schedule could not be ended yet', {
+    log.warn('An unused save of a schedule could not be removed yet', {
       scheduleId,
       error: error instanceof Error ? error : String(error),
     });
   }
 }
 
-/** A cron expression translates to two of Scheduler's at most. */
+/** A cron expression becomes at most two of Scheduler's. */
 const mostExpressions = 2;
 
 /**
- * Ends what is left of a save that was overwritten, deleted or never finished. Its schedules in Scheduler go last: should this
- * process die, the next fire ends the rest.
+ * Ends the rest of a save that was overwritten, deleted or not finished. Its schedules in Scheduler go last, so that their next
+ * fire can finish this if the process dies.
  */
 export async function endLeftOver(accountId: string, saveId: string): Promise<void> {
   await deleteLostBody(saveId, accountId);

@@ -1,4 +1,4 @@
-/** The last fires of schedules, with what became of their messages. */
+/** Schedules' last fires, with their messages' states. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -12,7 +12,7 @@ import { loadMessage } from '../message/history.ts';
 type States = NonNullable<Answer<typeof answers.schedule>['lastScheduleStates']>;
 type State = States[string];
 
-/** @returns undefined when the message's row has expired */
+/** @returns undefined if the message's row has expired */
 async function stateOf(accountId: string, messageId: string): Promise<State | undefined> {
   const history = await loadMessage({ accountId, messageId });
   if (history === undefined) return undefined;
@@ -20,10 +20,10 @@ async function stateOf(accountId: string, messageId: string): Promise<State | un
   return history.end === undefined && history.attempts.at(-1)?.state === 'DELIVERED' ? 'SUCCESS' : 'FAIL';
 }
 
-/** The messages of one fire whose states are read at once. */
+/** Messages of one fire read in parallel. */
 const statesAtOnce = 10;
 
-/** Reads the states of a fire's messages, by their ids; those whose rows have expired are left out. */
+/** The states of a fire's messages by id, without expired ones. */
 export async function statesOf(accountId: string, messageIds: readonly string[]): Promise<States> {
   const states = new Map<string, State>();
   await eachOf(messageIds, statesAtOnce, async (messageId) => {
@@ -35,7 +35,7 @@ export async function statesOf(accountId: string, messageIds: readonly string[])
 
 export async function lastStates({ accountId, lastFire }: Schedule): Promise<States | undefined> {
   if (lastFire === undefined) return undefined;
-  // A fire that made no message has no states: the reason stands in their place.
+  // A fire without messages shows the reason instead of states.
   return lastFire.error === undefined
     ? statesOf(accountId, lastFire.messageIds)
     : { [lastFire.error]: 'FAIL' };
@@ -44,11 +44,11 @@ export async function lastStates({ accountId, lastFire }: Schedule): Promise<Sta
 type Fire = Answer<typeof answers.scheduleFires>['fires'][number];
 
 const mostFires = 10;
-/** Messages whose states are read, of all fires together: a fire to a URL group may have a hundred. */
+/** The most states read for all fires: a fire to a URL group may have a hundred messages. */
 const mostStates = 50;
 
 /**
- * Shows the last fires of a schedule, the newest first.
+ * A schedule's last fires, newest first.
  *
  * @throws HttpError 404
  */
@@ -60,7 +60,7 @@ export async function getFires(
   if (schedule === undefined) throw noSuchSchedule(scheduleId);
   const handled = await lastFires(accountId, scheduleId, mostFires);
   const { lastFire } = schedule;
-  // A fire that was given up is not marked as handled, but noted in the schedule.
+  // A fire that was given up is not handled, but the schedule notes it.
   const isListed = lastFire === undefined || handled.some(({ time }) => time === lastFire.time);
   const all = isListed
     ? handled

@@ -13,10 +13,10 @@ import { withCharges } from '../usage/charge.ts';
 import { reportUsage } from '../usage/counter.ts';
 
 /**
- * Publishes what a schedule says.
+ * Publishes a fire's messages.
  *
- * @param time Unix milliseconds of the fire
- * @returns the ids of the messages that were made, or why there are none
+ * @param time the fire's time, Unix milliseconds
+ * @returns the message ids, or why there are none
  */
 export async function publishFire(
   schedule: StoredSchedule,
@@ -25,7 +25,7 @@ export async function publishFire(
   const { accountId, scheduleId, seed, saveId } = schedule;
   const account = await loadAccount(accountId, false);
   if (account === undefined) return { messageIds: [], error: 'The account is not there.' };
-  // An account that moved cannot change or delete a schedule here, so the schedule must not go on.
+  // A moved account cannot change or delete its schedules here, so they must stop.
   if (account.region !== settings.region) {
     return { messageIds: [], error: `The account is served in ${account.region}.` };
   }
@@ -44,19 +44,19 @@ export async function publishFire(
         const refusal = charge(drafts.length);
         if (refusal !== undefined) throw refusal;
         await ensureQueue(account, schedule.queueName);
-        // Messages that could not be accepted are accepted under the same ids when the fire is sent again.
+        // A retried fire accepts the failed messages under the same ids.
         const failures = [...(await acceptEach(drafts)).values()];
         if (failures.length > 0)
           throw new AggregateError(failures, 'Not every message of a fire could be stored.');
       });
     } finally {
-      // This holds for messages that were reserved and given back, too: other processes would hold the account to them.
+      // Also for messages that were reserved and given back: other processes would still count them.
       await reportUsage(account);
     }
     return { messageIds: drafts.map(({ message }) => message.messageId) };
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
-    log.warn('A schedule fired, but nothing could be published', {
+    log.warn('A schedule fired, but nothing was published', {
       scheduleId,
       error: error.message,
     });

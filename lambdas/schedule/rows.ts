@@ -1,4 +1,4 @@
-/** The schedules' table: a row for each schedule, and for a while one for each fire, so that it is handled once. */
+/** The schedules' table: rows of schedules, and temporary rows of fires, so that each is handled once. */
 import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -70,7 +70,7 @@ export async function loadSchedule(
   return row && scheduleOf(row);
 }
 
-/** Reads the schedules of an account in the order of their ids: those behind an id, or all. */
+/** An account's schedules by id, after `behind` if given. */
 export async function* schedulesBehind(
   accountId: string,
   behind: string | undefined,
@@ -79,7 +79,7 @@ export async function* schedulesBehind(
   for await (const row of rowsOf(table, accountId, behind)) yield scheduleOf(row);
 }
 
-/** Reads all schedules of a region, of all accounts. */
+/** All accounts' schedules in a region. */
 export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   const rows = scanRows({
     TableName: settings.schedulesTable,
@@ -89,7 +89,7 @@ export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   for await (const row of rows) yield scheduleOf(row);
 }
 
-/** Reads all schedules of an account, in the order of their ids. */
+/** All schedules of an account, by id. */
 export async function listSchedules(accountId: string): Promise<readonly StoredSchedule[]> {
   const schedules: StoredSchedule[] = [];
   for await (const schedule of schedulesBehind(accountId, undefined)) schedules.push(schedule);
@@ -97,10 +97,10 @@ export async function listSchedules(accountId: string): Promise<readonly StoredS
 }
 
 /**
- * Writes a schedule in the place of what was read.
+ * Writes a schedule over the one that was read.
  *
- * @param readSaveId the save that was read, which was paused if the new one is; undefined when there was none
- * @returns false when another request changed, paused or resumed it meanwhile; nothing is written then
+ * @param readSaveId the save that was read, paused like the new one; undefined if there was none
+ * @returns false if another request changed, paused or resumed it; nothing is written
  */
 export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> => {
   const { accountId, scheduleId, config, ...rest } = schedule;
@@ -119,7 +119,7 @@ export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | unde
   );
 };
 
-/** @returns the schedule as it was; undefined when there is none */
+/** @returns the schedule before; undefined if it does not exist */
 export async function setPaused(
   accountId: string,
   scheduleId: string,
@@ -140,7 +140,7 @@ export async function setPaused(
   return isMade ? scheduleOf(row) : undefined;
 }
 
-/** @returns the schedule that was deleted; undefined when there was none */
+/** @returns the deleted schedule, if it existed */
 export async function deleteSchedule(
   accountId: string,
   scheduleId: string,
@@ -155,7 +155,7 @@ export async function deleteSchedule(
   return Attributes === undefined ? undefined : scheduleOf(unmarshall(Attributes));
 }
 
-/** Writes the outcome of a fire into its schedule, unless a later fire's is there, or the schedule is not there any more. */
+/** Notes a fire's outcome in its schedule, unless a later one is there or the schedule is gone. */
 export async function noteFire(accountId: string, scheduleId: string, fire: LastFire): Promise<void> {
   await unlessRefused(
     dynamodb.send(
@@ -175,10 +175,10 @@ export async function noteFire(accountId: string, scheduleId: string, fire: Last
   );
 }
 
-/** The row of a fire lives this long: Scheduler tries to send a fire for one day, and SQS keeps it for 14 days. */
+/** Scheduler retries a fire for one day, and SQS keeps it for 14 days. */
 const fireMemoryMs = 16 * dayMs;
 
-/** The fires of a schedule have a partition of their own. No account's id has a slash. */
+/** A schedule's fires have a separate partition. Account ids have no slash. */
 const fireKey = (accountId: string, scheduleId: string, time: number) => ({
   owner: `${accountId}/${scheduleId}`,
   id: String(time),
@@ -187,17 +187,17 @@ const fireKey = (accountId: string, scheduleId: string, time: number) => ({
 const fireRow = z.object({
   id: z.string(),
   isDone: z.boolean(),
-  // Fires of older releases have none.
+  // Missing in older releases.
   messageIds: z.optional(z.array(z.string())),
   error: z.optional(z.string()),
 });
 
 /**
- * Claims a fire, to handle it.
+ * Claims a fire.
  *
  * @param now Unix milliseconds
- * @param endedBy Unix milliseconds; the worker of a claim of this time or before has died
- * @returns `mine`; `done` when the fire was handled before; `busy` when another worker handles it now
+ * @param endedBy Unix milliseconds; workers with claims up to then have died
+ * @returns `mine`; `done` if it was handled before; `busy` if another worker handles it
  */
 export async function claimFire(
   accountId: string,
@@ -230,7 +230,7 @@ export async function claimFire(
   return fireRow.parse(row).isDone ? 'done' : 'busy';
 }
 
-/** Marks a fire as handled, and notes its outcome. */
+/** Marks a fire as handled, with its outcome. */
 export async function finishFire(
   accountId: string,
   scheduleId: string,
@@ -247,7 +247,7 @@ export async function finishFire(
   );
 }
 
-/** Reads the last fires of a schedule that are handled, the newest first; those of 16 days at most are there. */
+/** A schedule's last handled fires, newest first, up to 16 days old. */
 export async function lastFires(
   accountId: string,
   scheduleId: string,

@@ -7,11 +7,11 @@ import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';
 
 /**
- * Publishes what a schedule says, now, whether it is paused or not: to a URL, or to every endpoint of a URL group. Like
- * a fire it ignores deduplication, but it is no fire: the schedule, its last fire and its next one stay as they are.
+ * Publishes a schedule's messages now, even if it is paused. Ignores deduplication like a fire, but does not change the schedule or
+ * its fires.
  *
- * @param host the host of the service that the request was sent to
- * @throws HttpError 404 for a schedule that is not there; or as for a publish. Nothing is accepted then
+ * @param host the service's host in the request
+ * @throws HttpError 404, or as for a publish; nothing is accepted
  */
 export async function runSchedule(
   account: Account,
@@ -20,7 +20,7 @@ export async function runSchedule(
 ): Promise<PublishAnswer> {
   refuseWhileDraining(account);
   const { schedule, body } = await loadWholeSchedule(account, scheduleId);
-  // The seed is new, so that each run makes messages of its own.
+  // The seed is new, so that each run makes new messages.
   const fire = { scheduleId, time: now(), seed: randomUUID() };
   const request = { ...schedule, body, host, fire };
   if (isOfWorkflow(request)) {

@@ -13,7 +13,7 @@ import { catchUpOf, startFiring, stopFiring } from './firing.ts';
 import { changedByMany } from './wholeSchedule.ts';
 import { readSchedule, type ScheduleRequest } from './scheduleRequest.ts';
 
-/** @throws HttpError 412 when the account has as many schedules as it may */
+/** @throws HttpError 412 at the account's limit */
 async function checkCapacity(account: Account): Promise<void> {
   const { max_schedules: most } = limitsOf(account);
   const schedules = await listStored(account.id);
@@ -25,21 +25,20 @@ async function checkCapacity(account: Account): Promise<void> {
   }
 }
 
-/** A schedule that was saved. */
 export interface Saved {
   readonly scheduleId: string;
   readonly changes: ReturnType<typeof scheduleChanges>;
 }
 
 /**
- * Saves a schedule in the place of the one with its id, if there is one.
+ * Saves a schedule, replacing the one with its id.
  *
- * Each save has an id of its own, and is made in this order: Scheduler fires it, its body is stored, its row is written.
- * The save counts from its row on: a fire of any other save publishes nothing, and ends what is left of that save. So
- * wherever this fails, the old schedule or the new one is there, whole, and nothing of the other outlives its next fire.
+ * Each save has a new id. In this order: Scheduler fires it, its body is stored, its row is written. It is valid once its row is
+ * written; a fire of any other save publishes nothing and ends that save. So after any failure either the old or the new schedule
+ * is complete, and the other is removed at its next fire.
  *
- * @param requestOf makes the request whose schedule is saved, of the schedule that is there; undefined to read that again
- * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
+ * @param requestOf makes the request from the existing schedule; undefined to read it again
+ * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
  */
 export function save(
   account: Account,
@@ -57,7 +56,7 @@ export function save(
     catchUpOf(kept);
     if (before === undefined) await checkCapacity(account);
     await ensureQueue(account, kept.queueName);
-    // All messages of a fire name the same keys.
+    // All messages of a fire have the same keys.
     for (const { message } of drafts.slice(0, 1)) await ensureKeys(message);
     const saveId = newId('scd', now());
     const unstored = {
@@ -84,10 +83,10 @@ export function save(
 }
 
 /**
- * Writes a schedule's row in the place of what was read.
+ * Writes a schedule's row over the one that was read.
  *
- * @returns false when another change was faster. The SDK sends a write again when its answer is lost, and the second one is
- * refused: so a row with the id of this save counts as written.
+ * @returns false if another change was faster. The SDK retries unanswered writes and the second one is refused, so a row with this
+ *   save's id counts as written
  */
 const isSaved = async (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> =>
   (await saveSchedule(schedule, readSaveId)) ||

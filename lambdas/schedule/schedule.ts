@@ -2,15 +2,15 @@ import type { Config } from '../shared/config.ts';
 import type { Header } from '../shared/headers.ts';
 import * as z from 'zod/mini';
 
-/** A publish request that is made again at each time of its cron expression. */
+/** A request published at each time of its cron expression. */
 export interface Schedule {
   readonly accountId: string;
   readonly scheduleId: string;
-  /** The id of this save. A schedule that is replaced gets a new one, by which fires of the old one are recognized. */
+  /** Each save has a new id, which shows whether a fire is of an old save. */
   readonly saveId: string;
-  /** A random text. The ids of a fire's messages follow from it, so that a second fire makes the same ones. */
+  /** Random. A fire's message ids are derived from it, so a repeated fire makes the same ones. */
   readonly seed: string;
-  /** The expression as it was given, with its zone. */
+  /** As given, with its zone. */
   readonly cron: string;
   readonly destination: string;
   readonly prefix: string;
@@ -18,25 +18,24 @@ export interface Schedule {
   readonly otherHeaders: readonly Header[];
   readonly otherQuery: readonly Header[];
   readonly queueName?: string | undefined;
-  /** JSON of its settings as the API shows them: see `scheduleSettings.ts`. */
+  /** JSON of its settings in the API: see `scheduleSettings.ts`. */
   readonly view: string;
   readonly callerIp: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Unix milliseconds from which its cron expression counts. Schedules of older releases have none. */
+  /** When its fires start to count, Unix milliseconds. Missing in older releases. */
   readonly firesFrom?: number | undefined;
   readonly isPaused: boolean;
   readonly lastFire?: LastFire | undefined;
-  /** The body's size and digest; undefined in rows of older releases. */
+  /** The body's size and digest; missing in older releases. */
   readonly bodyMark?: string | undefined;
 }
 
-/** The outcome of a schedule's last fire. */
 export interface LastFire {
   /** Unix milliseconds. */
   readonly time: number;
   readonly messageIds: readonly string[];
-  /** The reason why the fire made no message. */
+  /** Why the fire made no message. */
   readonly error?: string | undefined;
 }
 
@@ -46,20 +45,17 @@ const noticeShape = z.object({
   saveId: z.string(),
   /** ISO 8601. */
   time: z.string(),
-  /**
-   * Undefined for a fire by Scheduler. `missed` makes up for a fire that was missed. `look` is no fire: what was missed before its time
-   * is looked for.
-   */
+  /** Undefined for Scheduler's fires. `missed`: a missed fire. `look`: not a fire, but a search for those missed before its time. */
   kind: z.optional(z.enum(['missed', 'look'])),
 });
 
-/** The message that Scheduler sends to the queue of fires. */
+/** Scheduler's message to the queue of fires. */
 export type FireNotice = Readonly<z.infer<typeof noticeShape>>;
 
 export const formatNotice = (notice: FireNotice): string => JSON.stringify(notice);
 
-/** @throws Error for a text that is no notice */
+/** @throws Error for an invalid notice */
 export const parseNotice = (text: string): FireNotice => noticeShape.parse(JSON.parse(text));
 
-/** Names a save's schedule in Scheduler. There is one for each expression that its cron translates to, counted from 0. */
+/** The name of a save's schedule in Scheduler. There is one for each translated expression, counted from 0. */
 export const schedulerName = (saveId: string, index: number): string => `${saveId}-${index}`;

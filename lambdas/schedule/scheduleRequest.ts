@@ -14,15 +14,14 @@ import type { Schedule } from './schedule.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { prepare, withQuery, type Draft, type PublishRequest } from '../publish/prepare.ts';
 
-/** A request for a schedule: a publish that says when, with a cron expression. */
+/** A publish request with a cron expression. */
 export type ScheduleRequest = Omit<PublishRequest, 'queueName' | 'fire'>;
 
-/** A request for a schedule, as it was read. */
 interface RequestedSchedule {
   readonly cron: Cron;
   /** The messages that it would publish now. */
   readonly drafts: readonly Draft[];
-  /** The fields of the schedule that follow from the request. */
+  /** The schedule's fields that follow from the request. */
   readonly kept: Pick<
     Schedule,
     | 'cron'
@@ -38,7 +37,7 @@ interface RequestedSchedule {
 }
 
 /**
- * Reads a request for a schedule. A request that could not be published is refused.
+ * Reads a request for a schedule. Refuses one that could not be published.
  *
  * @param before the schedule that is replaced
  * @throws HttpError 400, 403, 404, 412 or 413
@@ -48,7 +47,7 @@ export async function readSchedule(
   asked: ScheduleRequest,
   before: Schedule | undefined,
 ): Promise<RequestedSchedule> {
-  // The messages to come belong to no trace: that of this request is over by then.
+  // This request's trace ends before the messages are made.
   const request = { ...asked, otherHeaders: asked.otherHeaders.filter((header) => !isTraceHeader(header)) };
   const { prefix, config, callerIp } = request;
   const reader = new ConfigReader(prefix, config);
@@ -79,7 +78,7 @@ function readCron(reader: ConfigReader): Cron {
   return cron;
 }
 
-/** The settings of a request, as the schedule's row keeps them. */
+/** The settings in the schedule's row. */
 async function settingsOf(account: Account, request: PublishRequest): Promise<string> {
   const time = now();
   const options = parsePublishOptions(request, account, await destinationRules(request.host, account), time);
@@ -87,10 +86,9 @@ async function settingsOf(account: Account, request: PublishRequest): Promise<st
 }
 
 /**
- * The destination to which a schedule publishes. Query parameters that are not the service's belong to a URL; a group's are
- * kept, and go to its endpoints.
+ * A schedule's destination. Query parameters that are not the service's belong to its URL; a group's are kept for its endpoints.
  *
- * @param before the destination of the schedule that is replaced
+ * @param before the replaced schedule's destination
  */
 function destinationOf(
   { destination, otherQuery }: ScheduleRequest,
@@ -102,8 +100,8 @@ function destinationOf(
 }
 
 /**
- * The request's headers that a schedule keeps: those that may be forwarded, never the token. A URL group may say in its
- * default headers that they are forwarded, and what it says counts at each fire: so for a group they are kept in any case.
+ * The headers that a schedule keeps: those that may be forwarded, never the token. For a URL group all are kept, because its
+ * default headers decide at each fire whether they are forwarded.
  */
 function headersToKeep({ prefix, config, destination, otherHeaders }: ScheduleRequest): readonly Header[] {
   const said = new ConfigReader(prefix, config).single('header-forward');

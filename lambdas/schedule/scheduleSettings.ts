@@ -1,7 +1,6 @@
 /**
- * A schedule's settings as the API shows them. They are read from the schedule's request once, and kept with it as JSON:
- * limits that change later must not make them unreadable. They are JSON because DynamoDB's client refuses or loses maps with
- * keys such as `__proto__`, which headers may have.
+ * A schedule's settings in the API. They are read from the request once and stored as JSON, so that later limits do not make them
+ * unreadable. JSON, because DynamoDB's client refuses or loses maps with keys such as `__proto__`, which headers may have.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -19,7 +18,7 @@ import type { Schedule } from './schedule.ts';
 
 export type ScheduleSettings = Answer<typeof answers.scheduleSettings>;
 
-/** @param time Unix milliseconds at which the options were read */
+/** @param time when the options were read, Unix milliseconds */
 export function scheduleSettings(
   options: PublishOptions,
   time: number,
@@ -48,7 +47,7 @@ const { maxRetries: retries, ...options } = answered;
 
 const stored: z.ZodMiniType<ScheduleSettings> = z.object({
   ...options,
-  // zod's own records lose a header that is called `__proto__`.
+  // zod's records lose a header named `__proto__`.
   header: z.custom<ScheduleSettings['header']>(isHeaderLists),
   retries,
   delay: z.optional(z.number()),
@@ -62,20 +61,20 @@ export const formatScheduleSettings = (settings: ScheduleSettings): string => JS
 /** @throws for a text that {@link formatScheduleSettings} did not make */
 export function parseScheduleSettings(text: string): ScheduleSettings {
   const settings = stored.parse(JSON.parse(text));
-  // Older schedules were stored without the default period.
+  // Older schedules have no default period.
   return settings.flowControlKey === undefined
     ? settings
     : { ...settings, period: shownPeriod(settings.period) };
 }
 
-/** Tells bodies apart without keeping them, and begins with their size. */
+/** Identifies a body without storing it; begins with its size. */
 export const markOf = (body: Uint8Array): string =>
   `${body.length} bytes#${createHash('sha256').update(body).digest('base64url').slice(0, 16)}`;
 
 function valuesOf({ cron, destination, bodyMark, isPaused, view, prefix, config }: Schedule): Values {
-  // The trail has the address of whoever made the change.
+  // The trail has the address of the caller who made the change.
   const settings = { ...parseScheduleSettings(view), callerIP: undefined, callerIp: undefined };
-  // Of callbacks, the settings have the URLs only.
+  // The settings have only the callbacks' URLs.
   const ofCallbacks = new Map([...config].filter(([name]) => name.includes('callback-')));
   return {
     ...{ cron, destination: shownUrl(destination), body: bodyMark, isPaused },
@@ -87,6 +86,6 @@ function valuesOf({ cron, destination, bodyMark, isPaused, view, prefix, config 
 const shownValue = (field: string, text: string): string =>
   field === 'body' ? text.replace(/#.*/, '') : hideForwarded(field, text);
 
-/** The changed fields of a schedule, for the audit trail. */
+/** A schedule's changed fields for the audit trail. */
 export const scheduleChanges = (before: Schedule | undefined, after: Schedule | undefined): Changes =>
   changesBetween(before && valuesOf(before), after && valuesOf(after), shownValue);

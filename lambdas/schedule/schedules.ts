@@ -12,9 +12,9 @@ import { save, type Saved } from './saveSchedule.ts';
 import type { ScheduleRequest } from './scheduleRequest.ts';
 
 /**
- * Creates a schedule, or replaces the one with the same id.
+ * Creates or replaces a schedule.
  *
- * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
+ * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
  */
 export async function createSchedule(account: Account, request: ScheduleRequest): Promise<Saved> {
   const reader = new ConfigReader(request.prefix, request.config);
@@ -31,8 +31,7 @@ export async function deleteSchedule(account: Account, scheduleId: string): Prom
 }
 
 /**
- * Pauses a schedule, or resumes it. Fires of a paused schedule publish nothing. One that is resumed makes up for them if it has
- * `Svc-Catch-Up`.
+ * Pauses or resumes a schedule. A paused one publishes nothing; once resumed, it catches up if it has `Svc-Catch-Up`.
  *
  * @throws HttpError 404
  */

@@ -43,7 +43,7 @@ function redactionOf({ config }: StoredSchedule): Redaction | undefined {
   return redacts === undefined ? undefined : parseRedaction('Svc-Redact-Fields', redacts);
 }
 
-/** @throws HttpError 404, or 503 where it is replaced again and again */
+/** @throws HttpError 404, or 503 if it is replaced too often */
 export async function getSchedule(
   account: Account,
   scheduleId: string,
@@ -53,7 +53,7 @@ export async function getSchedule(
   return fitting((bodies) => ({ ...record, ...bodyRecord(body, redactionOf(schedule), bodies) }));
 }
 
-/** The largest body, in bytes, that a list shows: many must fit into a list, and it must not read the bucket for each. */
+/** The largest body in a list, in bytes: many must fit, and none may need the bucket. */
 const longestListedBytes = 9 * 1_024;
 
 async function listedRecord(schedule: StoredSchedule): Promise<Answer<typeof answers.schedule>> {
@@ -78,10 +78,10 @@ async function* schedulesWith(
 }
 
 /**
- * Lists the schedules of an account by id.
+ * Lists an account's schedules by id.
  *
- * @param search a part of the ids or destinations to list, upper and lower case not told apart; undefined for all
- * @throws HttpError 400 for a cursor that this list did not hand out
+ * @param search a part of ids or destinations, in any case
+ * @throws HttpError 400 for an invalid cursor
  */
 export const listSchedules = (
   account: Account,

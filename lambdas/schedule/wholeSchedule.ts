@@ -1,4 +1,4 @@
-/** Reads schedules with their bodies, which are stored apart: a schedule that replaces another deletes the body of that one. */
+/** Reads schedules with their bodies, which are stored separately. Replacing a schedule deletes its old body. */
 import type { Account } from '../account/account.ts';
 import { notFound, quote, type HttpError } from '../error/httpError.ts';
 import { loadBody } from '../message/bodies.ts';
@@ -11,13 +11,13 @@ export const noSuchSchedule = (scheduleId: string): HttpError =>
 export const changedByMany = (scheduleId: string): string =>
   `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`;
 
-/** A schedule with the body of the same save. */
+/** A schedule with its save's body. */
 export interface WholeSchedule {
   readonly schedule: StoredSchedule;
   readonly body: Uint8Array;
 }
 
-/** @throws HttpError 404, or 503 where it is replaced again and again */
+/** @throws HttpError 404, or 503 if it is replaced too often */
 export const loadWholeSchedule = ({ id }: Account, scheduleId: string): Promise<WholeSchedule> =>
   retryOnConflict(changedByMany(scheduleId), async () => {
     const schedule = await loadSchedule(id, scheduleId);
@@ -26,7 +26,7 @@ export const loadWholeSchedule = ({ id }: Account, scheduleId: string): Promise<
     return body && { schedule, body };
   });
 
-/** @returns undefined where another request has replaced the schedule meanwhile, and with it the body */
+/** @returns undefined if another request replaced the schedule and its body */
 export async function bodyOf(schedule: StoredSchedule): Promise<Uint8Array | undefined> {
   try {
     return await loadBody(schedule.saveId, schedule.body);

@@ -1,14 +1,14 @@
 import { now } from './clock.ts';
 
-/** The most keys of a cache; beyond it the oldest result is forgotten. */
+/** The most keys; above it, the oldest result is removed. */
 const capacity = 1_000;
 
 /**
- * Keeps the results of loads by key for a while. Concurrent loads of one key share one. Failures, empty results and results
- * that are not worth it are not kept.
+ * Caches loads by key for a while. Concurrent loads share one. Failures, empty results and results not worth keeping are not
+ * cached.
  *
- * `table/remembered.ts` differs: it keeps one thing without which nothing works, such as a secret, and goes on with the known
- * value while the thing cannot be read. Here a result ends with its lifetime, and the next load fails where its source fails.
+ * `table/remembered.ts` differs: it keeps a value that is always needed, such as a secret, even while it cannot be read again. Here
+ * results expire, and the next load may fail.
  */
 export function cached<T>(
   lifetimeMs: number,

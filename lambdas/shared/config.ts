@@ -1,13 +1,13 @@
 /**
- * The configuration of a request by canonical names: a header's name without the prefix, such as `retry-delay`. A name that is
- * given several times has several values.
+ * A request's configuration by canonical name: the header's name without its prefix, such as `retry-delay`. Repeated names have
+ * several values.
  */
 export type Config = ReadonlyMap<string, readonly string[]>;
 
-/** Settings that answer the same question: a request that gives one of them overrides defaults of the others too. */
+/** Giving one of these settings overrides defaults of the others. */
 const alternatives = [['delay', 'not-before']] as const;
 
-/** Adds the defaults of a URL group to a request's configuration, for the settings that it does not give. */
+/** Fills in a URL group's defaults for settings that a request does not give. */
 export function configOverDefaults(config: Config, defaults: Config | undefined): Config {
   const merged = new Map([...(defaults ?? []), ...config]);
   for (const names of alternatives) {
@@ -17,7 +17,7 @@ export function configOverDefaults(config: Config, defaults: Config | undefined)
   return merged;
 }
 
-/** Picks the configuration below a scope: `retries` from `callback-retries`, for the scope `callback`. */
+/** The configuration in a scope: `retries` from `callback-retries`, for `callback`. */
 export function scoped(config: Config, scope: string): Config {
   const inner = new Map<string, readonly string[]>();
   for (const [name, values] of config) {
@@ -26,6 +26,5 @@ export function scoped(config: Config, scope: string): Config {
   return inner;
 }
 
-/** The scopes of the two callbacks: their configuration is named `callback-…` and `failure-callback-…`. */
 export const callbackScopes = ['callback', 'failure-callback'] as const;
 export type CallbackScope = (typeof callbackScopes)[number];

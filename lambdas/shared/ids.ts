@@ -5,15 +5,15 @@ import { letters, wideEnd } from './idPattern.ts';
 export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr';
 
 /**
- * Partitions for the rows of one account. DynamoDB takes 1,000 write units a second for each, and a message is two of them at
- * least. Each list reads all of them, so an account has few, and many only where its limits allow so much traffic.
+ * Partitions of an account's rows. DynamoDB takes 1,000 write units a second for each, and a message needs at least two. Lists read
+ * all partitions, so only accounts with high limits have many.
  */
 export const shardCounts = { usual: 8, wide: letters.length } as const;
 
-/** Random letters of an id, each made from a byte; the library would ask the system for each byte alone. */
+/** Random letters of an id, one byte each; the library would ask the system for every byte. */
 const randomLetters = 16;
 
-/** Random bytes for the next ids. To ask the system costs more than the rest of an id. */
+/** Random bytes for the next ids: asking the system is the slowest part of making an id. */
 const random = Buffer.alloc(64 * randomLetters);
 let used = random.length;
 
@@ -28,13 +28,13 @@ function nextRandom(): Buffer {
 }
 
 /**
- * Makes a new id: the time (Unix milliseconds), by which ids are ordered, and at least 75 random bits.
+ * Makes a new id from a time (Unix milliseconds), for ordering, and at least 75 random bits.
  *
- * @param shards the partitions that the rows of its account are spread over
+ * @param shards the account's partitions
  */
 export function newId(kind: IdKind, time: number, shards: number = shardCounts.usual): string {
   const bytes = nextRandom();
-  // A usual id ends in 0 to 7: `charCode % 8` of all 32 letters would fill some of the eight partitions more than others.
+  // A usual id ends in 0 to 7: `charCode % 8` of all 32 letters would fill the partitions unevenly.
   const end =
     shards > shardCounts.usual
       ? wideEnd
@@ -43,10 +43,10 @@ export function newId(kind: IdKind, time: number, shards: number = shardCounts.u
 }
 
 /**
- * Makes the id of something that must be made once, however often that is tried: the same time (Unix milliseconds) and seed
- * give the same id. It is as unguessable as its seed.
+ * Makes an id for something made only once: the same time (Unix milliseconds) and seed give the same id. It is as unguessable as
+ * its seed.
  *
- * @param beside the id of what it follows from: where that is in one of many partitions, this is in one of the same number
+ * @param beside the id it follows from: both use the same number of partitions
  */
 export function derivedId(kind: IdKind, time: number, seed: string, beside = ''): string {
   const id = idOf(kind, time, createHash('sha256').update(seed).digest());
@@ -59,12 +59,12 @@ function idOf(kind: IdKind, time: number, bytes: Buffer): string {
   return `${kind}_${ulid(time, nextFraction)}`;
 }
 
-/** Reads the time at which an id was made, in Unix milliseconds. @throws for a text that is no id */
+/** The time in an id, Unix milliseconds. @throws for an invalid id */
 export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf('_') + 1));
 
 /**
- * Finds the partition of an account's row from the id alone, so that a read by id needs no index: one of many by the last letter
- * but one, and one of the usual ones by the last.
+ * A row's partition, from the id alone, so that reads by id need no index: of many, by the second last letter; of the usual ones,
+ * by the last.
  */
 export function shardOf(accountId: string, id: string): string {
   const number = id.endsWith(wideEnd)

@@ -7,10 +7,10 @@ import { excessIn, plainBounds, type JsonBounds } from './jsonBounds.ts';
 import { malformedTextIn } from './text.ts';
 
 /**
- * Reads JSON that a client sent.
+ * Parses a client's JSON.
  *
- * @param field what the error's text calls it
- * @param bounds of its values and levels, which are looked at before it is parsed
+ * @param field for the error
+ * @param bounds of values and levels, checked before parsing
  * @throws HttpError 400
  */
 export function parseJson(field: string, bytes: Uint8Array, bounds: JsonBounds = plainBounds): unknown {
@@ -28,10 +28,10 @@ export function parseJson(field: string, bytes: Uint8Array, bounds: JsonBounds =
 }
 
 /**
- * Reads JSON of a shape.
+ * Parses JSON of a shape.
  *
- * @param allowed the shape in words, or the words for a field of it, by its path
- * @throws HttpError 400 that names the first field that is wrong, also one whose text no store would take
+ * @param allowed describes the shape, or its fields by path
+ * @throws HttpError 400 that names the first wrong field, even one with text that no store accepts
  */
 export function parseShape<T>(
   field: string,
@@ -50,17 +50,17 @@ export function parseShape<T>(
   throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${words}.`);
 }
 
-/** Finds the code of the first mistake in a body: a name, a value, or the body itself. */
+/** The error code of a body's first mistake: a name, a value, or the body itself. */
 export function codeOf({ issues: [issue] }: z.core.$ZodError): CodeOf<400> {
   if (issue?.code === 'unrecognized_keys') return 'field_unknown';
   return issue?.path.length === 0 ? 'body_invalid' : 'field_invalid';
 }
 
 /**
- * Describes the first mistake in a value, and its place.
+ * Describes a value's first mistake and its place.
  *
- * @param whole the name of the value itself
- * @param above the place of the value within something larger
+ * @param whole the value's name
+ * @param above the value's place in something larger
  */
 export function problemOf(
   error: z.core.$ZodError,
@@ -73,19 +73,18 @@ export function problemOf(
   return `${path.length === 0 ? whole : path.join('.')}: ${issue?.message ?? 'it is malformed'}`;
 }
 
-/** Reads `null` as an absent value: the published Python client sends it for settings that are not given. */
+/** Treats `null` as absent: the published Python client sends it for missing settings. */
 export const orNull = <Shape extends z.ZodMiniType>(shape: Shape) =>
   z.pipe(
     z.nullable(shape),
     z.transform((value) => value ?? undefined),
   );
 
-/** A field that may be absent or `null`, which means the same. */
+/** A field that may be absent or `null`, which is the same. */
 export const optionalField = <Shape extends z.ZodMiniType>(shape: Shape) => z.optional(orNull(shape));
 
 /**
- * Makes the shape of a JSON object of headers, which reads it as pairs. zod's own records lose a field that is called
- * `__proto__`.
+ * The shape of a JSON object of headers, read as pairs. zod's records lose a field named `__proto__`.
  *
  * @param description for the API's description
  */
@@ -121,13 +120,10 @@ export const headersIn = (description: string) =>
     }),
   );
 
-/** Headers in JSON: more do not fit into the 10 KB that a request's headers may have. */
+/** More headers do not fit into a request's 10 KB. */
 export const mostHeaders = 1_000;
 
-/**
- * Makes the shape of a list that is read up to its first mistake. zod's own lists collect all mistakes: those of a million items take
- * seconds.
- */
+/** A list that stops at its first mistake. zod's lists collect all, which takes seconds for a million items. */
 export const listOf = <T>(item: z.ZodMiniType<T>, least = 0) =>
   z.pipe(
     z
@@ -153,7 +149,7 @@ export const listOf = <T>(item: z.ZodMiniType<T>, least = 0) =>
     }),
   );
 
-/** The names and values that Node takes in an HTTP request. */
+/** The names and values that Node accepts in HTTP requests. */
 const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
 const headerForms = [
   { type: 'string', pattern: headerTextForm },
@@ -163,8 +159,7 @@ const headerForms = [
 ];
 
 /**
- * Reads the values of a header in JSON. Clients pass on what they were given: a number or a boolean is its text, and `null` is
- * absent.
+ * Reads a header's values in JSON, as clients pass them: a number or boolean becomes text, and `null` is absent.
  *
  * @returns undefined for any other value
  */

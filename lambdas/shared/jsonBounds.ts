@@ -1,24 +1,24 @@
 /**
- * The bounds of JSON from outside: how many values it may have, and how deeply they may be nested. They are checked by one look at
- * the bytes, before anything is made of them: the values of 4 MB of `[0,0,…` would take seconds, and 400 MB of memory.
+ * Limits the values and nesting of JSON from outside, by a scan of its bytes before parsing: 4 MB of `[0,0,…` would take seconds
+ * and 400 MB of memory to parse.
  */
 export interface JsonBounds {
-  /** Values, counted with the names of fields. */
+  /** Values and field names. */
   readonly values: number;
-  /** Levels of lists and objects within each other. */
+  /** Levels of nested lists and objects. */
   readonly depth: number;
 }
 
-/** Enough for every body but those that are lists of messages or ids. */
+/** Enough for all bodies except lists of messages or ids. */
 export const plainBounds: JsonBounds = { values: 10_000, depth: 100 };
 
 const [quote, backslash, comma, colon] = [34, 92, 44, 58];
 const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125];
 
 /**
- * Finds what JSON has too much of. Bytes that are not JSON may pass: the parser refuses them.
+ * Finds the bound that JSON exceeds. Invalid JSON may pass: the parser refuses it.
  *
- * @param bytes UTF-8: the bytes of a character that is not ASCII are never those of JSON's own
+ * @param bytes UTF-8: bytes of other than ASCII characters never look like JSON's syntax
  */
 export function excessIn(bytes: Uint8Array, { values, depth }: JsonBounds): keyof JsonBounds | undefined {
   let level = 0;
@@ -49,14 +49,14 @@ export function excessIn(bytes: Uint8Array, { values, depth }: JsonBounds): keyo
   return undefined;
 }
 
-/** Finds the quote that ends a text; the last byte where it has no end. */
+/** The index of a text's closing quote, or of the last byte without one. */
 function endOfText(bytes: Uint8Array, from: number): number {
   let end = bytes.indexOf(quote, from + 1);
   while (end !== -1 && isEscaped(bytes, end, from)) end = bytes.indexOf(quote, end + 1);
   return end === -1 ? bytes.length : end;
 }
 
-/** Whether an odd number of backslashes stands before a byte. */
+/** Whether an odd number of backslashes is before a byte. */
 function isEscaped(bytes: Uint8Array, at: number, from: number): boolean {
   let first = at;
   while (first - 1 > from && bytes[first - 1] === backslash) first -= 1;

@@ -1,18 +1,17 @@
 /**
- * Counts the bytes of texts in JSON, without making the JSON. A control character takes six bytes, and seven where the JSON stands in another text
- * of JSON, so that a body of 4 MiB may become 28 MiB.
+ * Counts the bytes of texts in JSON without making it. A control character takes six bytes, or seven in nested JSON, so a body of 4
+ * MiB may become 28 MiB.
  */
 
-/** Code units that are escaped as two characters, such as `\n`; each further level doubles the backslash. */
+/** Code units escaped as two characters, such as `\n`; each further level doubles the backslash. */
 const shortEscapes: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 const quote = 34;
 const backslash = 92;
 
 /**
- * Counts the bytes of a text as `JSON.stringify` writes it, quotes included.
+ * The bytes of a text in `JSON.stringify`, with quotes.
  *
- * @param levels how often it is written: 2 for the JSON of a text that is the JSON of this one. The outer levels' own quotes are
- * counted, too
+ * @param levels of JSON in JSON: 2 for the JSON of a text that is JSON itself. Outer quotes are included
  */
 export function jsonTextBytes(text: string, levels = 1): number {
   const backslashes = 2 ** (levels - 1);
@@ -32,11 +31,11 @@ export function jsonTextBytes(text: string, levels = 1): number {
   return bytes;
 }
 
-/** Whether a whole character of two units stands at an index: it is not escaped, half of one is. */
+/** Whether a surrogate pair is at an index: only half a pair is escaped. */
 function isPair(text: string, index: number): boolean {
   const [high, low] = [text.charCodeAt(index), text.charCodeAt(index + 1)];
   return high <= 0xdbff && low >= 0xdc00 && low <= 0xdfff;
 }
 
-/** Two quotes at each level; those of the inner levels are escaped by the outer ones. */
+/** Two quotes for each level; outer levels escape the inner ones. */
 const quotesBytes = (levels: number): number => 2 * (2 ** levels - 1);

@@ -1,10 +1,10 @@
-/** Splits items into lists of a size, in their order; the last may be shorter. */
+/** Splits items into lists of a size, in order; the last may be shorter. */
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
 
-/** Splits items into lists of at most a weight, in their order; an item that is heavier than that is alone. */
+/** Splits items into lists of at most a weight, in order; a heavier item is alone. */
 export function weighedChunksOf<T>(
   items: readonly T[],
   most: number,
@@ -26,27 +26,27 @@ export function weighedChunksOf<T>(
   return chunks;
 }
 
-/** The longest that work goes on before it lets other requests of the process go on, in milliseconds. */
+/** Milliseconds of work before other requests of the process get a turn. */
 const turnMs = 10;
-/** The longest pause between two turns, in milliseconds. */
+/** The longest pause between turns, in milliseconds. */
 const longestPauseMs = 100;
 
-/** What the shortest pause takes by itself, in milliseconds. */
+/** The least time of any pause, in milliseconds. */
 const leastMs = 2;
 
-/** Of browsers as well as of Node.js: the console works on lists, too. */
+/** Works in browsers too, because the console uses this file. */
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * The turns of long work that waits for nothing. On Lambda a process has one request, and turns cost nothing; on one machine all
- * requests share a process.
+ * Divides long computations into turns. On Lambda a process has one request, so turns cost nothing; on one machine all requests
+ * share it.
  */
 export class Turn {
   #endsAt = performance.now() + turnMs;
 
   /**
-   * Lets others go on where the turn is over. Where they took their time, it leaves them as much once more: long work of several
-   * requests together then takes half of the process.
+   * Ends a turn that is over, so that others continue. If they take long, pauses again as long: so concurrent long work takes half
+   * of the process.
    */
   async end(): Promise<void> {
     const since = performance.now();
@@ -59,10 +59,10 @@ export class Turn {
 }
 
 /**
- * Works on all items, `atOnce` at a time. An error ends one of the workers; the others go on with the items that are left. Where the
- * work waits for nothing, other requests of the process go on now and then all the same.
+ * Works on all items, `atOnce` in parallel. An error stops one worker; the others continue with the remaining items. Other requests
+ * of the process get turns.
  *
- * @throws the first worker's error, when all have ended
+ * @throws the first worker's error, after all have ended
  */
 export async function eachOf<T>(
   items: readonly T[],
@@ -73,7 +73,7 @@ export async function eachOf<T>(
   const turn = new Turn();
   const worker = async (): Promise<void> => {
     for (;;) {
-      // Before an item is taken: so their work begins in their order.
+      // Before an item is taken, so that items start in order.
       await turn.end();
       const next = left.next();
       if (next.done === true) return;
@@ -86,7 +86,6 @@ export async function eachOf<T>(
     if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** Reads all items into a list. */
 export async function listOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const list: T[] = [];
   for await (const item of items) list.push(item);

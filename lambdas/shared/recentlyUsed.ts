@@ -1,10 +1,10 @@
-/** Values that a process keeps at once. Above it, idle values that were used longest ago are forgotten. */
+/** The most values kept; above it, the least recently used idle ones are removed. */
 const capacity = 1_000;
 
 /**
- * Takes the value of a key out of those that a process keeps, and makes it where it is missing.
+ * Gets a key's value, or makes it.
  *
- * @param isIdle whether a value may be forgotten
+ * @param isIdle whether a value may be removed
  */
 export function recentlyUsed<T>(
   values: Map<string, T>,

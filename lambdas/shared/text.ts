@@ -1,17 +1,17 @@
 /**
- * Tells whether a text can be stored and sent as it is: JSON may have halves of characters (lone surrogates), as in `"\ud83d"`,
- * which UTF-8 does not have, and which DynamoDB and SQS refuse.
+ * Whether a text can be stored and sent: JSON may have lone surrogates, as in `"\ud83d"`, which UTF-8 does not have and DynamoDB
+ * and SQS refuse.
  *
- * @param longest the most characters; each counts one, or two where it is beyond the first 65,536 of Unicode
+ * @param longest characters; those above the first 65,536 of Unicode count as two
  */
 export const isText = (text: string, longest: number): boolean =>
   text !== '' && text.length <= longest && text.isWellFormed();
 
 /**
- * Finds the first text in a value that has half a character.
+ * Finds the first text in a value with a lone surrogate.
  *
- * @param value of a known shape, so that it is not nested deeply
- * @returns the path to it; undefined where there is none
+ * @param value of a known shape, so its depth is limited
+ * @returns its path, if any
  */
 export function malformedTextIn(value: unknown): readonly string[] | undefined {
   if (typeof value === 'string') return value.isWellFormed() ? undefined : [];
@@ -23,7 +23,7 @@ export function malformedTextIn(value: unknown): readonly string[] | undefined {
   return undefined;
 }
 
-/** Percent-decodes a text; a text that is not well encoded is returned as it is. */
+/** Percent-decodes a text, or returns it unchanged if it is badly encoded. */
 export function decodedOrAsIs(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,31 +1,30 @@
 /**
- * Credentials in a URL: `user:password@`. Only the destination gets them, with each delivery. Answers and records show the URL
- * without them, because others read these. A client may write back a URL as it was shown; the stored one stays then.
+ * A URL's credentials: `user:password@`. Only the destination gets them. Answers and records show the URL without them, because
+ * other people read these. If a client writes the shown URL back, the stored one is kept.
  */
 import { type Config, callbackScopes } from './config.ts';
 import { quote } from '../error/httpError.ts';
 
-/** A URL without its credentials, as it is shown and compared. */
+/** A URL without credentials, to show and compare. */
 export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');
 
-/** Cuts all URLs in a text to what may be logged: without user, password, query and fragment, which may be secret. */
+/** Removes user, password, query and fragment from the URLs in a text, for logging. */
 export const withoutSecrets = (text: string): string =>
   text.includes('://')
     ? text.replace(/([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#\\\s"'<>]*@)?([^?#\s"'<>]*)(?:[?#][^\s"'<>]*)?/gi, '$1$2')
     : text;
 
-/** Quotes a URL in an error, or a text that should have been one. */
+/** Quotes a URL, or an invalid one, in an error. */
 export const quoteUrl = (text: string): string => quote(shownUrl(text));
 
 /**
- * Makes the URL that replaces another: it keeps the credentials where it lacks only them.
+ * A replacing URL keeps the old credentials if only they are missing.
  *
- * @param before the URL that is replaced
+ * @param before the replaced URL
  */
 export const withKnownCredentials = (url: string, before: string | undefined): string =>
   before !== undefined && shownUrl(before) === url ? before : url;
 
-/** Makes a configuration with the URLs of callbacks as they are shown. */
 export const shownConfig = (config: Config): Config =>
   new Map(
     [...config].map(([name, values]) => [

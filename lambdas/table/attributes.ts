@@ -1,6 +1,6 @@
 /**
- * The shapes of attributes that several tables have. Headers and configuration are lists of pairs: their names come from
- * outside, and the SDK's `marshall` refuses maps with keys such as `constructor` and `__proto__`, or loses them.
+ * Attributes of several tables. Headers and configuration are lists of pairs: their names come from outside, and the SDK's
+ * `marshall` refuses or loses maps with keys such as `constructor` and `__proto__`.
  */
 import * as z from 'zod/mini';
 
@@ -9,5 +9,5 @@ export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array
 
 export const headerPairs = z.array(z.tuple([z.string(), z.string()]));
 
-/** A `Config`, as `[...config]` makes it. */
+/** A `Config` as pairs. */
 export const configPairs = z.array(z.tuple([z.string(), z.array(z.string())]));

@@ -1,23 +1,22 @@
 import { toItem } from '../aws/dynamodb.ts';
 
 /**
- * A claim on a row: where several processes come to do the same thing, one may do it, and where that one dies, another takes over.
- * A claim is an attribute of the row that holds a time in Unix milliseconds.
+ * A claim on a row: one of several processes may do the work, and if it dies, another takes over. An attribute holds the claim's
+ * time, Unix milliseconds.
  */
 export interface Claim {
   readonly attribute: string;
-  /** A claim of this time or before does not hold any more: its process has died, or its time is over. */
+  /** Claims up to this time have expired: their process died, or their time is over. */
   readonly endedBy: number;
-  /** A condition that must hold as well, with its values: `:endedBy` is taken. */
+  /** Another condition, with its values; `:endedBy` is reserved. */
   readonly onlyIf?: string;
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The part of a write that lets it claim a row: on the condition that there is no claim on it, or one that does not hold any
- * more. The write itself sets the attribute.
+ * The part of a write that claims a row, if it has no valid claim. The write itself sets the attribute.
  *
- * @returns input of a put or an update, with all values that its expressions have
+ * @returns input of a put or update, with all values of its expressions
  */
 export const claiming = ({ attribute, endedBy, onlyIf, values }: Claim) => ({
   ConditionExpression: `${onlyIf === undefined ? '' : `${onlyIf} AND `}(attribute_not_exists(#claim) OR #claim <= :endedBy)`,

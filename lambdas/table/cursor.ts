@@ -1,23 +1,20 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { badRequest } from '../error/httpError.ts';
 
-/** The orders of a list: by time, and at one time by id. */
+/** The orders of a list: by time, then by id. */
 export const orders = ['latestFirst', 'earliestFirst'] as const;
 export type Order = (typeof orders)[number];
 
-/**
- * A place in a list: behind the row with this time and id. A client gets it sealed, as a cursor, and so
- * cannot make one up.
- */
+/** A place in a list: after the row with this time and id. Clients get it as a sealed cursor, so they cannot forge one. */
 export interface Place {
   /** Unix milliseconds. */
   readonly time: number;
   readonly id: string;
-  /** Entries of that row that were shown already; absent when all were. */
+  /** How many of that row's entries were shown; absent for all. */
   readonly shown?: number | undefined;
 }
 
-/** 96 bits of the HMAC: too many to guess, and few enough for a URL. */
+/** 96 bits of the HMAC: unguessable, and short enough for a URL. */
 const sealBytes = 12;
 
 const seal = (key: string, scope: string, text: string): Buffer =>
@@ -26,13 +23,13 @@ const seal = (key: string, scope: string, text: string): Buffer =>
     .digest()
     .subarray(0, sealBytes);
 
-/** @param scope names the list and its account: a cursor of one list is refused by every other */
+/** @param scope the list and its account: other lists refuse the cursor */
 export function sealCursor(key: string, scope: string, place: Place): string {
   const text = `${place.time}/${place.shown ?? ''}/${place.id}`;
   return Buffer.concat([seal(key, scope, text), Buffer.from(text)]).toString('base64url');
 }
 
-/** @throws HttpError 400 for a cursor that is not of this list */
+/** @throws HttpError 400 for a cursor of another list */
 export function openCursor(key: string, scope: string, cursor: string): Place {
   const bytes = Buffer.from(cursor, 'base64url');
   const text = bytes.subarray(sealBytes).toString('utf8');

@@ -1,10 +1,7 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Key, Row } from '../aws/dynamodb.ts';
 
-/**
- * An item of a long list. Most are passed over after one or two attributes: reading all attributes would take
- * far longer than DynamoDB does.
- */
+/** An item of a long list. Most are skipped after one or two attributes, because parsing all takes far longer than DynamoDB's read. */
 export class ListedItem {
   readonly #item: Key;
   #row: Row | undefined;
@@ -23,7 +20,7 @@ export class ListedItem {
     return name in this.#item;
   }
 
-  /** Reads a few attributes. */
+  /** Parses a few attributes. */
   only(names: readonly string[]): Row {
     const some: Key = {};
     for (const name of names) {
@@ -33,7 +30,7 @@ export class ListedItem {
     return unmarshall(some);
   }
 
-  /** Reads the texts of an attribute that is one, or a list of them. */
+  /** The texts of an attribute: one or a list. */
   textsOf(name: string): readonly string[] {
     const value = this.#item[name];
     return (value?.L ?? [value]).flatMap((one) => one?.S ?? []);

@@ -3,37 +3,37 @@ import { now, secondMs } from '../shared/clock.ts';
 import { TransientError } from '../error/transientError.ts';
 import { log } from '../aws/log.ts';
 
-/** A value that a process reads once, and again from time to time. */
+/** A value that a process reads now and then. */
 export interface Remembered<T> {
   /**
-   * Gets the value as it was read at most `lifetimeMs` ago; or, while it cannot be read, as it was read last.
+   * Gets the value, at most `lifetimeMs` old; or the last one, if it cannot be read now.
    *
-   * @throws when it was never read and cannot be, and nothing stands for it
+   * @throws if it was never read and has no default
    */
   readonly get: () => Promise<T>;
-  /** Reads the value again where it seems to be out of date; not more often than every ten seconds. */
+  /** Reads the value again if it seems outdated, at most every ten seconds. */
   readonly renewed: () => Promise<T>;
 }
 
 interface Source<T> {
-  /** The name of the value in the log. */
+  /** The value's name in the log. */
   readonly name: string;
   readonly lifetimeMs: number;
   readonly read: () => Promise<T>;
-  /** The value until it is read for the first time. Without it, callers wait for that read as long as it takes. */
+  /** The value until the first read. Without it, callers wait for that read. */
   readonly untilRead?: T;
 }
 
-/** The least time between two tries to read something. */
+/** The least time between reads. */
 const paceMs = 10 * secondMs;
-/** The longest that a request waits for a value that is known already. Such a read takes milliseconds. */
+/** How long a request waits to renew a known value. Such a read takes milliseconds. */
 const memoryTimeoutMs = 2 * secondMs;
 
 export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>): Remembered<T> {
   let known: { readonly value: T; readonly readAt: number } | undefined =
     untilRead === undefined ? undefined : { value: untilRead, readAt: -Infinity };
   let triedAt = -Infinity;
-  /** The read that is under way, which all callers share. */
+  /** The current read, which all callers share. */
   let reading: Promise<void> | undefined;
   let renewal: Promise<void> | undefined;
 
@@ -50,10 +50,10 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
     return reading;
   }
 
-  /** Reads a known value again, and waits for that but a moment: a read that takes longer goes on by itself. */
+  /** Renews a known value, but waits only briefly: a longer read continues in the background. */
   async function renew(): Promise<void> {
     const warn = (error: unknown): void => {
-      log.warn('Something could not be read again; what is known of it holds', {
+      log.warn('A value could not be read again; the known one stays in use', {
         name,
         error: String(error),
       });
@@ -74,7 +74,7 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
       });
       await renewal;
     }
-    if (known === undefined) throw new TransientError(`Nothing is known of ${name}.`);
+    if (known === undefined) throw new TransientError(`No value of ${name} has been read yet.`);
     return known.value;
   }
 

@@ -35,10 +35,9 @@ async function readDefaults(account: Account, request: GroupRequest): Promise<Co
 }
 
 /**
- * Sets the default headers of a group: the configuration of every message to it, unless the message's request says
- * otherwise. They replace the defaults that were set before.
+ * Replaces a group's default headers: the configuration of its messages, unless their requests override it.
  *
- * @throws HttpError 400, 403, 404 or 412; nothing is changed then
+ * @throws HttpError 400, 403, 404 or 412; nothing is changed
  */
 export async function setDefaults(
   account: Account,

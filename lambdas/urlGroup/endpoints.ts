@@ -14,7 +14,7 @@ import { listUrlGroups } from './rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { type GroupRequest, changeGroup, groupChanges, noSuchGroup } from './urlGroups.ts';
 
-/** Characters of a URL. A group is one row of at most 400 KB, into which a hundred endpoints of this length fit. */
+/** Characters. A hundred such endpoints fit into a group's row of 400 KB. */
 const longestEndpointUrl = 2_048;
 
 async function readEndpoints(account: Account, request: GroupRequest): Promise<readonly Endpoint[]> {
@@ -56,10 +56,10 @@ async function checkCapacity(account: Account, name: string): Promise<void> {
 }
 
 /**
- * Adds endpoints to a group. A group that is missing is created; an endpoint that is there already is updated.
+ * Adds or updates endpoints, and creates a missing group.
  *
- * @returns the secrets of signatures that are new
- * @throws HttpError 400, 403 or 412; nothing is changed then
+ * @returns new signatures' secrets
+ * @throws HttpError 400, 403 or 412; nothing is changed
  */
 export async function addEndpoints(
   account: Account,
@@ -102,9 +102,9 @@ export const noSuchEndpoint = (group: string, { name, url = '' }: EndpointKey): 
   );
 
 /**
- * Removes endpoints, each named by its URL, its name, or both. A group whose last endpoint is removed is deleted.
+ * Removes endpoints by URL, name, or both. A group without endpoints is deleted.
  *
- * @throws HttpError 400 or 404; nothing is changed then
+ * @throws HttpError 400 or 404; nothing is changed
  */
 export async function removeEndpoints(account: Account, request: GroupRequest): Promise<Changes> {
   const { name } = request;

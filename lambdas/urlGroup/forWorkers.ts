@@ -1,4 +1,4 @@
-/** What the workers that deliver ask of URL groups. */
+/** The part of URL groups that delivery workers need. */
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import type { GroupHooks } from '../message/kinds.ts';
 import { minuteMs, now } from '../shared/clock.ts';
@@ -8,18 +8,18 @@ import { loadUrlGroup } from './rows.ts';
 
 export { removeEndpoint };
 
-/** A signature is used for so long as it was read. */
+/** A signature is reused for this long. */
 const lifetimeMs = minuteMs;
 
-/** Groups whose endpoints have signatures of their own, by account and name. */
+/** Groups with endpoint signatures, by account and name. */
 const signed = cached(lifetimeMs, (key) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadUrlGroup(accountId, name);
 });
 
 /**
- * A message has its endpoint's signature as it was at its publish, and needs no read in the first minute. A later attempt looks at the
- * group, which may have rotated it. A group that cannot be read, or is gone, changed nothing.
+ * A message has its endpoint's signature from its publish, and needs no read in the first minute. Later attempts read the group, in
+ * case it was rotated. If that fails, or the group is gone, the signature stays the same.
  */
 export const latestSignature: GroupHooks['latestSignature'] = async (message, known) => {
   if (now() < known.readAt + lifetimeMs) return known;

@@ -8,8 +8,8 @@ import { isSameUrl, type Endpoint, type UrlGroup } from './urlGroup.ts';
 import { changeGroup } from './urlGroups.ts';
 
 /**
- * Removes an endpoint that answered 410 from its group, with an entry in the audit trail before. A group whose last endpoint is removed is
- * deleted. Where many messages get a 410, the first removes the endpoint, and each of the others reads the group.
+ * Removes an endpoint that answered 410, after noting it in the audit trail. A group without endpoints is deleted. If many messages
+ * get a 410, the first removes the endpoint; each other reads the group.
  */
 export const removeEndpoint: RemoveEndpoint = async (message, attempt) => {
   const { topicName = '' } = message;
@@ -21,7 +21,7 @@ export const removeEndpoint: RemoveEndpoint = async (message, attempt) => {
   if (read?.endpoints.some(isGone) !== true) return;
   await beginChange(account, { actor: theService, action: 'urlGroup.removeEndpoints', subject: topicName });
   await changeGroup(account, topicName, (group) => (group === undefined ? null : without(group, isGone)));
-  log.warn('An endpoint that answered 410 is removed from its URL group', {
+  log.warn('An endpoint that answered 410 was removed from its URL group', {
     messageId: message.messageId,
     topicName,
     url: urlForLog(message.url),

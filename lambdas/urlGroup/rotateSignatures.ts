@@ -18,7 +18,7 @@ const longestOverlapMs = 7 * dayMs;
 
 const allowedKeys = '{"endpoints": [{"url"?, "name"?}]}';
 
-/** Changes the signatures of named endpoints. @throws HttpError 400 or 404 */
+/** Changes named endpoints' signatures. @throws HttpError 400 or 404 */
 function changeSignatures(
   account: Account,
   name: string,
@@ -47,9 +47,9 @@ function changeSignatures(
 }
 
 /**
- * Gives the signatures of endpoints new secrets. For a while the secrets before are good as well.
+ * Rotates endpoints' secrets. The old ones stay valid for a while.
  *
- * @throws HttpError 400, 404 or 503; nothing is changed then
+ * @throws HttpError 400, 404 or 503; nothing is changed
  */
 export async function rotateSignatures(
   account: Account,
@@ -72,9 +72,9 @@ export async function rotateSignatures(
 }
 
 /**
- * Ends the overlap of endpoints' signatures: from now on only the newest secret is good. Safe to repeat.
+ * Ends the overlap: only the newest secrets stay valid. Safe to repeat.
  *
- * @throws HttpError 400, 404 or 503; nothing is changed then
+ * @throws HttpError 400, 404 or 503; nothing is changed
  */
 export async function endOverlaps(account: Account, request: GroupRequest): Promise<Changes> {
   const { endpoints } = parseShape(

@@ -37,24 +37,24 @@ export async function loadUrlGroup(accountId: string, name: string): Promise<Url
   return row && groupOf(row);
 }
 
-/** Reads the URL groups of an account in the order of their names: those behind a name, or all. */
+/** An account's URL groups by name, after `behind` if given. */
 export const urlGroupsBehind = (accountId: string, behind: string | undefined): AsyncGenerator<UrlGroup> =>
   namedBehind(table, groupOf, accountId, behind);
 
-/** Reads all URL groups of an account, in the order of their names. */
+/** All URL groups of an account, by name. */
 export const listUrlGroups = (accountId: string): Promise<readonly UrlGroup[]> =>
   listNamed(table, groupOf, accountId);
 
 /**
- * Writes a URL group in the place of what was read of it.
+ * Writes a URL group over the one that was read.
  *
- * @param readVersion undefined when there was none
- * @returns false when another request changed it meanwhile; nothing is written then
+ * @param readVersion undefined if there was none
+ * @returns false if another request changed it; nothing is written
  */
 export const saveUrlGroup = (group: UrlGroup, readVersion: number | undefined): Promise<boolean> =>
   saveNamed(table, { ...group, defaults: [...group.defaults] }, readVersion);
 
-/** @returns false when another request changed it meanwhile */
+/** @returns false if another request changed it */
 export const deleteUrlGroup = (group: UrlGroup): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(

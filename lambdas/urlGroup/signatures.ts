@@ -1,4 +1,4 @@
-/** Signatures of endpoints: how their settings are read and shown, and how their secrets follow each other. */
+/** Endpoint signatures: their settings and the rotation of their secrets. */
 import { endpointSecret, firstVersion, isUpToDate } from '../account/endpointSecrets.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { type MasterSecret, secretMark } from '../account/credentials.ts';
@@ -15,16 +15,16 @@ import type { ChangedGroup, Endpoint } from './urlGroup.ts';
 
 type Given = NonNullable<z.infer<typeof addedEndpoints>['endpoints'][number]['signature']>;
 
-/** Replaced secrets that are still good. A header has one value more. */
+/** Replaced secrets that are still valid. A header has one value more. */
 const mostReplaced = 3;
 
 const headerForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
-/** Visible ASCII but the comma, which separates the values of a header. */
+/** Visible ASCII without the comma, which separates a header's values. */
 const prefixForm = /^[!-+\--~]{1,32}$/;
 
 const bodyHeaders = ['content-type', 'content-encoding', 'user-agent'];
 
-/** Names who sets a header; undefined where nobody does. */
+/** Names what sets a header, if anything does. */
 function setterOf(header: string): string | undefined {
   const name = header.toLowerCase();
   const dialects = [defaultPrefix, ...settings.headerPrefixes].map((prefix) => `${prefix.toLowerCase()}-`);
@@ -35,7 +35,7 @@ function setterOf(header: string): string | undefined {
   return bodyHeaders.includes(name) ? 'the message' : undefined;
 }
 
-/** Reads the settings of a signature, and starts its secrets. @throws HttpError 400 */
+/** Reads a signature's settings, and makes its first secret. @throws HttpError 400 */
 export async function readSignature(
   field: string,
   { header, encoding, prefix }: Given,
@@ -85,7 +85,7 @@ export function shownSignature(
   };
 }
 
-/** Gives a signature its next secret. @param overlapMs for so long the one before is good as well */
+/** Makes a signature's next secret. @param overlapMs how long the old one stays valid */
 export function rotated(
   { generation, master, replaced = [], ...rest }: EndpointSignature,
   secret: MasterSecret,
@@ -101,7 +101,7 @@ export function rotated(
   };
 }
 
-/** Shows the secrets of endpoints that have a new one since a change of their group. */
+/** The new secrets from a group's change. */
 export async function newSecrets({ before, after }: ChangedGroup): Promise<EndpointSecrets['endpoints']> {
   const secret = await masterSecret();
   const versionOf = ({ signature }: Endpoint): string => `${signature?.id} ${signature?.generation}`;

@@ -6,38 +6,38 @@ export interface Endpoint {
   readonly url: string;
   /** Unique within the group. */
   readonly name?: string | undefined;
-  /** When it was added or last replaced, Unix milliseconds. Endpoints of older releases have none. */
+  /** When it was added or replaced, Unix milliseconds. Missing in older releases. */
   readonly addedAt?: number | undefined;
-  /** The signature that its deliveries have besides the service's own. */
+  /** Its signature besides the service's. */
   readonly signature?: EndpointSignature | undefined;
 }
 
-/** A name for several endpoints: what is published to it is published to each. */
+/** A name for several endpoints: a message to it goes to each. */
 export interface UrlGroup {
   readonly accountId: string;
   readonly name: string;
   readonly endpoints: readonly Endpoint[];
-  /** The configuration of a message to the group whose request does not say otherwise. */
+  /** Configuration for messages that do not override it. */
   readonly defaults: Config;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Raised by each change, so that one of two changes at once sees the other. */
+  /** Incremented by each change, to detect concurrent ones. */
   readonly version: number;
 }
 
-/** A group before a change and after it; undefined where there is none. */
+/** A group before and after a change, if it existed. */
 export interface ChangedGroup {
   readonly before: UrlGroup | undefined;
   readonly after: UrlGroup | undefined;
 }
 
-/** Tells whether two URLs name the same endpoint: they may differ in their credentials. */
+/** Whether two URLs are equal apart from credentials. */
 export const isSameUrl = (one: string, other: string): boolean => shownUrl(one) === shownUrl(other);
 
 /**
- * Adds endpoints. One that is there already, by its name or else by its URL, is replaced. URLs are compared without their
- * credentials; where the new URL has none, those of the old one are kept. A signature is kept with its secrets.
+ * Adds endpoints, or replaces those with the same name or else URL. URLs are compared without credentials; a new URL without them
+ * keeps the old ones. A signature keeps its secrets.
  */
 export function withEndpoints(
   endpoints: readonly Endpoint[],
@@ -68,7 +68,7 @@ function withKnownSecrets(
   return { ...known, header, encoding, prefix };
 }
 
-/** Names an endpoint: by its name, its URL, or both. */
+/** Names an endpoint by name, URL, or both. */
 export interface EndpointKey {
   readonly url?: string | undefined;
   readonly name?: string | undefined;
@@ -81,7 +81,7 @@ export const isNamedBy = (endpoint: Endpoint, key: EndpointKey): boolean =>
 /**
  * Removes endpoints.
  *
- * @returns the endpoints that are left, and the keys that named no endpoint
+ * @returns the remaining endpoints, and the keys that matched nothing
  */
 export function withoutEndpoints(
   endpoints: readonly Endpoint[],

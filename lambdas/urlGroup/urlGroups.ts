@@ -13,11 +13,10 @@ import { deleteUrlGroup, loadUrlGroup, saveUrlGroup, urlGroupsBehind } from './r
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 
-/** A request to change a group. */
 export interface GroupRequest {
   readonly name: string;
   readonly body: Uint8Array;
-  /** The prefix with which the answer shows headers of the service. */
+  /** The prefix of the service's headers in the answer. */
   readonly prefix: string;
   readonly host: string;
 }
@@ -42,7 +41,7 @@ export function urlGroupRecord(group: UrlGroup, prefix: string, secret: MasterSe
 export const noSuchGroup = (name: string): HttpError =>
   notFound('url_group_not_found', `There is no URL group ${quote(name)}.`);
 
-/** @throws HttpError 400 for a cursor that this list did not hand out */
+/** @throws HttpError 400 for an invalid cursor */
 export async function listGroups(
   account: Account,
   prefix: string,
@@ -76,15 +75,15 @@ const valuesOf = ({ endpoints, defaults }: UrlGroup, prefix: string): Values => 
   headers: configValues(prefix, defaults),
 });
 
-/** The changes of a group, for the audit trail. */
+/** A group's changes for the audit trail. */
 export const groupChanges = ({ before, after }: ChangedGroup, prefix: string): Changes =>
   changesBetween(before && valuesOf(before, prefix), after && valuesOf(after, prefix), hideForwarded);
 
 /**
- * Changes a group, on the condition that no other request changed it between the read and the write.
+ * Changes a group if no other request changed it since the read.
  *
- * @param change makes the group as it shall be, from the group as it is; null deletes it
- * @throws HttpError 503 when others were always faster
+ * @param change makes the new group from the old one; null deletes it
+ * @throws HttpError 503 after too many conflicts
  */
 export const changeGroup = (
   account: Account,
@@ -104,6 +103,6 @@ export const changeGroup = (
     },
   );
 
-/** Deletes a group. Deleting one that is not there does nothing. */
+/** Deletes a group, if it exists. */
 export const deleteGroup = async (account: Account, name: string, prefix: string): Promise<Changes> =>
   groupChanges(await changeGroup(account, name, () => null), prefix);

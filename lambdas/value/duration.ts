@@ -7,15 +7,15 @@ export type DurationUnit = keyof typeof unitMs;
 
 const allUnits: readonly DurationUnit[] = ['d', 'h', 'm', 's'];
 
-/** Any letter passes here: the error names the units that are allowed. */
+/** Accepts any letter as a unit, so that the error can list the allowed ones. */
 const form = new RegExp(durationForm('a-z'));
 
 /**
- * Reads a duration such as `30s` or `1d10h30m5s`. Each unit may stand once, in any order.
+ * Reads a duration such as `30s` or `1d10h30m5s`: each unit at most once, in any order.
  *
- * @param field the header's name, for the error's text
- * @param units the units that the field may have
- * @returns milliseconds, Infinity for a number of hundreds of digits; above 200,000 years they are not exact
+ * @param field the header's name, for the error
+ * @param units the allowed units
+ * @returns milliseconds, Infinity for hundreds of digits; inexact above 200,000 years
  * @throws HttpError 400
  */
 export function parseDurationMs(
@@ -40,7 +40,7 @@ export function parseDurationMs(
   return totalMs;
 }
 
-/** Prints whole seconds the way {@link parseDurationMs} reads them: `1d10h30m5s`, and `0s` for nothing. */
+/** Formats whole seconds for {@link parseDurationMs}: `1d10h30m5s`, or `0s`. */
 export function formatDuration(durationMs: number): string {
   let restMs = durationMs;
   let text = '';

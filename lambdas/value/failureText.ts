@@ -1,24 +1,24 @@
-/** The reason of a failure in words: what a function threw, or else what was answered, or why there was no answer. */
+/** A failure: an error thrown by a function, an answer, or why there was none. */
 
 interface Failed {
   readonly error?: string | undefined;
   readonly responseBody?: string | undefined;
 }
 
-/** An error that a function threw. */
+/** An error thrown by a function. */
 interface Thrown {
-  /** Its name and its message. */
+  /** Its name and message. */
   readonly sentence: string;
   readonly stack: string | undefined;
 }
 
-/** The first line of the reason; empty where the answer had no body. */
+/** The reason's first line; empty if the answer had no body. */
 export function firstLineOf({ error, responseBody = '' }: Failed): string {
   const text = thrownIn(responseBody)?.sentence ?? error ?? responseBody;
   return text.trim().split(/\r?\n/, 1)[0] ?? '';
 }
 
-/** Reads what a function threw from the answer of its endpoint; undefined for another answer. */
+/** Finds the thrown error in an endpoint's answer, if any. */
 export function thrownIn(body: string): Thrown | undefined {
   const message = fieldOf(body, 'message');
   if (message === undefined) return undefined;
@@ -27,11 +27,11 @@ export function thrownIn(body: string): Thrown | undefined {
 }
 
 /**
- * Reads a text from the JSON that endpoints answer when a function throws: both clients of workflows send `error`, `message` and
- * `stack`. Only the beginning of an answer is kept, so it need not be complete.
+ * Reads a text from an endpoint's error JSON: both workflow clients send `error`, `message` and `stack`. The JSON may be
+ * incomplete, because answers are truncated.
  */
 function fieldOf(body: string, name: 'error' | 'message' | 'stack'): string | undefined {
-  // A stack is of use without its end, too.
+  // A stack is useful even without its end.
   const end = name === 'stack' ? '' : '"';
   const [, literal] =
     new RegExp(String.raw`^\s*\{.*?"${name}"\s*:\s*("(?:[^"\\]|\\.)*)${end}`, 's').exec(body) ?? [];
@@ -43,10 +43,10 @@ function fieldOf(body: string, name: 'error' | 'message' | 'stack'): string | un
   }
 }
 
-/** Characters of a reason by which failures are told apart. */
+/** Characters of a reason that distinguish failures. */
 const longestReason = 200;
 
-/** The parts of a reason that differ between failures of one kind: ids, then numbers. A word of eight characters with a digit counts as an id. */
+/** The varying parts of a reason: ids, then numbers. A word of eight characters with a digit is an id. */
 const differing: readonly RegExp[] = [
   /\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/gi,
   /\b(?=\w*\d)\w{8,}\b/g,
@@ -54,12 +54,12 @@ const differing: readonly RegExp[] = [
 ];
 
 /**
- * The reason of a failure without the numbers and the ids in it, so that failures of one kind have the same: `Order … not found`.
+ * A failure's reason without numbers and ids, so that similar failures are equal: `Order … not found`.
  *
- * @param status that of the answer, by which failures are told apart that give no reason
+ * @param status the answer's, to distinguish failures without a reason
  */
 export function failureText(failed: Failed, status: number): string {
-  // Longer beginnings are not looked at: an answer may be one line of many kilobytes.
+  // Limits the text: an answer may be one line of many kilobytes.
   const line = firstLineOf(failed).slice(0, 2 * longestReason);
   if (line === '') return status === 0 ? 'no answer' : `answered ${status}`;
   return differing

@@ -3,35 +3,35 @@ import { secondMs } from '../shared/clock.ts';
 import { parseDurationMs } from './duration.ts';
 import { badField, quote } from '../error/httpError.ts';
 
-/** The limits of a lane: the messages of an account that have one key. */
+/** The limits of an account's messages with one key. */
 export interface FlowControl {
   readonly key: string;
   /** The most deliveries in flight. */
   readonly parallelism?: number | undefined;
-  /** The most deliveries that start in one period. */
+  /** The most deliveries that start in a period. */
   readonly rate?: number | undefined;
   /** Seconds. */
   readonly period?: number | undefined;
 }
 
-/** Seconds: a week. A lane remembers all starts within one period. */
+/** Seconds: a week. A lane remembers a period's starts. */
 const longestPeriod = 604_800;
-/** Seconds: the period of a rate that is given without one. */
+/** Seconds: a rate's period if none is given. */
 export const defaultPeriod = 1;
 
-/** The period in seconds as every record shows it; the default where none was given. */
+/** The period in records, in seconds. */
 export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
 
-/** Characters that SQS refuses in a message, and that JSON does not write in another way; and halves of a character. */
+/** Characters that SQS refuses and JSON does not escape; and lone surrogates. */
 const unsendable = /[\ufffe\uffff]|\p{Surrogate}/u;
 
 const allowed =
   'parallelism=<n>, rate=<n>, period=<seconds or a duration such as 1m>, of which at least one of the first two';
 
 /**
- * Reads a parallelism or a rate.
+ * Reads a parallelism or rate.
  *
- * @param field what the error's text calls it
+ * @param field for the error
  * @throws HttpError 400
  */
 export function parseCount(field: string, text: string): number {
@@ -43,7 +43,7 @@ export function parseCount(field: string, text: string): number {
 /**
  * Reads a period: plain seconds, or a duration.
  *
- * @param field what the error's text calls it
+ * @param field for the error
  * @returns seconds
  * @throws HttpError 400
  */
@@ -54,9 +54,9 @@ export function parsePeriod(field: string, text: string): number {
 }
 
 /**
- * Checks a flow-control key, or a fair key.
+ * Checks a flow-control key or fair key.
  *
- * @param field what the error's text calls it
+ * @param field for the error
  * @throws HttpError 400
  */
 export function checkKey(field: string, key: string, longest: number): void {
@@ -65,9 +65,9 @@ export function checkKey(field: string, key: string, longest: number): void {
 }
 
 /**
- * Reads the two headers of flow control.
+ * Reads the two flow-control headers.
  *
- * @param fields the headers' names as their author wrote them
+ * @param fields the headers' names as given
  * @throws HttpError 400
  */
 export function parseFlowControl(
@@ -98,7 +98,7 @@ export function parseFlowControl(
     return text === undefined ? undefined : parse(`The ${called} of ${fields.value}`, text);
   };
   const parallelism = read('parallelism', parseCount);
-  // Older clients have a name of their own for the rate.
+  // Older clients use another name for the rate.
   const rate = read('rate', parseCount) ?? read('ratepersecond', parseCount, 'ratePerSecond');
   const period = read('period', parsePeriod);
   if (settings.size > 0 || (parallelism === undefined && rate === undefined)) throw malformed();

@@ -1,6 +1,6 @@
 /**
- * The limits of an account: the one table of their names, defaults and ranges. Stored rows, the account record, the
- * input of the management API and its description all follow from it.
+ * The only table of account limits: names, defaults and ranges. Stored rows, the account record, and the management API's input and
+ * description follow from it.
  */
 import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { dayMs, hourMs, secondMs } from '../shared/clock.ts';
@@ -9,10 +9,10 @@ export const plans = ['free', 'paid'] as const;
 export type Plan = (typeof plans)[number];
 
 export interface Limit {
-  /** The value for an account of this plan, unless another was set for it. */
+  /** The value for accounts of this plan, unless another is set. */
   readonly free: number;
   readonly paid: number;
-  /** The range that may be set; both ends are allowed. */
+  /** The allowed range, inclusive. */
   readonly least: number;
   readonly most: number;
 }
@@ -54,7 +54,7 @@ export const limitTable = {
     least: 0,
     most: 1e12,
   },
-  /** Follows from the soft limit above where only that one is set for an account: see `limitsOf`. */
+  /** Follows from the soft limit above if only that is set: see `limitsOf`. */
   max_requests_per_day_hard: {
     free: 10_000,
     paid: 5_000_000,
@@ -77,7 +77,7 @@ export const limitTable = {
     free: 1_000,
     paid: 100_000,
     least: 1,
-    // New dead letters take the place of the oldest.
+    // New dead letters replace the oldest.
     most: 1e7,
   },
   max_dlq_retention_time_milis: {
@@ -102,7 +102,7 @@ export const limitTable = {
     free: 100,
     paid: 100,
     least: 1,
-    // A group is one row of at most 400 KB: a hundred endpoints fit into it, however long their URLs are.
+    // A group is one row of at most 400 KB, which fits a hundred of the longest endpoints.
     most: 100,
   },
   max_schedules: {
@@ -146,6 +146,6 @@ const isLimitName = (name: string): name is LimitName => Object.hasOwn(limitTabl
 
 export const limitNames: readonly LimitName[] = Object.keys(limitTable).filter(isLimitName);
 
-/** Makes one value for each limit, in the order of the table. */
+/** Makes a value for each limit, in the table's order. */
 export const eachLimit = <T>(make: (name: LimitName, limit: Limit) => T): PerLimit<T> =>
   Object.fromEntries(limitNames.map((name) => [name, make(name, limitTable[name])])) as PerLimit<T>;

@@ -1,3 +1,2 @@
-/** The HTTP methods of deliveries. */
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof methods)[number];

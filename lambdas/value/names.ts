@@ -4,9 +4,9 @@ import { badField, quote } from '../error/httpError.ts';
 export const namePattern = new RegExp(nameForm);
 
 /**
- * Checks the name of a URL group, a queue or a schedule.
+ * Checks the name of a URL group, queue or schedule.
  *
- * @param field what the error's text calls it
+ * @param field for the error
  * @throws HttpError 400
  */
 export function parseName(field: string, text: string): string {

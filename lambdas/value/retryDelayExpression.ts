@@ -1,6 +1,6 @@
 /**
- * The expression of `Svc-Retry-Delay`: arithmetic over the variable `retried`, with milliseconds as its result. jsep parses the
- * syntax; this file decides what is allowed, and evaluates it. `eval` and `Function` are never used.
+ * The expression of `Svc-Retry-Delay`: arithmetic with the variable `retried`, giving milliseconds. jsep parses it; this file
+ * checks and evaluates it. `eval` and `Function` are never used.
  */
 import { longestExpression } from '../shared/bounds.ts';
 import jsep from 'jsep';
@@ -47,7 +47,7 @@ const isOperator = (name: string): name is Operator => Object.hasOwn(operators, 
 /**
  * Parses and checks an expression.
  *
- * @param field the header's name, for the error's text
+ * @param field the header's name, for the error
  * @throws HttpError 400 for wrong syntax, an unknown name or the wrong number of arguments
  */
 export function parseRetryDelay(field: string, text: string): RetryDelay {
@@ -106,7 +106,7 @@ export function parseRetryDelay(field: string, text: string): RetryDelay {
  * Evaluates an expression.
  *
  * @param retried 0 for the first retry
- * @returns milliseconds, unclamped; they may be NaN or infinite
+ * @returns milliseconds, unclamped; may be NaN or infinite
  */
 export function evaluateRetryDelay(expression: RetryDelay, retried: number): number {
   switch (expression.kind) {

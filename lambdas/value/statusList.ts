@@ -1,7 +1,7 @@
-/** Lists of statuses, such as `400-499,!408,!429`: statuses and ranges, with a `!` before those that are left out. */
+/** Lists of statuses and ranges, such as `400-499,!408,!429`; `!` excludes one. */
 
 const range = '[345]\\d{2}(-[345]\\d{2})?';
-/** A list of up to 20 parts, at least one of which is not left out. */
+/** Up to 20 parts, at least one without `!`. */
 export const statusListForm = `^(!${range},){0,9}${range}(,!?${range}){0,10}$`;
 const form = new RegExp(statusListForm);
 
@@ -14,7 +14,7 @@ export function parseStatusList(text: string): string | undefined {
   return form.test(list) ? list : undefined;
 }
 
-/** Whether a status is on a list, and not left out. @param list as {@link parseStatusList} returns it */
+/** Whether a list includes a status. @param list from {@link parseStatusList} */
 export function isListed(list: string, status: number): boolean {
   const matching = list.split(',').filter((part) => {
     const ends = part.replace('!', '').split('-').map(Number);

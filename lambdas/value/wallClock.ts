@@ -1,15 +1,13 @@
 import { dayMs } from '../shared/clock.ts';
 
-/**
- * The clocks of a zone. A wall time is a number, too: the Unix milliseconds at which the clocks of UTC show the same.
- */
+/** A zone's clocks. A wall time is the Unix milliseconds at which UTC's clocks show the same. */
 export interface WallClock {
   readonly wallAt: (time: number) => number;
-  /** The first time at which the clocks show `wall`; undefined where they skip it. */
+  /** The first time at which the clocks show `wall`; undefined if they skip it. */
   readonly firstTimeOf: (wall: number) => number | undefined;
 }
 
-/** @param timezone as {@link zoneName} gives it */
+/** @param timezone from {@link zoneName} */
 export function wallClock(timezone: string): WallClock {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
   const offsetMs = (time: number): number => {
@@ -20,7 +18,7 @@ export function wallClock(timezone: string): WallClock {
   return {
     wallAt: (time) => time + offsetMs(time),
     firstTimeOf: (wall) => {
-      // No zone is a day away from UTC: these are the offsets before and after a change near this wall time.
+      // Offsets are less than a day, so these are before and after a change near this wall time.
       const before = offsetMs(wall - dayMs);
       const after = offsetMs(wall + dayMs);
       if (before === after) return wall - before;
@@ -30,14 +28,14 @@ export function wallClock(timezone: string): WallClock {
   };
 }
 
-/** The names of three letters in the time zone database. Others, such as IST, are ambiguous. */
+/** The time zone database's three-letter names. Others, such as IST, are ambiguous. */
 const shortNames = new Set('CET EET EST GMT HST MET MST PRC ROC ROK UCT UTC WET'.split(' '));
 
 /**
- * Finds a zone in the IANA time zone database, and gives its name in the database's spelling; for an alias, this may be the
- * name of the zone it stands for. EventBridge Scheduler knows the names of this database, and no offsets.
+ * Finds a zone in the IANA time zone database, and returns its spelling there; for an alias, maybe the name it refers to.
+ * EventBridge Scheduler knows these names, but no offsets.
  *
- * @returns undefined for a name that is not in the database
+ * @returns undefined for an unknown name
  */
 export function zoneName(name: string): string | undefined {
   if (!/^[a-z]/i.test(name) || (name.length === 3 && !shortNames.has(name.toUpperCase()))) return undefined;

@@ -1,4 +1,4 @@
-/** Messages that waited in a queue which was deleted: each is cancelled, and its log says so. */
+/** Cancels the messages that waited in a deleted queue, and logs each. */
 import { now } from '../../shared/clock.ts';
 import { cancelledUpTo, fairLineCancelled } from '../rules/cancelling.ts';
 import type { Entry } from '../rules/entry.ts';
@@ -14,8 +14,8 @@ import { lanes } from '../slots/processLanes.ts';
 /**
  * Cancels the messages of deleted lines.
  *
- * @param until Unix milliseconds after which it begins with no more of them
- * @returns false where the time did not suffice: the lane notes the lines that are left
+ * @param until when to stop, Unix milliseconds
+ * @returns false if lines are left: the lane notes which
  */
 export async function cancelDeletedLines(lane: Lane, until: number): Promise<boolean> {
   const cancel = async ({ messageId }: Entry): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * A slot of a queue ends with its message only. Should that fail in a way that nobody thought of, such as a worker of an older
- * release, the queue would stand still; so the slots of a queue in which others wait are checked every few days.
+ * A slot of a queue ends only with its message. If that fails because of an unknown bug, such as one in an older release, the queue
+ * would block. So the slots of a queue with waiting messages are checked every few days.
  */
 import type { Lane } from '../lane.ts';
 import { endedHolder } from '../rules/leaving.ts';
@@ -13,7 +13,7 @@ import { lanes } from '../slots/processLanes.ts';
 
 const holdersAtOnce = 20;
 
-/** Ends the slots of messages that are over, their callbacks included. */
+/** Frees the slots of messages that are over, with all their callbacks. */
 export async function checkHolders(lane: Lane): Promise<void> {
   await eachOf([...lane.leases], holdersAtOnce, async ([holder, { until, callbacks = [], ticket }]) => {
     if (until !== undefined) return;
@@ -23,7 +23,7 @@ export async function checkHolders(lane: Lane): Promise<void> {
     };
     const { messageId } = parseEntry(holder);
     for (const one of [messageId, ...callbacks]) if (!(await isOneOver(one))) return;
-    log.error('A message that is over had kept its slot of a queue', { queue: lane.name, messageId });
+    log.error('A message that is over still held a slot of its queue', { queue: lane.name, messageId });
     await lanes.update(lane, (found) => endedHolder(found, holder, ticket));
   });
 }

@@ -9,12 +9,12 @@ import { onFairLine } from './fairEntries.ts';
 const ringPagesAtOnce = 10;
 
 /**
- * Extends the lifetimes of what waits in a fair line, and of its rows.
+ * Extends the lifetimes of a fair line's messages and rows.
  *
- * @param from the place to go on from; undefined for the beginning
- * @param until Unix milliseconds after which it begins no more pages
- * @param onEntry extends that of a message
- * @returns the place to go on from where the time did not suffice
+ * @param from where to continue; undefined for the beginning
+ * @param until when to start no more pages, Unix milliseconds
+ * @param onEntry extends a message
+ * @returns where to continue, if the time ran out
  */
 export async function extendFairLine(
   lane: Lane,

@@ -1,4 +1,4 @@
-/** Extends the lifetimes of messages that wait for long, and of the pages of their line. */
+/** Extends the lifetimes of messages that wait long, and of their pages. */
 import { isDeleted } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import type { Lane } from '../lane.ts';
@@ -11,9 +11,9 @@ import { extendFairLine } from './extendFairLine.ts';
 import { extendMessage } from './extendMessage.ts';
 import { onLine } from './linePages.ts';
 
-/** The place in a lane's lines to go on from; all before it was extended. */
+/** Where to continue in a lane's lines. */
 export interface ExtendedTo {
-  /** The page of the lane's own line; 0 for the whole line. */
+  /** The page of the lane's own line; 0 for all. */
   readonly keepsFrom: number;
   /** The place in the fair line; undefined for its beginning. */
   readonly keepsFairFrom?: string | undefined;
@@ -22,8 +22,8 @@ export interface ExtendedTo {
 /**
  * Extends the lifetimes of all messages that wait in a lane.
  *
- * @param until Unix milliseconds after which it begins no more pages
- * @returns the place to go on from where the time did not suffice
+ * @param until when to start no more pages, Unix milliseconds
+ * @returns where to continue, if the time ran out
  */
 export async function extendLine(
   lane: Lane,
@@ -32,7 +32,7 @@ export async function extendLine(
 ): Promise<ExtendedTo | undefined> {
   const { front, back, firstPage, nextPage } = lane.line;
   const account = await loadAccount(lane.accountId, false);
-  // The messages of a deleted account are not delivered, and expire.
+  // A deleted account's messages are not delivered, and expire.
   if (account === undefined || isDeleted(account)) return undefined;
   const extend = async ({ messageId }: Entry): Promise<void> => {
     const history = await loadMessage({ accountId: lane.accountId, messageId });

@@ -6,23 +6,25 @@ import type { MessageHistory } from '../../message/history.ts';
 import { extendMessageRow } from '../../message/messages.ts';
 import { kindOf } from '../../message/kinds.ts';
 
-/** A message may start with this much less than the lifetime that it was given for all its retries and its dead letter. */
+/**
+ * How much of a message's lifetime may have passed before its first attempt. The rest must cover its retries and its time as a dead
+ * letter.
+ */
 const missingMs = dayMs;
-/** A message that is extended need not be extended again for this long. */
+/** Each extension lasts this long. */
 const addedLifetimeMs = 30 * dayMs;
 
 /**
- * Extends the lifetime of a message that waits, so that it does not expire before its retries, its dead letter and its log
- * entries do.
+ * Extends the lifetime of a waiting message, so that it does not expire before its retries, its dead letter and its log entries.
  *
- * @param startsAt when it may start at the latest, unless it is extended again before. Unix milliseconds
+ * @param startsAt the latest start before another extension, Unix milliseconds
  */
 export async function extendMessage(
   { message, body }: MessageHistory,
   account: Account,
   startsAt: number,
 ): Promise<void> {
-  // Counted from the account and the clock: counted from the row, its lifetime would grow each time.
+  // Based on the account and the clock: based on the row, the lifetime would grow each time.
   const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, limitsOf(account));
   if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);

@@ -13,11 +13,11 @@ const tenantsAtOnce = 20;
 const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 
-/** A place in a fair line: all before it was done. */
+/** A place in a fair line; everything before it is done. */
 interface Place {
   readonly name: string;
   readonly priority: Priority;
-  /** -1 for what the tenant's row has. */
+  /** -1 for the tenant's row. */
   readonly page: number;
 }
 
@@ -28,16 +28,15 @@ const textOf = ({ name, priority, page }: Place): string => `${priority} ${page}
 function placeOf(text: string): Place {
   const [, word, page, name = ''] = /^(\w+) (-?\d+) (.*)$/s.exec(text) ?? [];
   const priority = priorities.find((one) => one === word);
-  if (priority === undefined) throw new Error(`${text} is no place in a line.`);
+  if (priority === undefined) throw new Error(`${text} is not a place in a line.`);
   return { name, priority, page: Number(page) };
 }
 
-/** A part of a fair line: what the rows of some tenants have, or some pages of one line. */
+/** The rows of some tenants, or some pages of one line. */
 type Part =
   | { readonly place: Place; readonly tenants: readonly FoundTenant[] }
   | { readonly place: Place; readonly pages: readonly number[] };
 
-/** The pages of a tenant, from a place on. */
 function* pagesOf({ name, tenant }: FoundTenant, from: Place): Generator<Part> {
   for (const priority of priorities.slice(priorities.indexOf(from.priority))) {
     const { firstPage, nextPage } = tenant.lines[priority];
@@ -56,7 +55,7 @@ function* partsOf(tenants: readonly FoundTenant[]): Generator<Part> {
   for (const tenant of tenants) yield* pagesOf(tenant, beginOf(tenant.name));
 }
 
-/** The parts of a fair line from a place on, in the order of the tenants' names. */
+/** The parts of a fair line from a place on, by tenant name. */
 async function* allParts(key: LaneKey, fair: FairLine, from: Place | undefined): AsyncGenerator<Part> {
   let some: FoundTenant[] = [];
   for await (const tenant of tenantsOf(key, fair, from?.name)) {
@@ -72,7 +71,6 @@ async function* allParts(key: LaneKey, fair: FairLine, from: Place | undefined):
   yield* partsOf(some);
 }
 
-/** What is done with the parts of a fair line. */
 interface Doing {
   readonly onEntry: (entry: Entry) => Promise<void>;
   readonly onPage?: (page: Page) => Promise<void>;
@@ -82,9 +80,9 @@ interface Doing {
 /**
  * Does something with all entries of a fair line.
  *
- * @param from the place to go on from; undefined for the beginning
- * @param until Unix milliseconds after which it begins with no more of them; some are done in any case
- * @returns the place to go on from where the time did not suffice
+ * @param from where to continue; undefined for the beginning
+ * @param until when to stop, Unix milliseconds; at least one part is done
+ * @returns where to continue, if the time ran out
  */
 export async function onFairLine(
   key: LaneKey,

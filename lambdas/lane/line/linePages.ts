@@ -8,12 +8,12 @@ const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 
 /**
- * Does something with the entries of a line, and with those of its pages.
+ * Does something with the entries of a line and its pages.
  *
- * @param pages the numbers of the first page and of the one behind the last
- * @param until Unix milliseconds after which it begins no more pages
- * @param onPage does something with a page besides
- * @returns the page to go on from where the time did not suffice
+ * @param pages the numbers of the first page and of the one after the last
+ * @param until when to start no more pages, Unix milliseconds
+ * @param onPage called for each page
+ * @returns the page to continue from, if the time ran out
  */
 export async function onLine(
   key: LaneKey,

@@ -1,16 +1,16 @@
-/** All tenants of a fair line: those that its lane's row has, and those with rows of their own. */
+/** All tenants of a fair line: those in its lane's row, and those in separate rows. */
 import type { LaneKey } from '../lane.ts';
 import type { FairLine, Tenant } from '../rules/fairLine.ts';
 import { listTenants } from '../store/tenantList.ts';
 import type { StoredTenant } from '../store/tenants.ts';
 
-/** A tenant; `at` only where its own row is the one that counts. */
+/** `at` is set only if the tenant's own row is the valid one. */
 export type FoundTenant = Pick<StoredTenant, 'name' | 'tenant'> & { readonly at?: number | undefined };
 
 const order = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 /**
- * Reads the tenants of a fair line, in the order of their names as UTF-8.
+ * Reads the tenants of a fair line, by name as UTF-8.
  *
  * @param from the first name
  */

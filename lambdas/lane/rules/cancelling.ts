@@ -1,4 +1,4 @@
-/** Messages that are cancelled, and queues that are deleted with all messages that wait in them. */
+/** Cancels messages, and deletes queues with their waiting messages. */
 import { clockMarginMs } from '../../shared/clock.ts';
 import type { Turn } from '../../value/turn.ts';
 import { type DeletedFairLine, type DeletedLine, type Lane, withLease } from '../lane.ts';
@@ -8,7 +8,7 @@ import { askToLeave } from './fairLine.ts';
 /**
  * Takes a cancelled message out of the line, or ends its slot.
  *
- * @param until Unix milliseconds by which an attempt of it that may be in flight has ended; undefined where none is
+ * @param until when an attempt that may be in flight must have ended, Unix milliseconds; undefined if there is none
  */
 export function withdraw(lane: Lane, entry: string, until: number | undefined, turn?: Turn): Lane {
   if (!lane.leases.has(entry)) return withdrawWaiting(lane, entry, turn);
@@ -16,9 +16,9 @@ export function withdraw(lane: Lane, entry: string, until: number | undefined, t
 }
 
 /**
- * Sets the end of a slot whose message was cancelled.
+ * Sets when a cancelled message's slot ends.
  *
- * @param until Unix milliseconds by which an attempt that may be in flight has ended
+ * @param until when an attempt that may be in flight must have ended, Unix milliseconds
  */
 export function endLease(lane: Lane, holder: string, until: number): Lane {
   const lease = lane.leases.get(holder);
@@ -26,7 +26,7 @@ export function endLease(lane: Lane, holder: string, until: number): Lane {
   return withLease(lane, holder, { ...lease, until, callbacks: [] });
 }
 
-/** Takes a cancelled message out of the line. One that has a slot gives it back when its attempt is over. */
+/** Takes a cancelled message out of the line. A message with a slot frees it when its attempt ends. */
 export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
   if (lane.leases.has(entry)) return lane;
   const { front, back, firstPage, nextPage } = lane.line;
@@ -45,11 +45,11 @@ export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
 }
 
 /**
- * Deletes a queue: it holds nothing back from now on, and all messages that wait in it are to be cancelled.
+ * Deletes a queue: it no longer holds messages back, and its waiting messages are to be cancelled.
  *
  * @param now Unix milliseconds
- * @param longestDelayMs the longest that a message of it may still be delayed. Its row is kept for so long, so that these are
- * cancelled when they come
+ * @param longestDelayMs the longest remaining delay of any of its messages. The row is kept until then, so that they are cancelled
+ *   when they are due
  */
 export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   const { fair } = lane;
@@ -58,7 +58,7 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   const entries = [...front, ...back, ...(fair?.first ?? []), ...joining];
   return {
     ...lane,
-    // Numbers of pages are not used again: another process may still be writing those of the deleted line.
+    // Page numbers are never reused: another process may still write pages of the deleted line.
     line: { front: [], firstPage: nextPage + 1, nextPage: nextPage + 1, back: [] },
     fair: undefined,
     deletedLines:
@@ -71,7 +71,7 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
         : [...lane.deletedFairLines, { fair: { ...fair, first: [], asked: [] } }],
     leases: new Map(),
     cancelled: 0,
-    // A pump that is on its way may come much later, so the cancellation gets a pump of its own.
+    // A scheduled pump may be much later, so the cancellation gets a separate one.
     pumpAt: 0,
     isPaused: false,
     isDeleted: true,
@@ -81,30 +81,28 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   };
 }
 
-/** A message of a queue whose first job has come. */
 interface Arriving {
   /** When it was published, Unix milliseconds. */
   readonly createdAt: number;
-  /** Before this it could not be in the queue's line, Unix milliseconds. */
+  /** When it could join the line at the earliest, Unix milliseconds. */
   readonly notBefore: number;
-  /** Whether its job has been handed out before. */
+  /** Whether its job was delivered before. */
   readonly isAgain: boolean;
 }
 
 /**
- * Whether a message that arrives at its queue was delayed while the queue was deleted: then it is cancelled, as those in the line
- * were. Clocks of processes differ, so a message that was published within seconds of the deletion does not count: it may have come
- * after. The request that deletes the queue looks for these itself.
+ * Whether an arriving message was delayed while its queue was deleted: then it is cancelled too. A message published within seconds
+ * of the deletion does not count, because clocks differ and it may be newer. The request that deletes the queue looks for these.
  */
 export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAgain }: Arriving): boolean {
   if (deletedAt === undefined || createdAt >= deletedAt - clockMarginMs) return false;
-  // A redelivered job may belong to a message that started before the deletion.
+  // A redelivered job's message may have started before the deletion.
   return !isAgain || notBefore > deletedAt + clockMarginMs;
 }
 
-/** Notes that the messages of a deleted line were cancelled up to a page. Another pump may have noted that before. */
+/** Notes that a deleted line's messages are cancelled up to a page. Another pump may have noted it. */
 export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane {
-  // A queue that was removed and made again begins with the same numbers of pages.
+  // A queue that was removed and made again reuses page numbers.
   const isIt = ({ nextPage, entries }: DeletedLine): boolean =>
     nextPage === line.nextPage && (entries.length === 0 || entries[0] === line.entries[0]);
   if (!lane.deletedLines.some(isIt)) return lane;
@@ -117,9 +115,9 @@ export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane
 }
 
 /**
- * Notes that the messages of a deleted fair line were cancelled up to a place.
+ * Notes that a deleted fair line's messages are cancelled up to a place.
  *
- * @param from undefined where all were
+ * @param from undefined if all are
  */
 export const fairLineCancelled = (lane: Lane, { fair }: DeletedFairLine, from: string | undefined): Lane => ({
   ...lane,

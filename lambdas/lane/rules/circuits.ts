@@ -1,4 +1,4 @@
-/** The lanes of circuits: attempts that arrive at an open circuit wait in its line, and are let go as it closes. */
+/** Attempts that arrive at an open circuit wait in its lane's line, and start as it closes. */
 import { afterVerdict, isOverdue, closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
@@ -8,7 +8,6 @@ import { leave } from './leaving.ts';
 
 export const circuitIn = ({ circuit }: Pick<Lane, 'circuit'>): Circuit => circuit ?? closedCircuit;
 
-/** An attempt that arrives at the circuit of its host. */
 export interface CircuitArrival extends Arrival {
   readonly rules: CircuitRules;
   /** When it was due, Unix milliseconds. */
@@ -16,9 +15,9 @@ export interface CircuitArrival extends Arrival {
 }
 
 /**
- * Lets an attempt go on, or puts it into the line. An open circuit lets one go on at a time.
+ * Lets an attempt continue, or puts it into the line. An open circuit takes one at a time.
  *
- * @returns `overdue` for an attempt that has waited for too long: it is to fail
+ * @returns `overdue` if the attempt waited too long and has to fail
  */
 export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
   const { entry, ticket, rules, dueAt } = arrival;
@@ -30,7 +29,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
   if (!holdsBack(found) && ticket === undefined && !found.leases.has(entry)) {
     return { lane: found, result: 'in' };
   }
-  // A lane that is the same as before is not written.
+  // An unchanged lane is not written.
   const entered = enter(found.circuit === undefined ? { ...found, circuit } : found, arrival, now);
   if (entered.result !== 'in' || !isOpen(circuit)) return entered;
   const { lane } = entered;
@@ -40,7 +39,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
       ? { lane: { ...lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
       : entered;
   }
-  // The attempt was granted its slot before the circuit was opened again, or beside attempts that were to expire.
+  // The slot was granted before the circuit opened again, or together with overdue attempts.
   const without = withLease(lane, entry, undefined);
   return {
     lane: { ...joinAgain(without, entry), circuit: { ...circuit, isExpiring } },
@@ -48,11 +47,10 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
   };
 }
 
-/** A change of a circuit that is logged and counted. */
 export type Turn = 'opened' | 'closed' | undefined;
 
 /**
- * Has an attempt leave a circuit, which changes by the attempt's verdict.
+ * Makes an attempt leave a circuit, and updates the circuit by its verdict.
  *
  * @param entry the attempt's, which may have a slot
  */
@@ -72,5 +70,5 @@ export function leaveCircuit(
   return { lane: { ...left, circuit }, result: turn };
 }
 
-/** Closes a circuit by hand: those that wait are let go, few at first. */
+/** Closes a circuit on request. Waiting attempts start, a few at first. */
 export const closeCircuit = (lane: Lane): Lane => ({ ...lane, circuit: closedCircuit });

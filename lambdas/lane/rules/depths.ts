@@ -1,11 +1,11 @@
-/** How many attempts waited in a lane at most, in each of the last hours. */
+/** The most attempts that waited in a lane, for each of the last hours. */
 import { hourMs } from '../../shared/clock.ts';
 import { waitingIn, type Lane } from '../lane.ts';
 
-/** Hours that are kept, the current one included. */
+/** Includes the current hour. */
 export const depthHours = 24;
 
-/** The most that waited, by hours since the epoch. Hours in which nothing waited are left out. */
+/** By hours since the epoch. Hours without waiting attempts are left out. */
 type Depths = ReadonlyMap<number, number>;
 
 const hourOf = (time: number): number => Math.floor(time / hourMs);
@@ -13,8 +13,8 @@ const hourOf = (time: number): number => Math.floor(time / hourMs);
 const digits = 36;
 
 /**
- * Reads depths as a lane's row has them: the last hour, and the depths from it back, as in `a98h:5,,1f`. The row is written at each
- * change and billed by the kilobyte, so it has no more than that.
+ * Reads depths from a lane's row: the last hour, then its depth and the earlier ones, as in `a98h:5,,1f`. It is short because each
+ * change writes the row, billed by the kilobyte.
  */
 function parse(text = ''): Depths {
   const [last = '', depths] = text.split(':');
@@ -39,9 +39,9 @@ function format(depths: Depths): string | undefined {
 }
 
 /**
- * Notes how many wait before and after a write of a lane. Between two writes their number stays the same.
+ * Notes how many wait before and after a write. The number is constant between writes.
  *
- * @param text as the row has it; undefined for a lane in which nothing waited
+ * @param text from the row; undefined if nothing waited
  * @param time Unix milliseconds
  */
 export function noteDepth(
@@ -56,14 +56,14 @@ export function noteDepth(
     if (depth > 0) depths.set(at, Math.max(depth, depths.get(at) ?? 0));
   };
   const oldest = hour - depthHours + 1;
-  // Where some wait, the last hour that was noted is that of the last write.
+  // If some wait, the last noted hour is that of the last write.
   const lastWrite = Math.max(...depths.keys(), oldest);
   for (let at = depths.size === 0 ? hour : lastWrite; at <= hour; at += 1) note(at, before);
   note(hour, after);
   return format(new Map([...depths].filter(([at]) => at >= oldest)));
 }
 
-/** Notes the depth in the row of a queue or a key that is about to be written. */
+/** Notes the depth of a queue or a key that is about to be written. */
 export function withDepth(before: Lane, after: Lane, time: number): Lane {
   if (after === before || (after.kind !== 'queue' && after.kind !== 'key')) return after;
   const waiting = { before: waitingIn(before), after: waitingIn(after) };
@@ -71,14 +71,13 @@ export function withDepth(before: Lane, after: Lane, time: number): Lane {
   return depths === after.depths ? after : { ...after, depths };
 }
 
-/** The depth of an hour. */
 export interface Depth {
-  /** Unix milliseconds at which the hour begins. */
+  /** The hour's beginning, Unix milliseconds. */
   readonly from: number;
   readonly depth: number;
 }
 
-/** Shows the depths of a lane's last hours, the oldest first. */
+/** The depths of a lane's last hours, oldest first. */
 export const depthsOf = (lane: Lane, time: number): readonly Depth[] =>
   depthsAt(lane.depths, waitingIn(lane), time);
 

@@ -1,4 +1,3 @@
-/** Grants of slots to attempts that wait in a lane. */
 import { startOf } from './arrival.ts';
 import { type Lane, type Lease, freeSlots, hasCapacity, withLease } from '../lane.ts';
 import { next, withPage } from './line.ts';
@@ -7,18 +6,18 @@ import type { NextTurn, Unread } from './turns.ts';
 
 export type GrantStep =
   | { readonly kind: 'none' }
-  /** Something has to be read first: a page of the line, or what belongs to a fair line. */
+  /** A page, or rows of a fair line, must be read first. */
   | Unread
-  /** The first entry needs no slot: its attempt has one already, or has left. */
+  /** The first entry needs no slot: its attempt has one, or is over. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
   | { readonly kind: 'granted'; readonly lane: Lane; readonly entry: string };
 
 /**
- * Grants a slot to the first of the line, if there is capacity.
+ * Grants a slot to the first in the line, if there is capacity.
  *
- * @param leaseOf makes the lease of an entry
- * @param hasLeft tells whether an entry is over, though it stands in the line once more
- * @param nextOf finds the first, where so many have their turn now
+ * @param leaseOf makes an entry's lease
+ * @param hasLeft whether an entry is over, although it is in the line a second time
+ * @param nextOf finds the first, if `turns` entries are next
  */
 export function grantNext(
   lane: Lane,

@@ -1,10 +1,10 @@
-/** Holders that leave a lane, when their attempt, or their message in a queue, is over. */
+/** How attempts, or messages of a queue, leave a lane when they are over. */
 import { isLasting, type Lane, type Changed, withLease } from '../lane.ts';
 import { uncountStart } from './rate.ts';
 
 /**
- * Callbacks that a lane notes, of some 35 bytes each: they fit into a row beside {@link mostLeases}. Only dozens of messages with
- * dozens of callbacks each that are not over have more.
+ * The most callbacks in a row, of some 35 bytes each: they fit beside {@link mostLeases}. Only dozens of unfinished messages with
+ * dozens of callbacks each have more.
  */
 const mostCallbacks = 3_000;
 
@@ -12,13 +12,12 @@ const callbacksIn = ({ leases }: Lane): number =>
   [...leases.values()].reduce((sum, { callbacks = [] }) => sum + callbacks.length, 0);
 
 /**
- * A queue's message keeps its slot until these callbacks are over, too, unless the lane has too many already: a row that is
- * too large could not be written any more. Call it before they are sent: each calls {@link leaveCallback} when it is over, and
- * again whenever its job is handed out again.
+ * Keeps a message's slot until these callbacks are over too, unless the row would become too large to write. Call it before they
+ * are sent: each calls {@link leaveCallback} when it is over, and again if its job is redelivered.
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  // The slot is kept for no more callbacks once the message's last attempt is recorded: these are of an attempt that two workers made.
+  // Once the last attempt is recorded, no callbacks are added: these are of an attempt that two workers made.
   if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
@@ -26,7 +25,7 @@ export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]
   return withLease(lane, holder, { ...lease, callbacks: all });
 }
 
-/** Frees the slot of a holder whose attempt, or whose message in a queue, is over; a message keeps it for its callbacks. */
+/** Frees a slot whose attempt or message is over, but keeps it for the message's callbacks. */
 export function leave(lane: Lane, holder: string): Lane {
   const lease = lane.leases.get(holder);
   if (lease === undefined || lease.isOver === true) return lane;
@@ -35,10 +34,10 @@ export function leave(lane: Lane, holder: string): Lane {
 }
 
 /**
- * Frees the slot of a queue's message that is over, once its callbacks are.
+ * Frees the slot of a message that is over, once its callbacks are.
  *
- * @param owed the callbacks of its attempts as they are recorded. Others in the lease were noted by a worker whose attempt came to
- * another end, and was not the one that is recorded: they are never sent.
+ * @param owed the callbacks of its recorded attempts. Other callbacks in the lease are from a second worker's unrecorded attempt,
+ *   and are never sent
  */
 export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>): Lane {
   const lease = lane.leases.get(holder);
@@ -49,18 +48,18 @@ export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>)
   return withLease(lane, holder, callbacks.length === 0 ? undefined : { ...lease, callbacks, isOver: true });
 }
 
-/** The reason why a job that was sent for a grant is not needed any more. */
+/** Why a granted job is no longer needed. */
 export type DeclineReason =
-  /** The attempt of the job is recorded, and the slot belongs to a message that goes on. */
+  /** Its attempt is recorded, but its message continues with the slot. */
   | 'goesOn'
-  /** The attempt of the job is over, or its message, if it is in a queue. */
+  /** The attempt is over. In a queue: the message is over. */
   | 'over'
   | 'cancelled';
 
 /**
- * Ends the lease of a grant whose job is not needed any more, unless its message goes on.
+ * Ends the lease of a grant that is no longer needed, unless its message continues.
  *
- * @returns `early` where the grant is not written yet
+ * @returns `early` if the grant is not written yet
  */
 export function endGrant(
   lane: Lane,
@@ -70,7 +69,7 @@ export function endGrant(
   now: number,
 ): Changed<'left' | 'early'> {
   const lease = lane.leases.get(holder);
-  // A lease with another ticket says that this grant was never written.
+  // A lease with another ticket means that this grant was never written.
   if (lease?.ticket !== ticket) return { lane, result: lease && isLasting(lease, now) ? 'left' : 'early' };
   switch (reason) {
     case 'goesOn':
@@ -80,13 +79,13 @@ export function endGrant(
     case 'cancelled': {
       const cancelled = Math.max(0, lane.cancelled - 1);
       const left = withLease(lane, holder, undefined);
-      // The attempt was never started.
+      // The attempt never started.
       return { lane: { ...uncountStart(left, lease.startAt), cancelled }, result: 'left' };
     }
   }
 }
 
-/** Notes that a callback is over. The slot of its message is free with the last one, if the message is over too. */
+/** Notes that a callback is over. The last one frees the slot, if the message is over too. */
 export function leaveCallback(lane: Lane, holder: string, callback: string): Lane {
   const lease = lane.leases.get(holder);
   if (lease?.callbacks?.includes(callback) !== true) return lane;
@@ -95,7 +94,7 @@ export function leaveCallback(lane: Lane, holder: string, callback: string): Lan
   return withLease(lane, holder, isDone ? undefined : { ...lease, callbacks });
 }
 
-/** Ends the slot of a message that was found to be over, unless it has been given another meanwhile. */
+/** Frees the slot of a message that is over, unless it was granted another one since. */
 export function endedHolder(lane: Lane, holder: string, ticket: string | undefined): Lane {
   const lease = lane.leases.get(holder);
   return lease === undefined || lease.ticket !== ticket ? lane : withLease(lane, holder, undefined);

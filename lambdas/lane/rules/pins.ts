@@ -1,14 +1,14 @@
-/** The changes that the owner of a flow-control key makes to its lane; messages do not change pinned limits. */
+/** Changes that a key's owner makes to its lane. Messages do not change pinned limits. */
 import { withLimits, type Lane, type Limits } from '../lane.ts';
 
-/** Limits to pin: a parallelism, a rate with its period, or both. */
+/** A parallelism, a rate with its period, or both. */
 export type Pins = Pick<Limits, 'parallelism'> &
   (
     | { readonly rate: number; readonly periodMs: number }
     | { readonly rate?: undefined; readonly periodMs?: undefined }
   );
 
-/** Sets limits and pins them; limits that are not given stay as they are, pinned or not. */
+/** Sets and pins limits. Limits that are not given stay the same. */
 export function pinned(lane: Lane, { parallelism, rate, periodMs }: Pins): Lane {
   const after = withLimits(lane, {
     parallelism: parallelism ?? lane.parallelism,
@@ -21,7 +21,7 @@ export function pinned(lane: Lane, { parallelism, rate, periodMs }: Pins): Lane 
   };
 }
 
-/** Removes pins. The limits stay until a message brings others. */
+/** Removes pins. The limits stay until a message sets others. */
 export const unpinned = (
   lane: Lane,
   { parallelism, rate }: { readonly parallelism: boolean; readonly rate: boolean },
@@ -31,5 +31,5 @@ export const unpinned = (
   isPinnedRate: lane.isPinnedRate && !rate,
 });
 
-/** Forgets the starts that count against the rate: as many may start at once as if nothing had started before. */
+/** Forgets the starts that count, so that the whole rate is free. */
 export const forgetStarts = (lane: Lane): Lane => ({ ...lane, starts: [] });

@@ -1,14 +1,14 @@
-/** The tenants of a fair line: how they join it, leave it, and get rows of their own. */
+/** How a fair line's tenants join, leave, and move to separate rows. */
 import { priorities, type Priority } from '../../value/turn.ts';
 import { unnamed, type Asked, type FairLine, type Tenant, type TenantPlace } from './fairLine.ts';
 import { isEmpty, join, lengthOf, spill, withPage, type Line, type Page } from './line.ts';
 
-/** The name of a line of a fair line, under which its pages are kept. */
+/** The line names under which pages are stored. */
 export const ringLine = ({ id }: FairLine): string => `fair#${id}#ring`;
 export const tenantLine = ({ id }: FairLine, { name, priority }: TenantPlace): string =>
   `fair#${id}#${priority}#${name}`;
 
-/** The changed tenant is the latest. */
+/** Moves the changed tenant to the end. */
 export function withTenant(fair: FairLine, name: string, tenant: Tenant): FairLine {
   const tenants = new Map(fair.tenants);
   tenants.delete(name);
@@ -20,22 +20,22 @@ export const withTenantLine = (tenant: Tenant, priority: Priority, line: Line): 
   lines: { ...tenant.lines, [priority]: line },
 });
 
-/** Puts a tenant at the end of the ring, if it is not in it. */
+/** Puts a tenant at the end of the ring, unless it is in it. */
 export const inRing = (fair: FairLine, name: string, tenant: Tenant): FairLine =>
   tenant.isInRing
     ? withTenant(fair, name, tenant)
     : withTenant({ ...fair, ring: join(fair.ring, name) }, name, { ...tenant, isInRing: true });
 
-/** Entries that the front of a tenant's line takes before others join its back. */
+/** The front takes this many entries before others join the back. */
 const frontSize = 8;
 
-/** The front of a tenant's line is empty only where the line is: so the tenant's row tells which entry is next. */
+/** A tenant's front is empty only if the whole line is, so its row shows the next entry. */
 const joinTenant = (line: Line, entry: string): Line =>
   isEmpty({ ...line, front: [] }) && line.front.length < frontSize
     ? { ...line, front: [...line.front, entry] }
     : join(line, entry);
 
-/** A line whose front has become empty takes the back, as {@link next} of `line.ts` does; its pages have to be read. */
+/** An empty front takes the back, like {@link next} of `line.ts`. Pages have to be read. */
 const filled = (line: Line): Line => {
   if (line.front.length > 0 || line.firstPage < line.nextPage || line.back.length === 0) return line;
   const nextPage = line.nextPage + Math.floor(line.back.length / frontSize) + 1;
@@ -45,7 +45,7 @@ const filled = (line: Line): Line => {
 /**
  * Takes the first entry of a tenant's line.
  *
- * @returns the number of a page that has to be read first: see {@link withPageBehind}
+ * @returns the number of a page to read first: see {@link withPageBehind}
  */
 export function takeFirst(line: Line): { readonly entry: string; readonly rest: Line } | number | undefined {
   const [entry, ...front] = line.front;
@@ -54,7 +54,7 @@ export function takeFirst(line: Line): { readonly entry: string; readonly rest: 
   return { entry, rest: filled({ ...line, front }) };
 }
 
-/** Puts the oldest page, which has been read, behind the front of a line. */
+/** Puts the oldest page, after it was read, behind a line's front. */
 export const withPageBehind = (line: Line, entries: readonly string[]): Line =>
   withPage(line, [...line.front, ...entries]);
 
@@ -64,9 +64,9 @@ function joined(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant
 }
 
 /**
- * Takes out an entry, wherever it is.
+ * Removes an entry, wherever it is.
  *
- * @returns `paged` for one that may be in a page: it is to be counted as cancelled
+ * @returns `paged` if it may be in a page: count it as cancelled
  */
 function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant): FairLine | 'paged' {
   const without = (entries: readonly string[]) => entries.filter((one) => one !== entry);
@@ -84,10 +84,10 @@ function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant):
 }
 
 /**
- * Lets those join and leave that asked.
+ * Applies the entries that asked to join or leave.
  *
- * @param tenantOf finds a tenant as it was read, if the line does not have it
- * @returns the line, and the entries that are to be counted as cancelled
+ * @param tenantOf finds a tenant that is not in the lane's row
+ * @returns the line, and how many entries to count as cancelled
  */
 export function settled(
   fair: FairLine,
@@ -108,14 +108,14 @@ export function settled(
   return { fair: after, cancelled };
 }
 
-/** The tenants that a lane's row keeps: where no more than these wait, a tenant costs no call of its own. */
+/** Tenants kept in the lane's row: they need no separate call. */
 const keptTenants = 4;
 
 /**
- * Takes out of a line what goes into rows of its own: full pages, and the tenants that were not changed lately.
+ * Takes full pages, and tenants not changed lately, out of a fair line's row.
  *
- * @param fair as it is in the table: see {@link spill}
- * @returns the line without them. They have to be written before the line is
+ * @param fair from the table: see {@link spill}
+ * @returns the line without them. Write them before the line
  */
 export function spillFair(fair: FairLine): {
   readonly fair: FairLine;
@@ -144,6 +144,5 @@ export function spillFair(fair: FairLine): {
   return { fair: { ...fair, ring: ring.line, tenants: kept }, pages, tenants };
 }
 
-/** Entries that wait in the lines of a tenant. */
 export const waitingOf = ({ lines }: Tenant): number =>
   priorities.reduce((sum, priority) => sum + lengthOf(lines[priority]), 0);

@@ -1,4 +1,4 @@
-/** The turns of the tenants of a fair line. */
+/** Whose turn it is in a fair line. */
 import { priorities, type Priority } from '../../value/turn.ts';
 import type { Lane } from '../lane.ts';
 import { unnamed, type FairLine, type Tenant } from './fairLine.ts';
@@ -13,17 +13,17 @@ import {
 } from './tenants.ts';
 import { isEmpty, next, withPage, type Line } from './line.ts';
 
-/** Of eight starts of a tenant, one goes to a lower priority, if any such entry waits. */
+/** One of eight starts of a tenant is for a lower priority, if one waits. */
 const mostOvertakes = 7;
 
-/** What has the next turn in a lane with a fair line, or what has to be read before that is known. */
+/** The entry that is next, or what to read to find it. */
 export type NextTurn =
   | { readonly kind: 'next'; readonly entry: string; readonly lane: Lane }
-  /** There was a turn, and nothing that waits: the entries of the tenant were cancelled. */
+  /** The tenant had no entry left: they were cancelled. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
   /** A page of the lane's own line. */
   | { readonly kind: 'page'; readonly number: number; readonly line?: undefined }
-  /** A page of another line, and the lane with it. */
+  /** A page of another line, and the lane with that page. */
   | {
       readonly kind: 'fairPage';
       readonly number: number;
@@ -32,19 +32,17 @@ export type NextTurn =
     }
   | { readonly kind: 'tenants'; readonly fairId: string; readonly names: readonly string[] };
 
-/** What has to be read first. */
 export type Unread = Extract<NextTurn, { readonly kind: 'page' | 'fairPage' | 'tenants' }>;
 
-/** Whether a line is the lane's own. */
 const isOwn = (name: string, priority: Priority): boolean => name === unnamed && priority === 'normal';
 
-/** An entry begins with the id of its message, which grows with time. */
+/** Entries begin with message ids, which grow with time. */
 const isOlder = (one: string, other: string): boolean => one < other;
 
 /**
- * Chooses the priority that has the turn of a tenant.
+ * Chooses the priority for a tenant's turn.
  *
- * @param heads the first entries of its lines, the highest priority first
+ * @param heads the first entries of its lines, highest priority first
  */
 function priorityOf(
   heads: readonly (readonly [Priority, string])[],
@@ -58,7 +56,7 @@ function priorityOf(
   return { priority, overtakes: 0 };
 }
 
-/** Moves the ring on: the tenant that had its turn is the last, if any of its entries wait. */
+/** Moves the ring on: the tenant goes to the end, if it has waiting entries. */
 function afterTurn(lane: Lane, fair: FairLine, name: string, tenant: Tenant): Lane {
   const waits = priorities.some(
     (priority) => !isEmpty(isOwn(name, priority) ? lane.line : tenant.lines[priority]),
@@ -68,10 +66,10 @@ function afterTurn(lane: Lane, fair: FairLine, name: string, tenant: Tenant): La
 }
 
 /**
- * Finds the entry that has the next turn.
+ * Finds the entry that is next.
  *
- * @param loaded tenants that were read, and that the line may not have
- * @param turns how many there are now: the tenants are read together
+ * @param loaded tenants that were read
+ * @param turns how many turns there are now: their tenants are read together
  */
 export function nextTurn(
   lane: Lane,
@@ -84,7 +82,7 @@ export function nextTurn(
     return { kind: 'next', entry, lane: { ...lane, fair: { ...fair, first, waiting: fair.waiting - 1 } } };
   }
   const turn = next(fair.ring);
-  // Nothing waits. Should a row have been lost, the count of those that wait would say otherwise.
+  // Nothing waits. The lane may have counted otherwise if a row was lost.
   if (turn === undefined) return { kind: 'dropped', lane: { ...lane, fair: undefined } };
   if (typeof turn === 'number') {
     return {
@@ -109,10 +107,10 @@ export function nextTurn(
 }
 
 /**
- * Takes the entry of a tenant that has its turn.
+ * Takes an entry of the tenant whose turn it is.
  *
  * @param fair the line without the tenant's place in the ring
- * @param withLine makes the lane as it is before the turn, with another line of the tenant
+ * @param withLine makes the lane before the turn, with this line of the tenant
  */
 function turnOf(
   lane: Lane,
@@ -136,7 +134,7 @@ function turnOf(
   }
   const line = tenant.lines[priority];
   const taken = takeFirst(line);
-  if (taken === undefined) throw new Error('A line has an entry and does not give it.');
+  if (taken === undefined) throw new Error('A line has an entry, but none could be taken.');
   if (typeof taken === 'number') {
     return {
       kind: 'fairPage',

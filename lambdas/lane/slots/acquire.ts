@@ -1,8 +1,8 @@
 /**
- * The lanes that an attempt acquires before it starts: its queue, the circuit of its host, its flow-control key, and its account,
- * in this order. It takes a slot of each, and waits in the line of the first that has no capacity; meanwhile it keeps the slots
- * that it has, except that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each
- * other. And no more attempts of one queue or key wait for the account than may be in flight: a full lane is in no other's way.
+ * An attempt acquires its lanes in this order: queue, circuit of its host, flow-control key, account. It takes a slot of each, and
+ * waits in the line of the first one without capacity. While it waits it keeps its slots, except the circuit's. The fixed order
+ * prevents deadlocks. At most as many attempts of a queue or key wait for the account as may be in flight, so a full lane does not
+ * block others.
  */
 import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import {
@@ -35,16 +35,16 @@ import type { createProcessSlots, Slot } from './processSlots.ts';
 import { renewWhileMade, type RenewalParts } from './renewal.ts';
 
 export interface Acquired {
-  /** To be called with the attempt's verdict about its host, before the slots are released. */
+  /** Takes the attempt's verdict about its host. Call it before the slots are released. */
   readonly report: (verdict: Verdict) => void;
-  /** To be called when the request is over; a second call changes nothing. The queue's slot stays with the message. */
+  /** Call it when the request is over. A second call does nothing. The message keeps the queue's slot. */
   readonly release: () => Promise<void>;
   /**
-   * To be called instead of `release` where the request is over and the attempt stays open until a moment, Unix milliseconds: it
-   * keeps the slot of its key, and gives back all others.
+   * Call it instead of `release` if the attempt stays open until a time, Unix milliseconds, after its request: it keeps its key's
+   * slot and frees the others.
    */
   readonly keep: (until: number) => Promise<void>;
-  /** To be called instead of `release` where no request was made: then the attempt does not count for the rate of its key. */
+  /** Call it instead of `release` if no request was made: the attempt does not count for its key's rate. */
   readonly giveBack: () => Promise<void>;
 }
 
@@ -54,25 +54,25 @@ export interface LaneGateParts extends RenewalParts {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** An attempt that waits for its account keeps its key's slot for this long; after that it has to get another. */
+/** How long an attempt that waits for its account keeps its key's slot. */
 const longestKeptMs = dayMs;
 
-/** The lease of the key is extended where it takes longer than this to enter the account: half of its margin is left. */
+/** The key's lease is extended if entering the account takes longer: half of its margin. */
 const longestEntryMs = leaseMarginMs / 2;
 
 /**
- * The reason why an attempt may not go on: that of a lane, or of its circuit.
+ * Why an attempt may not continue, according to a lane or its circuit.
  *
- * - `held`: it waits in the line of its host's circuit.
- * - `overdue`: it has waited there for too long, and is to fail.
- * - `deleted`: its message was delayed while its queue was deleted, and is to be cancelled.
+ * - `held`: it waits in its circuit's line.
+ * - `overdue`: it waited there too long and has to fail.
+ * - `deleted`: its queue was deleted during its message's delay, so it is cancelled.
  */
 export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue' | 'deleted';
 
 interface AcquiredSlot extends Slot {
-  /** Gives the slot back without a start. */
+  /** Frees the slot without a start. */
   readonly giveBack?: () => Promise<void>;
-  /** Keeps the slot while the attempt is open. Without it the slot is released. */
+  /** Keeps the slot while the attempt is open. Without it, the slot is released. */
   readonly keep?: (until: number) => Promise<void>;
 }
 
@@ -84,7 +84,7 @@ interface CountedSlot extends AcquiredSlot {
 }
 
 export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: LaneGateParts) {
-  /** Makes an arrival, at the time of the change: others may write the lane first, and the lease is to last from then. */
+  /** Call it while the lane is changed: retries may delay the change, and the lease starts then. */
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
     return {
@@ -98,14 +98,14 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     };
   };
 
-  /** Enters the queue. A message that has entered it once keeps its slot until it is over, so its retries pass. */
+  /** Enters the queue. A message keeps its slot until it is over, so its retries pass. */
   async function enterQueue(dueAttempt: DueAttempt): Promise<Grant | 'deleted'> {
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
     return lanes.change<Grant | 'deleted'>(queueLane(accountId, queueName), (lane, time) => {
       const isGranted = dueAttempt.admittedTo !== undefined;
       if (!isGranted && wasDeletedWith(lane, dueAttempt)) return { lane, result: 'deleted' };
-      // A queue that was deleted holds nothing back.
+      // A deleted queue holds nothing back.
       if (!isThere(lane)) return { lane, result: 'in' };
       return enter(lane, arrivalOf(dueAttempt, 'queue'), time);
     });
@@ -115,7 +115,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     release: () => lanes.update(key, (lane) => leave(lane, entry)),
   });
 
-  /** @param back for an attempt that has its slot of this key and has waited for its account since: when its start was counted */
+  /** @param back when the start was counted, for an attempt that kept its slot of this key while it waited for its account */
   async function enterKey(
     dueAttempt: DueAttempt,
     back?: { readonly countedAt: number | undefined },
@@ -131,15 +131,15 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       const arrival = arrivalOf(dueAttempt, 'key');
       const changed =
         back === undefined ? enter(after, arrival, time) : resume(after, arrival, back.countedAt, time);
-      // The start of an attempt that was granted its slot is counted at that time, not when its job came.
+      // A granted attempt's start is counted when it was granted, not when its job arrived.
       countedAt = changed.lane.leases.get(entry)?.startAt ?? time;
       return changed;
     });
     if (grant !== 'in') return grant;
-    // Clocks of processes differ: no process counts further ahead than this.
+    // Clocks differ, but no process counts further ahead than this.
     const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
     if (aheadMs > 0) await sleep(aheadMs);
-    // Where the job comes again, its first delivery may have made the start that was counted.
+    // If the job is redelivered, its first delivery may have made this start.
     const unmadeAt = dueAttempt.isAgain ? undefined : countedAt;
     const giveBack = (): Promise<void> =>
       lanes.update(lane, (found) => uncountStart(leave(found, entry), unmadeAt));
@@ -151,7 +151,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
   async function enterAccount(dueAttempt: DueAttempt): Promise<Slot | Refusal> {
     const { accountId, accountLimits, admittedTo } = dueAttempt;
     const lane = accountLane(accountId);
-    // A slot of the process does not name its attempt: a job that comes again has to find out whether another stands for it.
+    // A slot of the process does not name its attempt, but a redelivered job must find out whether the attempt has another job.
     if (admittedTo?.lane !== 'account' && !dueAttempt.isAgain) {
       const slot = await slots.take(
         lane,
@@ -170,7 +170,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return grant === 'in' ? leaving(lane, formatEntry(dueAttempt)) : grant;
   }
 
-  /** Goes back to the key with a slot of the account, which it gives back where the key has no capacity any more. */
+  /** Enters the key with a slot of the account, and frees that slot if the key has no capacity. */
   async function returnToKey(
     dueAttempt: DueAttempt,
     account: Slot,
@@ -182,7 +182,6 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return key;
   }
 
-  /** Takes both slots, of the key and of the account. */
   async function enterBoth(dueAttempt: DueAttempt): Promise<readonly AcquiredSlot[] | Refusal> {
     const { flowControl, accountId, admittedTo } = dueAttempt;
     if (admittedTo?.lane === 'account') {
@@ -192,12 +191,12 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     const key = await enterKey(dueAttempt);
     if (typeof key === 'string') return key;
     const keyEnteredAt = now();
-    // Where the job comes again, its first delivery may have made the start that was counted.
+    // If the job is redelivered, its first delivery may have made this start.
     const countedAt = dueAttempt.isAgain ? undefined : key.countedAt;
     const account = await enterAccount(dueAttempt);
     if (typeof account !== 'string') {
       const isLate = flowControl?.rate !== undefined && now() - key.countedAt > startToleranceMs;
-      // The request must end before the lease of its key does.
+      // The request must end before its key's lease.
       const isShort = now() - keyEnteredAt > longestEntryMs;
       return isLate || isShort ? returnToKey(dueAttempt, account, countedAt) : [key, account];
     }
@@ -210,21 +209,21 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return account;
   }
 
-  /** Enters the circuit of its host, if one holds it back; `waits` in that line is `held`. */
+  /** Enters its host's circuit, if one holds it back. `waits` becomes `held`. */
   async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal | undefined> {
     const { accountId, circuit, admittedTo } = dueAttempt;
     if (circuit === undefined) return undefined;
     const grant = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
       ...arrivalOf(dueAttempt, 'circuit'),
-      // An attempt that has waited has a slot of its key, or of its account, which others wait for.
+      // Others wait for the slot that it has of its key or account.
       hasWaited: hasLaterSlots(dueAttempt),
     }));
     return grant === 'waits' ? 'held' : grant;
   }
 
   /**
-   * Takes the slots of the circuit, the key and the account. An attempt from the line of its key or its account has a slot there
-   * already: it takes that first, and gives it back where its circuit was opened meanwhile.
+   * Takes the slots of the circuit, key and account. An attempt from the line of its key or account takes its granted slot first,
+   * and frees it if the circuit has opened.
    */
   async function enterAll(
     dueAttempt: DueAttempt,
@@ -243,7 +242,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     if (typeof circuit === 'string') return circuit;
     const entered = await enterBoth(dueAttempt);
     if (typeof entered !== 'string') return { circuit, slots: entered };
-    // While this attempt waits in a line, another may probe the host.
+    // While this attempt waits, another may probe the host.
     await circuit?.leave({ says: 'nothing' });
     return entered;
   }
@@ -252,8 +251,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     /**
      * Takes a slot of each lane.
      *
-     * @returns the slots that the attempt goes on with; or why it may not go on, and then its job may be dropped, unless it
-     *   came `early`: then it has to come again
+     * @returns the slots, or why the attempt may not continue. Its job may then be dropped; if it is `early`, send it again
      */
     acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
       const queue = await enterQueue(dueAttempt);
@@ -280,10 +278,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Ends a grant whose job is not needed any more.
+     * Ends a grant that is no longer needed.
      *
-     * @param reason `goesOn` leaves a message the slot of its queue, and ends all others
-     * @returns false where the grant is not written yet: the job has to come again
+     * @param reason with `goesOn` the message keeps its queue's slot, but no others
+     * @returns false if the grant is not written yet: send the job again
      */
     decline: async (
       granted: Entry & { readonly accountId: string; readonly admittedTo: AdmittedTo },
@@ -298,12 +296,12 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       return outcome === 'left' || now() - sentAt > youngMs;
     },
 
-    /** Frees the slots of an attempt whose worker died after it had recorded the attempt. */
+    /** Frees the slots of a recorded attempt whose worker died. */
     leaveAgain: async (
       attempt: Entry & {
         readonly accountId: string;
         readonly key: string | undefined;
-        /** The host of the circuit that it entered, if any. */
+        /** Its circuit's host, if any. */
         readonly host: string | undefined;
       },
     ): Promise<void> => {
@@ -317,10 +315,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Has an attempt wait for its account, which is not served: the account's lane is paused until it is resumed. Before that the
-     * attempt takes its place in its queue, if it has one.
+     * Makes an attempt wait for its account, which is not served: its lane is paused until it is resumed. First the attempt enters
+     * its queue, if any.
      *
-     * @returns the reason why it may not go on
+     * @returns why it may not continue
      */
     waitForAccount: async (dueAttempt: DueAttempt): Promise<Refusal> => {
       const queue = await enterQueue(dueAttempt);

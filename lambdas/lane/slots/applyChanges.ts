@@ -1,4 +1,4 @@
-/** What changes make of a lane: those in its line get the slots for which there is capacity afterwards. */
+/** Applies changes to a lane, then grants free slots to its line. */
 import { pruned, type Lane, type LaneKey, type Lease } from '../lane.ts';
 import { endOfGrant, parseEntry, type Entry } from '../rules/entry.ts';
 import { grantNext, nextInLine, withPageRead } from '../rules/grant.ts';
@@ -7,22 +7,21 @@ import type { Spilled } from './fairLines.ts';
 import { mayAskMore, mostTurns, withoutEmptyFair, LineRows } from './lineRows.ts';
 import type { LaneStore } from './laneStore.ts';
 
-/** Slots that one write grants. A pump grants more of them. */
+/** Slots granted in one write. A pump grants the rest. */
 const mostGranted = 100;
 
-/** A grant that has been decided on, as its job carries it. */
+/** A decided grant, as its job carries it. */
 export interface Granted extends Entry {
   readonly ticket: string;
 }
 
-/** A change that a caller waits for. */
 export interface PendingChange {
-  /** Applies the change. `tell` gives its result to the caller, once it is written. */
+  /** `tell` gives the caller its result after the write. */
   readonly apply: (lane: Lane, now: number) => { readonly lane: Lane; readonly tell: () => void };
   readonly fail: (error: unknown) => void;
 }
 
-/** The result of changes; or what has to be read first. */
+/** A result, or what must be read first. */
 type Read<T> = (T & { readonly unread?: undefined }) | { readonly unread: Unread | 'rules' };
 
 interface Granting {
@@ -31,17 +30,17 @@ interface Granting {
 }
 
 interface Applied extends Granting {
-  /** To be called when the lane is written: one for each change that was made. */
+  /** Call these after the write, one for each change made. */
   readonly tells: readonly (() => void)[];
-  /** The time of the changes, Unix milliseconds. */
+  /** When the changes were made, Unix milliseconds. */
   readonly time: number;
 }
 
 /**
- * Grants slots to all in the line for whom there is capacity.
+ * Grants the free slots to the attempts in the line.
  *
- * @param before the lane as it stands in the table: a message that has a slot of its queue there has left for good where it
- *   has none any more. Its job would come before this is written, take the old lease for its own, and be dropped
+ * @param before the lane in the table. A message that has a slot of its queue there, but no longer here, is over. Its job would arrive before
+ *   this write, use the old lease, and be dropped
  */
 function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: LineRows): Read<Granting> {
   const granted: Granted[] = [];
@@ -71,7 +70,6 @@ function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: 
   }
 }
 
-/** Applies changes to a lane as it stands in the table. */
 function applied(
   before: Lane,
   spilled: Spilled,
@@ -98,13 +96,13 @@ function applied(
   const granting = grantAll(lane, before, time, ticket, rows);
   if (granting.unread !== undefined) return granting;
   const { lane: after, granted } = granting;
-  // Leases that have ended and old starts are not worth a write: each reader of the lane leaves them out again. Neither are tenants
-  // that the next write can take out.
+  // Expired leases and old starts are not worth a write, because each reader drops them. Nor are tenants: the next write can move
+  // them.
   const isUnchanged = after === start && spilled.pages.length === 0;
   return { lane: isUnchanged ? before : withoutEmptyFair(after), granted, tells, time };
 }
 
-/** Applies changes, and reads the rows of the line that this takes: each time anew, because time passes. */
+/** Applies changes and reads the rows that they need. Starts over after each read, because time passes. */
 export async function applyChanges(
   { store, now }: { readonly store: LaneStore; readonly now: () => number },
   key: LaneKey,

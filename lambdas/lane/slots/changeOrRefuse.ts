@@ -3,17 +3,16 @@ import type { Lane, LaneKey } from '../lane.ts';
 import { LaneBusy } from './lanes.ts';
 import { lanes } from './processLanes.ts';
 
-/** A lane before a change and after it. */
 export interface ChangedLane {
   readonly before: Lane;
   readonly after: Lane;
 }
 
 /**
- * Changes a lane for a request to the API.
+ * Changes a lane for an API request.
  *
- * @param to may throw an HttpError, and then nothing is changed
- * @throws HttpError the one of `to`; or 503 when others changed the lane again and again
+ * @param to may throw an HttpError: then nothing is changed
+ * @throws HttpError from `to`; or 503 after too many conflicts
  */
 export async function changeOrRefuse(
   key: LaneKey,
@@ -25,7 +24,7 @@ export async function changeOrRefuse(
         const after = to(lane, time);
         return { lane: after, result: { before: lane, after } };
       } catch (error) {
-        // Other changes of this process go with the same write.
+        // Another change may be in the same write.
         if (!(error instanceof HttpError)) throw error;
         return { lane, result: error };
       }

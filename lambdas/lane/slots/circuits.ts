@@ -1,7 +1,4 @@
-/**
- * The circuits of hosts, as a process knows them. While a circuit is closed, an attempt costs no call but one read a second for
- * all attempts of the process at the host; a failure costs a write.
- */
+/** This process's view of circuits. While a circuit is closed, all its attempts share one read a second; a failure costs a write. */
 import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
@@ -16,13 +13,12 @@ export interface CircuitsParts {
   readonly lanes: Lanes;
   readonly load: LaneStore['load'];
   readonly now: () => number;
-  /** Logs and counts a circuit that was opened or closed. */
+  /** Logs and counts that a circuit opened or closed. */
   readonly tell: (key: LaneKey, turn: Exclude<Turn, undefined>, circuit: Circuit) => void;
-  /** Logs a failure that could not be counted, because others counted theirs at the same time. */
+  /** Logs a failure that was not counted because of conflicts. */
   readonly report: (key: LaneKey, error: LaneBusy) => void;
 }
 
-/** The circuit of the host of an attempt. */
 export interface CircuitOf {
   readonly host: string;
   readonly rules: CircuitRules;
@@ -30,13 +26,12 @@ export interface CircuitOf {
   readonly dueAt: number;
 }
 
-/** An attempt that the circuit of its host lets go on. */
 export interface CircuitPass {
-  /** Leaves the circuit, which changes by the attempt's verdict. A second call changes nothing. */
+  /** Leaves the circuit and applies the verdict. A second call does nothing. */
   readonly leave: (verdict: Verdict) => Promise<void>;
 }
 
-/** A circuit as it was read or written last. */
+/** A circuit as last read or written. */
 interface Known {
   circuit: Circuit;
   holdsBack: boolean;
@@ -62,7 +57,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     known.at = now();
   }
 
-  /** Reads a circuit, unless it was read or written a moment ago. */
+  /** Reads a circuit, unless it was just read or written. */
   async function readCircuit(key: LaneKey): Promise<Known> {
     const known = knownOf(key);
     if (now() - known.at < knownForMs) return known;
@@ -77,7 +72,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     return known;
   }
 
-  /** Makes a change, and notes the circuit as it is then. */
+  /** Makes a change, and remembers the result. */
   async function change<T>(key: LaneKey, make: Parameters<typeof lanes.change<T>>[1]): Promise<T> {
     let after: Lane | undefined;
     const result = await lanes.change(key, (lane, time) => {
@@ -89,7 +84,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     return result;
   }
 
-  /** @param holds whether the attempt may have a slot, which it must give back */
+  /** @param holds whether the attempt may have a slot to free */
   async function leaveWith(
     key: LaneKey,
     entry: string,
@@ -114,10 +109,10 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
 
   return {
     /**
-     * Lets an attempt go on, or has it wait.
+     * Lets an attempt continue, or makes it wait.
      *
-     * @param isGranted whether its job was sent because the circuit let it go
-     * @param arrival makes the arrival as the lane is changed
+     * @param isGranted whether the circuit sent its job
+     * @param arrival called while the lane is changed
      */
     enter: async (
       accountId: string,
@@ -142,7 +137,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
       return {
         leave: async (verdict) => {
           left ??= leaveWith(key, entry, rules, verdict, holds).catch((error: unknown) => {
-            // A slot ends by itself as well, but later. The failure that is not counted is one of many.
+            // The slot would expire, but later. An uncounted failure is one of many.
             if (holds || !(error instanceof LaneBusy)) throw error;
             report(key, error);
           });

@@ -1,4 +1,4 @@
-/** Gathers what the lanes of an attempt need to know of it, from its message, its account and its job. */
+/** Makes a due attempt from its message, account and job. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { rulesOf } from '../../circuit/settings.ts';
 import { circuitHostOf } from '../../circuit/verdict.ts';
@@ -11,11 +11,11 @@ import { limitsOfKey } from '../lane.ts';
 import type { CircuitOf } from './circuits.ts';
 import type { DueAttempt } from './dueAttempt.ts';
 
-/** The host whose circuit may hold back a message; undefined where none does. */
+/** The host whose circuit may hold back a message, if any. */
 export const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
   (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;
 
-/** The circuit of an attempt. An attempt that was let go by a circuit leaves that one, whatever its settings are now. */
+/** An attempt that a circuit let go always leaves that circuit, even if its settings changed. */
 function circuitOf(
   history: MessageHistory,
   account: Account,

@@ -1,23 +1,19 @@
-/** The parts of a change of a lane that only its fair line needs: tenants are read, and those that ask get their places. */
+/** The part of a lane's change that only a fair line needs: reads tenants, and gives joining entries their places. */
 import type { Lane } from '../lane.ts';
 import { newTenant, unnamed, type FairLine, type Tenant } from '../rules/fairLine.ts';
 import { inRing, settled, spillFair } from '../rules/tenants.ts';
 import type { Unread } from '../rules/turns.ts';
 import { isEmpty, spill, type Page } from '../rules/line.ts';
 
-/** What is taken out of a lane's row, and has to be written before the row is. */
+/** The pages and tenants that leave a lane's row. They are written before it. */
 export interface Spilled {
-  /** The lane itself where nothing is. */
+  /** Unchanged if nothing leaves it. */
   readonly lane: Lane;
   readonly pages: readonly Page[];
   readonly tenants: ReadonlyMap<string, Tenant>;
 }
 
-/**
- * Takes out what has to be written before the row is.
- *
- * @param lane as it is in the table
- */
+/** @param lane from the table */
 export function spillFairLane(lane: Lane, found: FairLine): Spilled {
   const { line, pages } = spill(lane.line);
   const { fair, pages: more, tenants } = spillFair(found);
@@ -26,11 +22,11 @@ export function spillFairLane(lane: Lane, found: FairLine): Spilled {
 }
 
 /**
- * Lets those join and leave that asked, and has the lane's own line take part in the ring.
+ * Gives the entries that joined or left their places, and puts the lane's own line into the ring.
  *
- * @param id names a fair line that is new
+ * @param id for a new fair line
  * @param tenants those that were read
- * @returns what has to be read first
+ * @returns what must be read first
  */
 export function settledLane(
   lane: Lane,
@@ -41,7 +37,7 @@ export function settledLane(
   const isNew = found.id === '';
   const fair = withOwnLine(lane, isNew ? { ...found, id } : found);
   if (fair.asked.length === 0) return { lane: fair === found ? lane : { ...lane, fair } };
-  // A line that was deleted with this very change had tenants with the same names.
+  // A line deleted by this same change had tenants with the same names.
   const read: ReadonlyMap<string, Tenant> = isNew ? new Map() : tenants;
   const asked = new Set(fair.asked.map(({ name }) => name));
   const unread = [...asked].filter((name) => !fair.tenants.has(name) && !read.has(name));
@@ -50,7 +46,7 @@ export function settledLane(
   return { lane: { ...lane, fair: after, cancelled: lane.cancelled + cancelled } };
 }
 
-/** The lane's own line has turns as long as it is not empty. */
+/** The lane's own line has turns while it is not empty. */
 function withOwnLine(lane: Lane, fair: FairLine): FairLine {
   const own = fair.tenants.get(unnamed) ?? newTenant;
   return isEmpty(lane.line) || own.isInRing ? fair : inRing(fair, unnamed, own);

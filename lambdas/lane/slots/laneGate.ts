@@ -1,4 +1,4 @@
-/** The gate by which the attempts of this process acquire their lanes. */
+/** The gate through which this process's attempts acquire lanes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { now } from '../../shared/clock.ts';
@@ -15,14 +15,14 @@ const slots = createProcessSlots({
   now,
   sleep: (ms) => setTimeout(ms),
   report: (key, error) => {
-    log.warn('The slots of this process could not be written, and end by themselves', {
+    log.warn('The slot leases of this process were not written, and will expire', {
       ...key,
       error: String(error),
     });
   },
 });
 
-// Few accounts have circuits, and their code is loaded for the first message that enters one.
+// Few accounts have circuits, so their code is loaded on first use.
 const circuits: Circuits = {
   enter: async (...attempt) => (await import('./processCircuits.ts')).circuits.enter(...attempt),
 };
@@ -34,7 +34,7 @@ export const laneGate = createLaneGate({
   now,
   sleep: (ms) => setTimeout(ms),
   report: (key, error) => {
-    log.warn('A lease of an attempt that takes long could not be renewed, and is to be renewed again', {
+    log.warn('A lease of a long attempt was not renewed, and will be retried', {
       ...key,
       error: String(error),
     });

@@ -2,26 +2,25 @@ import type { Lane, LaneKey } from '../lane.ts';
 import type { Tenant } from '../rules/fairLine.ts';
 import type { Page } from '../rules/line.ts';
 
-/** The table of lanes. */
 export interface LaneStore {
   readonly load: (key: LaneKey) => Promise<Lane | undefined>;
   /**
-   * Writes a lane on condition that its version in the table is the one it was read with.
+   * Writes a lane if its version in the table has not changed.
    *
-   * @returns undefined when it was written, else what stands in the table
+   * @returns undefined after the write, or else the lane in the table
    */
   readonly save: (lane: Lane) => Promise<{ readonly current: Lane | undefined } | undefined>;
   readonly loadPage: (key: LaneKey, number: number, line?: string) => Promise<readonly string[]>;
-  /** Writes pages of a line. They expire by themselves. */
+  /** Writes pages of a line. They expire. */
   readonly savePages: (key: LaneKey, pages: readonly Page[]) => Promise<void>;
-  /** Reads tenants of a fair line by their names; those that are not there are left out. */
+  /** Reads tenants of a fair line; missing ones are left out. */
   readonly loadTenants: (
     key: LaneKey,
     fairId: string,
     names: readonly string[],
   ) => Promise<ReadonlyMap<string, Tenant>>;
   /**
-   * Writes tenants as a lane's row has them. A row stays that is of the same version of the lane, or of a newer one.
+   * Writes tenants from a lane's row, unless their row has this version of the lane or a newer one.
    *
    * @param version of the lane
    */

@@ -1,9 +1,9 @@
 /**
- * Changes of lanes. All that a process does to one lane at a time becomes one write, on condition that nobody else wrote
- * since the lane was read; where another process did, the changes are made to the lane as that one wrote it.
+ * Changes lanes. A process combines its concurrent changes of a lane into one write, on condition that the row has not changed.
+ * After a conflict they are applied to the newer row.
  *
- * The job of a granted attempt is sent before the lane is written. So a process that dies between the two leaves a job for a
- * grant that was never written, which is harmless ({@link Grant} `early`), and never a grant without a job.
+ * A grant's job is sent before the lane is written. If the process dies in between, the job has no grant, which is harmless ({@link
+ * Grant} `early`). There is never a grant without a job.
  */
 import { randomBytes } from 'node:crypto';
 import { formatEntry } from '../rules/entry.ts';
@@ -20,12 +20,12 @@ import { pageName, spillLane } from './lineRows.ts';
 import type { LaneStore } from './laneStore.ts';
 
 export interface JobSender {
-  /** Sends the jobs of attempts to which a lane grants a slot. */
+  /** Sends the jobs of granted attempts. */
   readonly sendGranted: (key: LaneKey, granted: readonly Granted[]) => Promise<void>;
   /**
-   * Sends a pump to a lane; `dueAt` in Unix milliseconds.
+   * Sends a pump; `dueAt` in Unix milliseconds.
    *
-   * @param extendsLine whether it extends the lifetimes of the messages in the line, too
+   * @param extendsLine whether it also extends the lifetimes of waiting messages
    */
   readonly sendPump: (key: LaneKey, dueAt: number, extendsLine: boolean) => Promise<void>;
 }
@@ -35,53 +35,52 @@ export interface LaneParts {
   readonly jobs: JobSender;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Gives a random number from 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number;
 }
 
-/** One thing that happens to a lane. */
 export type LaneChange<T> = (lane: Lane, now: number) => Changed<T>;
 
 export interface Lanes {
   /**
-   * Makes a change, and grants slots to those in the line for whom there is capacity afterwards.
+   * Makes a change, then grants free slots to the line.
    *
-   * @param key the lane's; a lane that is not there is made
-   * @throws LaneBusy when others were faster again and again; nothing is changed then
+   * @param key a missing lane is made
+   * @throws LaneBusy after too many conflicts; nothing is changed
    */
   readonly change: <T>(key: LaneKey, change: LaneChange<T>) => Promise<T>;
-  /** Makes a change that has no result. */
+  /** Makes a change without a result. */
   readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
 }
 
-/** The error of a process that gives up a change of a lane for now, because others wrote the lane too often. */
+/** Too many conflicts: the change of a lane may be retried later. */
 export class LaneBusy extends TransientError {
   override readonly name = 'LaneBusy';
 }
 
-/** Each try is a read of what another wrote, and a write, with a pause before them: four seconds where the table answers in 5 ms. */
+/** Each try pauses, reads and writes: four seconds in all if the table answers in 5 ms. */
 const mostTries = 24;
 const longestPauseInTurns = 32;
-/** No try begins after this time: a request to the API ends after 28 s, and has more to do than this. */
+/** No try starts after this time: an API request times out after 28 s, and does other work too. */
 const longestCommitMs = 8_000;
 
-/** A lane that was read or written within this time is taken as it was; a write tells whether that was right. */
+/** A lane read or written this recently is not read again; the write shows whether it was still valid. */
 const freshMs = 50;
 
-/** A pump that comes this much later than it had to is early enough. */
+/** How late a pump may be. */
 const pumpSlackMs = 20;
 
-/** Tells whether a pump that is on its way comes in time for a check. */
+/** Whether a scheduled pump will run before the given check. */
 const isPumpDue = (pumpAt: number, checkAt: number, now: number): boolean =>
   pumpAt > now && pumpAt <= checkAt + pumpSlackMs;
 
-/** The messages that wait in a line for longer than this are checked, and again after this time. */
+/** Lines that wait longer are checked at this interval. */
 export const extendEveryMs = 3 * dayMs;
 
-/** Changes that become one write. Each may add 100 entries to the line, of 34 bytes, and a row has 400 KB. */
+/** Changes in one write. Each may add 100 entries of 34 bytes, and a row has 400 KB. */
 const mostAtOnce = 50;
 
-/** A lane as this process knows it, and what it is about to do to it. */
+/** What this process knows of a lane. */
 interface Known {
   readonly pending: PendingChange[];
   isBusy: boolean;
@@ -128,14 +127,13 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
   }
 
   /**
-   * Makes changes to a lane, until one write takes them.
+   * Retries changes until one write takes them.
    *
-   * @returns how many it took: fewer than all where many ask for places in a fair line
+   * @returns how many it took: not all if many ask for places in a fair line
    */
   async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<number> {
     const ticket = randomBytes(6).toString('base64url');
-    // The jobs and pages of a try whose write was refused are valid for the next try, too, and are not sent again. Otherwise a
-    // slow table would make more and more of them.
+    // If a write was refused, its jobs and pages stay valid for the next try. Sending them again would flood a slow table.
     const sent = new Set<string>();
     const savedPages = new Set<string>();
     const withPumps = pumpsOf(key);
@@ -159,7 +157,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
           for (const tell of tells) tell();
           return tells.length;
         }
-        // Nothing is to be written, so no refused write would show that the remembered lane is old.
+        // Nothing will be written, so no conflict would show that the remembered lane is old.
         isRemembered = false;
         base = await store.load(key);
         continue;
@@ -179,7 +177,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
         known.lane = { ...after, version: after.version + 1 };
         known.knownAt = now();
         countLargest('LongestLine', waitingIn(after));
-        // A pump that was due before the lane was written may have come before, and found nobody in the line.
+        // A pump due before this write may have run already and found an empty line.
         await withPumps(after, known.knownAt);
         for (const tell of tells) tell();
         return tells.length;
@@ -187,12 +185,12 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
       isRemembered = false;
       base = await afterConflict(key, conflict.current, tries, now() - sentAt);
     }
-    throw new LaneBusy(`The lane ${nameOf(key)} is written by too many at once.`);
+    throw new LaneBusy(`Too many processes are writing the lane ${nameOf(key)}.`);
   }
 
   /**
-   * Finds the lane to try again with. The first time that is the lane as the other process wrote it; later there are many
-   * others, and the lane that one of them wrote before a pause is old after it.
+   * Finds the lane to retry with. The first retry uses the other process's row. Later there are many writers, and after a pause any
+   * such row is old.
    */
   async function afterConflict(
     key: LaneKey,

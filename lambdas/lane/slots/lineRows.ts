@@ -1,4 +1,4 @@
-/** What is read and written beside a lane's row: pages of its lines, and tenants. */
+/** Reads and writes pages and tenants besides a lane's row. */
 import type { Lane, LaneKey } from '../lane.ts';
 import { newTenant, type Tenant } from '../rules/fairLine.ts';
 import { spill, type Page } from '../rules/line.ts';
@@ -16,15 +16,15 @@ const loadFairRules = async (): Promise<FairRules> => ({
 });
 let loaded: Promise<FairRules> | undefined;
 
-/** The rules of fair lines. Few lanes have tenants, and the code is loaded for the first that does. */
+/** Few lanes have tenants, so the code is loaded on first use. */
 export const fairRules = (): Promise<FairRules> => (loaded ??= loadFairRules());
 
 /**
- * Entries that join or leave a fair line with one write, and one change more. Their tenants are in the row until the next write,
- * with up to 2 KB each.
+ * Entries that join or leave a fair line in one write, plus one change. Until the next write their tenants are in the row, up to 2
+ * KB each.
  */
 export const mostAsked = 10;
-/** Slots that one write grants in a fair line: each may be to another tenant. */
+/** Slots granted in one write to a fair line: each may be for another tenant. */
 export const mostTurns = 20;
 
 export const mayAskMore = ({ fair }: Lane): boolean => fair === undefined || fair.asked.length < mostAsked;
@@ -33,24 +33,24 @@ export const pageName = ({ number, line = '' }: Pick<Page, 'line' | 'number'>): 
 
 const noTenants: ReadonlyMap<string, Tenant> = new Map();
 
-/** @param lane as it is in the table */
+/** @param lane from the table */
 export async function spillLane(lane: Lane): Promise<Spilled> {
   if (lane.fair !== undefined) return (await fairRules()).spillFairLane(lane, lane.fair);
   const { line, pages } = spill(lane.line);
   return { lane: pages.length === 0 ? lane : { ...lane, line }, pages, tenants: noTenants };
 }
 
-/** The rows of a lane's lines that are known while the lane is changed. */
+/** The rows known while a lane is changed. */
 export class LineRows {
   readonly #key: LaneKey;
   readonly #store: Pick<LaneStore, 'loadPage' | 'loadTenants'>;
   readonly #pages = new Map<string, readonly string[]>();
-  /** The rules of fair lines, once they are loaded. */
+  /** Undefined until loaded. */
   fairRules: FairRules | undefined;
-  /** Tenants that the lane's row does not have. */
+  /** Tenants that are not in the lane's row. */
   readonly tenants: Map<string, Tenant>;
 
-  /** @param spilled what was taken out of the lane's row, and is yet to be written */
+  /** @param spilled what leaves the lane's row and is not written yet */
   constructor(
     key: LaneKey,
     store: Pick<LaneStore, 'loadPage' | 'loadTenants'>,
@@ -62,12 +62,12 @@ export class LineRows {
     for (const page of spilled.pages) this.#pages.set(pageName(page), page.entries);
   }
 
-  /** The entries of a page, if it was read. */
+  /** A page's entries, if it was read. */
   page(page: Pick<Page, 'line' | 'number'>): readonly string[] | undefined {
     return this.#pages.get(pageName(page));
   }
 
-  /** Reads what has the next turn. A tenant without a row has nothing that waits. */
+  /** Reads the rows for the next turn. A tenant without a row has no waiting entries. */
   async read(unread: Unread | 'rules'): Promise<void> {
     if (unread === 'rules') {
       this.fairRules = await fairRules();
@@ -84,6 +84,6 @@ export class LineRows {
   }
 }
 
-/** A lane goes on without a fair line where nothing waits in that. */
+/** Removes a fair line in which nothing waits. */
 export const withoutEmptyFair = (lane: Lane): Lane =>
   lane.fair?.waiting === 0 ? { ...lane, fair: undefined } : lane;

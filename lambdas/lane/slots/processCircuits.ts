@@ -1,4 +1,3 @@
-/** The circuits of hosts, as this process knows them. */
 import { now } from '../../shared/clock.ts';
 import { log } from '../../aws/log.ts';
 import { count } from '../../aws/metrics.ts';
@@ -20,7 +19,7 @@ export const circuits = createCircuits({
     });
   },
   report: ({ accountId, name: host }, error) => {
-    log.warn('What an attempt says about its host could not be counted', {
+    log.warn('The outcome of an attempt was not counted for its circuit', {
       accountId,
       host,
       error: String(error),

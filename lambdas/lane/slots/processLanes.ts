@@ -1,4 +1,4 @@
-/** The lanes of this deployment, as this process changes them. */
+/** This process's access to lanes. */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
@@ -8,7 +8,7 @@ import { sendAll, sendJob } from '../../job/send.ts';
 import type { Granted } from './applyChanges.ts';
 import { createLanes } from './lanes.ts';
 
-/** @throws TransientError when the jobs of some could not be sent: then no slot is granted */
+/** @throws TransientError if some jobs could not be sent: no slot is granted */
 async function sendGranted(
   { accountId, kind: lane, name }: LaneKey,
   granted: readonly Granted[],
@@ -27,7 +27,7 @@ async function sendGranted(
   }));
 }
 
-/** Message timers count whole seconds. A pump comes up to a second early, and its worker waits for the rest. */
+/** Message timers count whole seconds. A pump arrives up to a second early, and its worker waits. */
 const sendPump = (
   { accountId, kind: lane, name }: LaneKey,
   dueAt: number,

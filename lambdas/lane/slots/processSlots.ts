@@ -1,9 +1,8 @@
 /**
- * Slots of a lane that a process keeps for itself, so that a delivery costs no call while there are plenty.
+ * Slots that a process leases for itself, so that a delivery costs no call while there are plenty.
  *
- * A process leases slots for a minute and hands them from one attempt to the next. When it gets tight, it gives back at once
- * what it does not use. A lease is renewed while something is in flight, and outlives a process that died by no more than
- * 70 s.
+ * A process leases slots for about a minute and reuses them for its attempts. In a tight lane it frees unused slots at once. A
+ * lease is renewed while an attempt is in flight, and outlives a dead process by at most 70 s.
  */
 import { isLineEmpty, leaseTo, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
 import { secondMs } from '../../shared/clock.ts';
@@ -11,16 +10,15 @@ import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import type { Lanes } from './lanes.ts';
 
 const leaseMs = 70 * secondMs;
-/** A lease is written again after this time while something is in flight. */
+/** The interval of renewals while an attempt is in flight. */
 export const renewalMs = 20 * secondMs;
-/** A lane is tight when more than this part of its limit is leased: no more than this part can be leased and not used. */
+/** A lane is tight if more than this part of its limit is leased. So at most this part is leased but unused. */
 const plentyPart = 1 / 4;
-/** Slots that become free within this time are given back with one write. */
+/** Slots freed within this time share one write. */
 const togetherMs = 10;
 
-/** A slot in use. */
 export interface Slot {
-  /** To be called when the attempt is over. Resolves when the slot is free for others. */
+  /** Call it when the attempt is over. Resolves when the slot is free for others. */
   readonly release: () => Promise<void>;
 }
 
@@ -29,16 +27,16 @@ export interface ProcessSlotsParts {
   readonly process: string;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Logs a lease that could not be written: it holds as it was, and ends by itself. */
+  /** Logs a lease that was not written: the old one holds until it expires. */
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
-/** The slots that one process has of one lane. */
+/** One process's slots of one lane. */
 class ProcessSlots {
   readonly #key: LaneKey;
   readonly #parts: ProcessSlotsParts;
   #limit: (lane: Lane) => Lane = (lane) => lane;
-  /** The lane's parallelism when the lease was last written. */
+  /** The lane's parallelism at the last write. */
   #parallelism = Infinity;
   #inUse = 0;
   #slots = 0;
@@ -49,7 +47,7 @@ class ProcessSlots {
   #leasing: Promise<void> | undefined;
   #freeing: Promise<void> | undefined;
   #renewal: NodeJS.Timeout | undefined;
-  /** The lease is written in turn, so that the one in the table is never smaller than the one that is used. */
+  /** Writes are sequential, so that the lease in the table is never smaller than the one in use. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(key: LaneKey, parts: ProcessSlotsParts) {
@@ -58,13 +56,13 @@ class ProcessSlots {
   }
 
   /**
-   * @param limit sets the limits of the lane, as they are now
+   * @param limit sets the lane's current limits
    * @param most the slots in use that they allow
-   * @returns undefined when there is no capacity
+   * @returns undefined if there is no capacity
    */
   async take(limit: (lane: Lane) => Lane, most: number): Promise<Slot | undefined> {
     this.#limit = limit;
-    // A renewal comes within 20 s, and may have to be tried again.
+    // A renewal is due within 20 s, and may have to be retried.
     const isLasting = this.#parts.now() < this.#until - 2 * renewalMs;
     const isFree = this.#inUse < Math.min(this.#slots, this.#parallelism, most);
     if (isLasting && isFree) return this.#use();
@@ -74,12 +72,12 @@ class ProcessSlots {
     return given;
   }
 
-  /** Leases as many slots as are in use and asked for, also by those that ask meanwhile. */
+  /** Leases the slots in use and those asked for, also by callers that ask during the write. */
   async #lease(): Promise<void> {
     try {
       while (this.#asking.length > 0) await this.#inTurn(() => this.#answerAsking());
     } finally {
-      // Attempts that ask from now on wait for another lease; those that asked until now fail with this one where it fails.
+      // Later callers wait for another lease; earlier ones fail if this one fails.
       this.#leasing = undefined;
       this.#asking = [];
     }
@@ -96,7 +94,7 @@ class ProcessSlots {
     }
   }
 
-  /** Writes the lease, and finds out whether it is tight. */
+  /** Writes the lease, and finds out whether the lane is tight. */
   async #write(slots: number): Promise<number> {
     const { lanes, process, now } = this.#parts;
     const until = now() + leaseMs;
@@ -134,12 +132,12 @@ class ProcessSlots {
     };
   }
 
-  /** Gives back what is not in use. */
+  /** Frees unused slots. */
   async #free(): Promise<void> {
     await this.#parts.sleep(togetherMs);
     await this.#reported(async () => {
       if (this.#slots <= this.#inUse) return;
-      // The slots that are given back are not used any more while the lease is written.
+      // Slots being freed are not used during the write.
       this.#slots = this.#inUse;
       await this.#write(this.#inUse);
     });
@@ -170,7 +168,6 @@ class ProcessSlots {
   }
 }
 
-/** The slots of a process, of all accounts. */
 export function createProcessSlots(parts: ProcessSlotsParts) {
   const all = new Map<string, ProcessSlots>();
   return {

@@ -1,7 +1,4 @@
-/**
- * Renews the leases of an attempt that may take longer than they last. So its slots are not lost while it is made, and no lane waits
- * for hours when its worker has died.
- */
+/** Renews the leases of a long attempt, so that it keeps its slots, and a dead worker does not block a lane for hours. */
 import { minuteMs } from '../../shared/clock.ts';
 import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
 import { keepUntil } from '../rules/arrival.ts';
@@ -9,32 +6,32 @@ import { endOfAttempt, formatEntry, outlastsLease, queueEntry } from '../rules/e
 import type { DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './lanes.ts';
 
-/** Two renewals may fail: a lease lasts for a quarter of an hour. */
+/** Two renewals may fail: a lease lasts a quarter of an hour. */
 export const renewEveryMs = 4 * minuteMs;
 
 export interface RenewalParts {
   readonly lanes: Lanes;
   readonly now: () => number;
-  /** Logs a lease that could not be renewed: the next renewal comes before it ends. */
+  /** Logs a failed renewal: the next one is before the lease ends. */
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
-/** The lanes in which an attempt may have a lease, each with the holder of that. Slots of a process are renewed with the process. */
+/** The lanes and holders of an attempt's leases. Process leases are renewed separately. */
 function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] {
   const { accountId, queueName, flowControl, circuit } = attempt;
   const entry = formatEntry(attempt);
   const found: [LaneKey, string][] = [[accountLane(accountId), entry]];
   if (circuit !== undefined) found.push([circuitLane(accountId, circuit.host), entry]);
   if (flowControl !== undefined) found.push([keyLane(accountId, flowControl.key), entry]);
-  // A message keeps its slot of a queue until it is over. Where it was cancelled meanwhile, the slot ends with this attempt.
+  // A message keeps its queue's slot until it is over. If it was cancelled, the slot ends with this attempt.
   if (queueName !== undefined) found.push([queueLane(accountId, queueName), queueEntry(attempt)]);
   return found;
 }
 
 /**
- * Begins to renew the leases of an attempt; an attempt that they outlast costs nothing.
+ * Starts to renew an attempt's leases; does nothing for a short attempt.
  *
- * @returns a function that ends it, to be called before the leases are given back
+ * @returns a function that stops it. Call it before the slots are released
  */
 export function renewWhileMade(attempt: DueAttempt, { lanes, now, report }: RenewalParts): () => void {
   if (!outlastsLease(attempt.timeoutMs)) return () => undefined;

@@ -1,4 +1,4 @@
-/** Fair lines and their tenants, as rows have them. */
+/** Converts fair lines and tenants from and to rows. */
 import * as z from 'zod/mini';
 import { priorities, type Priority } from '../../value/turn.ts';
 import type { Lane } from '../lane.ts';
@@ -26,7 +26,7 @@ const fairRow = z.object({
   tenants: z.array(z.object({ name: z.string(), ...tenantShape })),
 });
 
-/** Leaves out what a shape gives where it is absent: writes are billed by the kilobyte. */
+/** Removes default values: writes are billed by the kilobyte. */
 export function withoutDefaults(row: object): object {
   const isDefault = (value: unknown): boolean =>
     value === false || value === 0 || (Array.isArray(value) && value.length === 0);
@@ -62,12 +62,11 @@ const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
 });
 
 /**
- * Is in the place of `back` in a row with a fair line, which has the lane's own line in `own`. A function of release 0.1.0, which would
- * write the row without its fair line, cannot read such a row: its jobs come again.
+ * In a row with a fair line, the lane's own line is in `own`, and this replaces `back`. So release 0.1.0, which would drop the fair
+ * line, cannot read the row, and its jobs are retried.
  */
 const elsewhere = 'own';
 
-/** The shapes of all lines of a lane in its row. */
 export const lineShapes = {
   ...lineShape,
   back: z._default(z.union([z.array(z.string()), z.literal(elsewhere)]), []),
@@ -78,7 +77,6 @@ export const lineShapes = {
 
 type LineFields = z.infer<z.ZodMiniObject<typeof lineShapes>>;
 
-/** Makes the lines of a lane from its row. */
 export function withLines<Fields extends LineFields>(row: Fields) {
   const { front, firstPage, nextPage, back, own, fair, deletedFairLines, ...rest } = row;
   return {
@@ -89,7 +87,6 @@ export function withLines<Fields extends LineFields>(row: Fields) {
   };
 }
 
-/** Makes the part of a lane's row that has its lines. */
 export function rowOfLines({
   line,
   fair,

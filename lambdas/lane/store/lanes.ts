@@ -1,6 +1,6 @@
 /**
- * The table of lanes: a row for each lane, and the pages of its waiting line. A lane is written on condition that its version
- * is the one it was read with. Default values are left out of the row, because writes are billed by the kilobyte.
+ * The table of lanes: a row for each lane, and its line's pages. A lane is written if its version has not changed. Default values
+ * are left out, because writes are billed by the kilobyte.
  */
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
@@ -27,11 +27,9 @@ import {
   type Row,
 } from '../../aws/dynamodb.ts';
 
-/** The sort key of a lane's own row. */
 const ownPart = 'lane';
 const pagePart = (number: number, line = 'page'): string => `${line}#${String(number).padStart(12, '0')}`;
 
-/** The partition of a lane's rows. */
 export const laneId = ({ accountId, kind, name }: LaneKey): string => `${accountId}#${kind}#${name}`;
 const ownerOf = (accountId: string, kind: LaneKind): string => `${accountId}#${kind}`;
 const keyOf = (key: LaneKey) => ({ lane: laneId(key), part: ownPart });
@@ -130,16 +128,13 @@ function rowOf(lane: Lane, mark: string): object {
   };
 }
 
-/**
- * Whether lists show a lane. Account lanes have no name, and are in no list; neither is a deleted queue, which does not count
- * while its messages are being cancelled, nor a circuit that is closed.
- */
+/** Whether lists show a lane. Account lanes have no name; deleted queues and closed circuits are not shown. */
 const isListed = (lane: Lane): boolean =>
   lane.name !== '' && !lane.isDeleted && (lane.kind !== 'circuit' || holdsBack(lane));
 
-/** A flow-control key that was not used for this long is forgotten, unless it is paused or pinned. */
+/** An unused flow-control key expires after this time, unless it is paused or pinned. */
 export const unusedLifetimeMs = 30 * dayMs;
-/** A circuit is forgotten this long after its last failure, unless attempts wait in it. */
+/** A circuit expires this long after its last failure, unless attempts wait in it. */
 const circuitLifetimeMs = 2 * dayMs;
 
 function expiryOf(lane: Lane): number | undefined {
@@ -153,9 +148,9 @@ function expiryOf(lane: Lane): number | undefined {
 const expiryRow = z.object({ expiresAt: z.optional(z.number()) });
 
 /**
- * Reads how long the row of a lane stays at least if it is not written again: as it was a moment ago, which costs half a read.
+ * Reads how long a lane's row lasts without another write. Eventually consistent, at half the cost.
  *
- * @returns Unix milliseconds; Infinity for a row that does not expire, undefined where there is none
+ * @returns Unix milliseconds; Infinity for a row that does not expire, undefined without a row
  */
 export async function laneLastsUntil(key: LaneKey): Promise<number | undefined> {
   const row = await getRow(settings.lanesTable, keyOf(key), false);
@@ -164,7 +159,6 @@ export async function laneLastsUntil(key: LaneKey): Promise<number | undefined> 
   return expiresAt * secondMs;
 }
 
-/** Reads a lane; undefined for one that is not there. */
 export async function loadLane(key: LaneKey): Promise<Lane | undefined> {
   const row = await getRow(settings.lanesTable, keyOf(key), true);
   return row && laneOf(key, row);
@@ -179,12 +173,12 @@ const ifVersionIs = ({ version }: Lane) =>
       };
 
 /**
- * Writes a lane that was read, or that is new (version 0).
+ * Writes a lane that was read, or a new one (version 0).
  *
- * @returns undefined when it was written; else the lane in the table, because another process wrote it meanwhile
+ * @returns undefined after the write; else the lane in the table, because another process wrote it
  */
 export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
-  // The SDK sends again what was not answered: a row with this mark is this very write.
+  // The SDK retries unanswered writes: a row with this mark is from this write.
   const mark = randomBytes(6).toString('base64url');
   const outcome = await conditionalWrite(
     dynamodb.send(
@@ -203,7 +197,7 @@ export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | u
 /**
  * Removes a lane, unless it was written since it was read.
  *
- * @returns whether it is gone
+ * @returns whether it is removed
  */
 export const removeLane = (lane: Lane): Promise<boolean> =>
   unlessRefused(
@@ -218,19 +212,19 @@ export const removeLane = (lane: Lane): Promise<boolean> =>
 
 const pageRow = z.object({ entries: z.array(z.string()) });
 
-/** A page is read when its entries are next. Where those wait for longer, it is written again. */
+/** A page is read when its entries are next. If they wait longer, it is written again. */
 export const pageLifetimeMs = 60 * dayMs;
 
-/** Reads a page of a lane's line, or of a line of its fair line. */
+/** Reads a page of a lane's line, or of a fair line's line. */
 export async function loadPage(key: LaneKey, page: number, line?: string): Promise<readonly string[]> {
   const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page, line) }, true);
   if (row !== undefined) return pageRow.parse(row).entries;
-  // A page is written before the lane says that it is there. Should a page be lost all the same, the other entries go on.
-  log.error('A page of a waiting line is not there', { ...key, page, line });
+  // A page is written before the lane refers to it. If one is lost, the other entries continue.
+  log.error('A page of a waiting line is missing', { ...key, page, line });
   return [];
 }
 
-/** Writes pages, each under its number: the same page may be written twice. */
+/** Writes pages by number; writing one twice is harmless. */
 export const savePages = (key: LaneKey, pages: readonly Page[]): Promise<void> =>
   putAll(
     settings.lanesTable,
@@ -245,8 +239,8 @@ export const savePages = (key: LaneKey, pages: readonly Page[]): Promise<void> =
 const namedRow = z.object({ name: z.string() });
 
 /**
- * Lists the names of an account's lanes of a kind, in their order, from behind a name on, or all. A lane appears a moment
- * after it was made: DynamoDB's indexes follow their table.
+ * Lists the names of an account's lanes of a kind, sorted, after `behind` if given. New lanes appear after a moment: DynamoDB's
+ * indexes lag behind their table.
  */
 export async function* laneNames(accountId: string, kind: LaneKind, behind?: string): AsyncGenerator<string> {
   const rows = queryRows({
@@ -259,7 +253,6 @@ export async function* laneNames(accountId: string, kind: LaneKind, behind?: str
   for await (const row of rows) yield namedRow.parse(row).name;
 }
 
-/** Reads all lanes of a region, of all accounts. */
 export async function* allLanes(): AsyncGenerator<Lane> {
   const rows = scanRows({
     TableName: settings.lanesTable,
@@ -273,26 +266,25 @@ const laneKeyRow = z.object({ lane: z.string() });
 
 function laneKeyOf(row: Row): LaneKey {
   const { lane } = laneKeyRow.parse(row);
-  // The name, which comes last, may have a `#`; the parts before it have none.
+  // The name, which is last, may contain `#`; the other parts do not.
   const [, accountId = '', text, name = ''] = /^([^#]*)#([^#]*)#(.*)$/s.exec(lane) ?? [];
   const kind = laneKinds.find((known) => known === text);
-  if (kind === undefined) throw new Error(`${lane} is no lane.`);
+  if (kind === undefined) throw new Error(`${lane} is not a lane.`);
   return { accountId, kind, name };
 }
 
-/** Lanes that are read with one call. */
 const lanesTogether = 100;
 
 interface LaneListing {
-  /** The name behind which to begin; undefined for all. */
+  /** List the names after this one. */
   readonly behind?: string | undefined;
-  /** Tells by its name whether to read a lane. */
+  /** Filters lanes by name. */
   readonly isWanted?: (name: string) => boolean;
-  /** Whether a lane may be shown as it was a moment ago, which costs half. */
+  /** Whether eventually consistent reads are enough, at half the cost. */
   readonly mayBeOld?: boolean;
 }
 
-/** Lists an account's lanes of a kind, by name. A lane appears a moment after it was made. */
+/** Lists an account's lanes of a kind, by name. New lanes appear after a moment. */
 export async function* listLanes(
   accountId: string,
   kind: LaneKind,
@@ -309,7 +301,7 @@ export async function* listLanes(
   if (names.length > 0) yield* await loadLanes(accountId, kind, names, mayBeOld);
 }
 
-/** Reads those lanes that are there, in the order of their names. */
+/** Reads the lanes that exist, by name. */
 async function loadLanes(
   accountId: string,
   kind: LaneKind,

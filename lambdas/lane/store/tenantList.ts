@@ -1,4 +1,3 @@
-/** The rows of all tenants of a fair line. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { dynamodb, queryRows, toItem, unlessRefused } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
@@ -7,7 +6,7 @@ import type { LaneKey } from '../lane.ts';
 import { laneId, pageLifetimeMs } from './lanes.ts';
 import { partsBegin, storedTenant, tenantKey, type StoredTenant } from './tenants.ts';
 
-/** Behind the keys of all tenants. */
+/** Sorts after all tenants' keys. */
 const partsEnd = (fairId: string): string => `fair#${fairId}#tenant$`;
 
 /** Extends the lifetime of a tenant's row, unless it was written since. */
@@ -26,7 +25,7 @@ export const extendTenant = (lane: LaneKey, fairId: string, { name, at }: Stored
   );
 
 /**
- * Reads the tenants of a fair line that have rows of their own, in the order of their names as UTF-8.
+ * Reads a fair line's tenants that have separate rows, by name as UTF-8.
  *
  * @param from the first name
  */

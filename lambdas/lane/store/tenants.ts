@@ -1,4 +1,4 @@
-/** The rows of tenants of fair lines, in the partitions of their lanes, as changes of lanes read and write them. */
+/** The rows of tenants, in their lane's partition. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { dynamodb, getRows, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
@@ -10,7 +10,7 @@ import type { Tenant } from '../rules/fairLine.ts';
 import { rowOfTenant, tenantOf, tenantShape } from './fairRows.ts';
 import { laneId, pageLifetimeMs } from './lanes.ts';
 
-/** The beginning of the keys of a fair line's tenants. */
+/** The prefix of a fair line's tenant keys. */
 export const partsBegin = (fairId: string): string => `fair#${fairId}#tenant#`;
 
 export const tenantKey = (lane: LaneKey, fairId: string, name: string) => ({
@@ -20,11 +20,11 @@ export const tenantKey = (lane: LaneKey, fairId: string, name: string) => ({
 
 const tenantRow = z.object({ part: z.string(), at: z.number(), ...tenantShape });
 
-/** A tenant as its own row has it. */
+/** A tenant from its own row. */
 export interface StoredTenant {
   readonly name: string;
   readonly tenant: Tenant;
-  /** The version of the lane that it was taken out of. */
+  /** The lane's version when the tenant left its row. */
   readonly at: number;
 }
 
@@ -47,9 +47,9 @@ export async function loadTenants(
 const writesAtOnce = 20;
 
 /**
- * Writes tenants as a lane's row has them, each unless its row is as new or newer: a process that is late changes nothing.
+ * Writes tenants from a lane's row, unless their row is as new or newer: a late process changes nothing.
  *
- * @param at the version of the lane
+ * @param at the lane's version
  */
 export const saveTenants = (
   lane: LaneKey,

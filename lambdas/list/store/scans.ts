@@ -1,14 +1,14 @@
-/** The long reads that an account has at one time: a row in the usage table with a lease for each. */
+/** An account's concurrent long reads: a row in the usage table with their leases. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { conditionalWrite, dynamodb, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
 
-/** A lease of one of an account's slots for long reads. */
+/** A lease of a slot for long reads. */
 export interface ScanSlot {
   readonly accountId: string;
   readonly number: number;
-  /** The end of the lease, Unix milliseconds: a process that dies frees its slot so. */
+  /** When the lease ends, Unix milliseconds, which frees a dead process's slot. */
   readonly until: number;
 }
 
@@ -18,7 +18,7 @@ const attributeOf = (number: number): string => `s${number}`;
 /**
  * Takes a slot, unless it is leased.
  *
- * @returns undefined where it was taken, else the row as it is
+ * @returns undefined if it was taken, or else the row
  */
 async function take({ accountId, number, until }: ScanSlot, now: number): Promise<Row | undefined> {
   const outcome = await conditionalWrite(
@@ -46,8 +46,8 @@ async function take({ accountId, number, until }: ScanSlot, now: number): Promis
  *
  * @param most how many there are
  * @param first the slot to try first
- * @param lease its beginning and its end, Unix milliseconds
- * @returns undefined where all are taken
+ * @param lease its start and end, Unix milliseconds
+ * @returns undefined if all are taken
  */
 export async function takeScanSlot(
   accountId: string,
@@ -56,7 +56,7 @@ export async function takeScanSlot(
   lease: { readonly now: number; readonly until: number },
 ): Promise<ScanSlot | undefined> {
   let number = first;
-  // Each try but the first knows which slots were free a moment ago; others may be faster again and again.
+  // Later tries know which slots were just free, but others may be faster.
   for (let tries = 0; tries < most; tries += 1) {
     const slot = { accountId, number, until: lease.until };
     const row = await take(slot, lease.now);
@@ -71,7 +71,7 @@ export async function takeScanSlot(
   return undefined;
 }
 
-/** Frees a slot, unless its lease has ended and another has it. */
+/** Frees a slot, unless its lease expired and another has it. */
 export async function freeScanSlot({ accountId, number, until }: ScanSlot): Promise<void> {
   await unlessRefused(
     dynamodb.send(

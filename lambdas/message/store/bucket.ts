@@ -1,7 +1,6 @@
 /**
- * The bucket of large bodies. The S3 client is larger than a handler, so this file is only imported when it is needed.
- * `lib/bundle.ts` makes a bundle of its own of it; so that the settings and the metrics are not in both, the bucket's name and
- * what prepares its client are passed in.
+ * The bucket of large bodies, imported on demand because the S3 client is larger than a handler. `lib/bundle.ts` bundles it
+ * separately. To avoid a second copy of settings and metrics, the bucket's name and the client's preparation are passed in.
  */
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { clientOptions } from '../../aws/clientOptions.ts';
@@ -9,21 +8,21 @@ import type { prepareClient } from '../../aws/functionClient.ts';
 
 export interface BodyBucket {
   readonly put: (key: string, body: Uint8Array) => Promise<void>;
-  /** @throws when there is no such object */
+  /** @throws if the object does not exist */
   readonly get: (key: string) => Promise<Uint8Array>;
-  /** Deletes an object, if it is there. */
+  /** Deletes an object, if it exists. */
   readonly delete: (key: string) => Promise<void>;
 }
 
 export function openBucket(name: string, prepare: typeof prepareClient): BodyBucket {
-  // Each read has a step of its own, so the steps of one cannot be kept for the next.
+  // Each read adds a step to its command, so the client must not cache the steps of another.
   const s3 = prepare(
     'S3',
     new S3Client({ ...clientOptions('bodies'), cacheMiddleware: false, forcePathStyle: true }),
   );
   const at = (key: string) => ({ Bucket: name, Key: key });
 
-  /** Reads a whole object within one try of the client, so that an object that stops halfway is asked for again. */
+  /** Reads a whole object within one try of the client, so that an interrupted read is retried. */
   async function read(key: string): Promise<Uint8Array> {
     let content: Uint8Array | undefined;
     const command = new GetObjectCommand(at(key));
@@ -33,7 +32,7 @@ export function openBucket(name: string, prepare: typeof prepareClient): BodyBuc
         content = await result.output?.Body?.transformToByteArray();
         return result;
       },
-      // The first of the steps that handle an answer; the client's tries are around all of them.
+      // The first step for an answer, inside the client's retries.
       { name: 'readWhole', step: 'deserialize', priority: 'high' },
     );
     await s3.send(command);

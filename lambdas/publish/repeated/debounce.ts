@@ -1,4 +1,4 @@
-/** Publishes with `Svc-Debounce`: those with one id become one message, which is delivered once no other has come for a while. */
+/** `Svc-Debounce`: messages with one id become one message, delivered after a quiet period. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { joinPeriod, periodKey } from '../../debounce/joinPeriod.ts';
 import { count } from '../../aws/metrics.ts';
@@ -16,9 +16,9 @@ import { answerOf, type PublishAnswer } from '../accept.ts';
 import type { Draft, Prepared } from '../prepare.ts';
 
 /**
- * Publishes the messages of a request: each joins the quiet period of its id, with the newest body and settings.
+ * Publishes a request's messages: each joins its id's quiet period, with the newest body and settings.
  *
- * @throws HttpError 412, 429 or 503; then a message may have been debounced with this body, and can be published again
+ * @throws HttpError 412, 429 or 503; a message may have been debounced with this body, and can be published again
  */
 export async function publishDebounced(
   account: Account,
@@ -54,12 +54,12 @@ async function debounceOne(
   const key = periodKey(account.id, id, isGroup ? (message.endpointName ?? message.url) : undefined);
   const { messageId, version, dueAt, isFirst } = await joinPeriod({
     ...{ key, quietMs, mostMs, messageId: message.messageId },
-    // Should the row be missing then, the worker looks for it for as long as its publisher may take.
+    // If the row is missing, the worker looks for it as long as its publisher may take.
     onBegin: (firstDueAt) => sendJob({ ...attemptJob(message, 0), madeAt: firstDueAt }, firstDueAt),
   });
   const timed = { ...message, messageId, notBefore: dueAt, debounce: { key, version } };
   const versioned = { ...timed, expiresAt: expiryOf(timed, limitsOf(account)) };
-  // Each version has its own body: two publishes may write at once.
+  // A body for each version, because two publishes may write in parallel.
   const bodyId = `${messageId}~${version}`;
   const stored = await storeBody({ ...versioned, messageId: bodyId }, body, now());
   await putVersion(versioned, stored.at === 'row' ? { ...stored, id: bodyId } : stored);

@@ -8,34 +8,33 @@ import { log } from '../../aws/log.ts';
 import { endedUndelivered } from '../../message/history.ts';
 import type { Draft } from '../prepare.ts';
 
-/** A message of which is known whether it is new or a duplicate of one before, or that this could not be found out in time. */
+/** A message that is new, a duplicate, or undecided in time. */
 export interface Deduplicated {
-  /** The message to accept, under this id; undefined when the first one was accepted before. */
+  /** The message to accept under this id; undefined if the first one was accepted. */
   readonly draft: Draft | undefined;
   readonly messageId: string;
   readonly isDuplicate: boolean;
   readonly isDebounced?: boolean;
-  /** The key that was claimed, or taken over, for the draft. */
+  /** The key that was claimed for the draft. */
   readonly key?: string | undefined;
-  /** 503 when others that publish the same message have not ended in time. */
+  /** 503 if other publishers of this message did not finish in time. */
   readonly error?: HttpError;
 }
 
-/** A publisher that has not accepted its message this long after it claimed the key counts as dead. */
+/** A publisher counts as dead if it has not accepted its message this long after its claim. */
 const memoryTimeoutMs = 2_000;
 /**
- * A request waits this long for others that publish the same messages: for the first, and for a few that took its place and
- * died too. It has to accept its own messages after that, and an API function ends after 28 s.
+ * How long a request waits for other publishers of its messages, some of which may die. It still has to accept its own messages,
+ * and an API function times out after 28 s.
  */
 const longestWaitMs = 10_000;
-/** The longest pause between two reads of a key; each pause is twice as long as the one before. */
+/** The longest pause between reads of a key; pauses double. */
 const longestPauseMs = 1_280;
 
 /**
- * Finds out whether a message was published before, by claiming its key. The first publisher claims before it accepts, so it
- * may fail or die between; then one of those that wait takes its place and accepts the message under the first one's id, and
- * the others wait for that one. A message that was cancelled or has failed for good gives its key to the next. So nothing is
- * answered as a duplicate of a message that will not be delivered.
+ * Finds out whether a message is new, by claiming its key. If the first publisher fails or dies after its claim, a waiting one
+ * accepts the message under the same id. A message that was cancelled or failed permanently gives its key to the next. So a
+ * duplicate always has a message that will be delivered.
  *
  * @param waitUntil Unix milliseconds
  */
@@ -57,7 +56,7 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Dedu
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };
         return { draft: inItsPlace, ...duplicate, key };
       }
-      // Another publisher has claimed the key first: the next read shows what became of its message.
+      // Another publisher claimed it first: the next read shows the outcome.
     } else if (time >= waitUntil) {
       return { draft: undefined, ...duplicate, error: heldUp() };
     }
@@ -73,7 +72,7 @@ const heldUp = (): HttpError =>
     `The same message is being published by other requests, which have not ended within ${longestWaitMs / secondMs} s; it was not accepted here, send it again.`,
   );
 
-/** Makes a function that deduplicates the messages of one batch: the first of those that are the same stands for the others. */
+/** Makes a function that deduplicates one batch: the first of equal messages decides for all. */
 export function deduplicator(): (draft: Draft, by: Deduplication | undefined) => Promise<Deduplicated> {
   const firsts = new Map<string, Promise<Deduplicated>>();
   const waitUntil = now() + longestWaitMs;
@@ -88,20 +87,20 @@ export function deduplicator(): (draft: Draft, by: Deduplication | undefined) =>
   };
 }
 
-/** Marks a key's message as accepted, for those that come after. Should that fail, one of them accepts it once more. */
+/** Marks a key's message as accepted. If that fails, the next publisher accepts it again. */
 export async function confirmKey({ key, messageId }: Deduplicated): Promise<void> {
   if (key === undefined) return;
   try {
     await markAccepted(key, messageId);
   } catch (error) {
-    log.warn('A deduplication key could not be confirmed', { messageId, error: String(error) });
+    log.warn('A deduplication key was not confirmed', { messageId, error: String(error) });
   }
 }
 
 /**
  * Gives up the key of a message that is not accepted.
  *
- * @returns whether the message may be ended: not when another publisher relies on it
+ * @returns whether the message may be ended: false if another publisher relies on it
  */
 export const giveUpKey = async ({ key, messageId, isDuplicate }: Deduplicated): Promise<boolean> =>
   !isDuplicate && (key === undefined || (await releaseKey(key, messageId)));

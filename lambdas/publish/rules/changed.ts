@@ -28,7 +28,7 @@ export function changed(
   return { ...after, expiresAt: Math.max(message.expiresAt, needed) };
 }
 
-/** A message of a queue keeps its slot between its attempts, under a name that tells its delivery queue. */
+/** A message keeps its queue's slot between attempts, under a name with its delivery queue. */
 export const isDeliverableBy = (
   { message: before, attempts }: { readonly message: Message; readonly attempts: readonly unknown[] },
   after: Message,

@@ -4,13 +4,12 @@ import { minuteMs } from '../../shared/clock.ts';
 import { isTraceHeader } from '../../request/forwarding.ts';
 import type { Deduplication } from '../../options/deduplication.ts';
 
-/** A message is a duplicate for this long after the first one like it. */
+/** How long later messages count as duplicates. */
 export const deduplicationWindowMs = 10 * minuteMs;
 
 /**
- * Makes the key that equal messages share. By id it follows from the account and the id, by content from the
- * account, the destination, the body, the content type and the forwarded headers but those of a trace, which differ each time. The messages to the endpoints of a URL
- * group have different keys.
+ * Makes the key of equal messages. With an id: from account and id. By content: from account, destination, body, content type and
+ * forwarded headers, except trace headers, which always differ. The keys differ for each endpoint of a URL group.
  */
 export function deduplicationKey(
   deduplication: Deduplication,

@@ -11,12 +11,12 @@ const claimRow = z.object({
   isAccepted: z.optional(z.boolean()),
 });
 
-/** The claim on a key: the message that has the key, and whether that message is accepted. */
+/** A key's message, and whether it is accepted. */
 export interface KeyClaim {
   readonly messageId: string;
-  /** Unix milliseconds at which the claim was made, or was renewed by the publisher that took it over. */
+  /** When it was claimed, or renewed by another publisher, Unix milliseconds. */
   readonly claimedAt: number;
-  /** Whether the message is stored and will be delivered. Otherwise it is being accepted, or its publisher has died. */
+  /** Whether the message is stored and will be delivered. If not, its publisher is still busy or dead. */
   readonly isAccepted: boolean;
 }
 
@@ -25,7 +25,7 @@ interface NewClaim {
   readonly messageId: string;
   /** Unix milliseconds. */
   readonly now: number;
-  /** The end of the window, Unix milliseconds. */
+  /** The window's end, Unix milliseconds. */
   readonly until: number;
 }
 
@@ -35,10 +35,10 @@ const placeOf = ({ key, messageId, now, until }: NewClaim) => ({
 });
 
 /**
- * Claims a key for a message for as long as a window lasts.
+ * Claims a key for a message until the window ends.
  *
- * @param claim with times in Unix milliseconds
- * @returns the claim that holds: this one, or the one that was first
+ * @param claim times in Unix milliseconds
+ * @returns the valid claim: this one or an earlier one
  */
 export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
   const { messageId, now } = claim;
@@ -53,10 +53,10 @@ export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
 }
 
 /**
- * Claims a key in the place of a message that has it and has ended without being delivered.
+ * Claims a key whose message ended undelivered.
  *
- * @param before the id of that message
- * @returns false when another publisher was sooner
+ * @param before that message's id
+ * @returns false if another publisher was faster
  */
 export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
   unlessRefused(
@@ -70,9 +70,9 @@ export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
   );
 
 /**
- * Notes that the message that has a key is accepted.
+ * Notes that a key's message is accepted.
  *
- * @returns false when the message does not have the key any more
+ * @returns false if the message no longer has the key
  */
 export const markAccepted = (key: string, messageId: string): Promise<boolean> =>
   unlessRefused(
@@ -88,11 +88,10 @@ export const markAccepted = (key: string, messageId: string): Promise<boolean> =
   );
 
 /**
- * Renews a claim that does not hold any more, for another publisher that accepts the message in the place of the first. The
- * first cannot give the key up from then on.
+ * Renews an expired claim for a publisher that replaces the first one, which can no longer give up the key.
  *
- * @param claim with times in Unix milliseconds; a claim that was made at `endedBy` or before does not hold any more
- * @returns false when nothing was renewed: the first message was accepted or given up meanwhile, or another publisher was sooner
+ * @param claim times in Unix milliseconds; claims made at `endedBy` or before have expired
+ * @returns false if the first message was accepted or given up, or another publisher was faster
  */
 export const takeOver = (claim: {
   readonly key: string;
@@ -117,9 +116,9 @@ export const takeOver = (claim: {
   );
 
 /**
- * Gives a key up.
+ * Gives up a key.
  *
- * @returns false when another publisher has taken the message over, or the claim has ended
+ * @returns false if another publisher took over the message, or the claim expired
  */
 export const releaseKey = (key: string, messageId: string): Promise<boolean> =>
   unlessRefused(

@@ -1,7 +1,7 @@
 /**
- * Checks the five fields of a cron expression, and writes them in the forms that croner reads: numbers, lists, ranges and
- * steps. croner does not read a range that wraps around, nor a start with a step (`5/15`), and it reads typing errors
- * (`5*`, `JANFEB`) as something else. So each entry's form is checked here, where the error can name its field.
+ * Checks the five fields of a cron expression, and writes them for croner as numbers, lists, ranges and steps. croner does not read
+ * wrapping ranges or a start with a step (`5/15`), and misreads typing errors (`5*`, `JANFEB`). Checking each entry here lets the
+ * error name its field.
  */
 import { quote } from '../../error/httpError.ts';
 
@@ -11,12 +11,12 @@ interface Field {
   readonly max: number;
   /** Names of the values, from `min` on. */
   readonly names: readonly string[];
-  /** Another number for `min`: day of week 7 is Sunday, as 0 is. */
+  /** Another number for `min`: day of week 7 is Sunday, like 0. */
   readonly alsoMin?: number;
   readonly allowed: string;
 }
 
-/** In the order in which they are written. */
+/** In written order. */
 const fields: readonly Field[] = [
   { name: 'minute', min: 0, max: 59, names: [], allowed: '0 to 59' },
   { name: 'hour', min: 0, max: 23, names: [], allowed: '0 to 23' },
@@ -38,13 +38,13 @@ const fields: readonly Field[] = [
   },
 ];
 
-/** Makes an error of a problem, and of the end of a sentence that says what is allowed. */
+/** Makes an error from a problem and the allowed values. */
 export type Refuse = (problem: string, allowed: string) => Error;
 
 /**
- * Writes the five fields in the forms that croner reads.
+ * Writes the five fields for croner.
  *
- * @throws the error of `refuse`, for the first entry that is wrong
+ * @throws the error of `refuse` for the first wrong entry
  */
 export function plainFields(texts: readonly string[], refuse: Refuse): string {
   return fields.map((field, index) => plainField(field, texts[index] ?? '', refuse)).join(' ');
@@ -52,7 +52,7 @@ export function plainFields(texts: readonly string[], refuse: Refuse): string {
 
 function plainField(field: Field, text: string, refuse: Refuse): string {
   const entries = text.split(',').map((entry) => plainEntry(field, entry, refuse));
-  // A list with a `*` in it is no restriction: it must not make a day field a restricted one.
+  // A list with `*` must not restrict a day field.
   return entries.includes('*') ? '*' : entries.join(',');
 }
 

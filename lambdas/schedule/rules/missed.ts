@@ -1,13 +1,13 @@
-/** The fires that a schedule missed, and makes up for with `Svc-Catch-Up`. */
+/** Missed fires, which `Svc-Catch-Up` makes up for. */
 import { badField, quote } from '../../error/httpError.ts';
 import { dayMs } from '../../shared/clock.ts';
 
 export const catchUps = ['1', 'all'] as const;
 export type CatchUp = (typeof catchUps)[number];
 
-/** Fires that `all` makes up for. */
+/** The most fires for `all`. */
 const mostMissed = 100;
-/** The row of a fire is kept for 16 days. Older fires could come twice. */
+/** A fire's row is kept for 16 days. Older fires could be repeated. */
 const longestAgoMs = 14 * dayMs;
 
 /** @throws HttpError 400 */
@@ -24,9 +24,9 @@ export function parseCatchUp(field: string, value: string): CatchUp {
 /**
  * Finds the missed fires to make up for: the last one, or the last 100, of the last 14 days.
  *
- * @param fires the times at which the schedule fires after a moment, in order
- * @param since Unix milliseconds of the last fire that was made, or from which on the schedule counts
- * @param until Unix milliseconds; a fire of this moment is not missed
+ * @param fires the schedule's fires after a time, in order
+ * @param since the last fire made, or the schedule's start, Unix milliseconds
+ * @param until Unix milliseconds, exclusive
  */
 export function missedFires(
   catchUp: CatchUp,

@@ -1,27 +1,26 @@
 /**
- * Translates cron expressions to those of Amazon EventBridge Scheduler. Its rules are those of "Schedule types in
- * EventBridge Scheduler", https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based:
+ * Translates cron expressions to Amazon EventBridge Scheduler's, by "Schedule types in EventBridge Scheduler",
+ * https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based:
  *
- * - `cron(minutes hours day-of-month month day-of-week year)`; the values are 0-59, 0-23, 1-31, 1-12, 1-7 from
- *   Sunday, and 1970-2199.
+ * - `cron(minutes hours day-of-month month day-of-week year)`; the values are 0-59, 0-23, 1-31, 1-12, 1-7 from Sunday, and
+ *   1970-2199.
  * - `, - * /` in every field, but no `/` in day-of-week. A step is a start and an increment, as in `1/10`.
- * - `*` cannot stand in both day fields, and one of them must be `?`: a date and a weekday need two expressions.
+ * - One of the day fields must be `?`, so a date and a weekday need two expressions.
  *
- * Scheduler takes at most 256 characters (`ScheduleExpression` in the API's model). Only the spellings of the guide are
- * used: it shows no range that wraps around, no step in a range, and no range in a list. A range in a list is used all the
- * same where the expression would be too long without it.
+ * Scheduler takes at most 256 characters (`ScheduleExpression` in the API's model). Only the guide's spellings are used: no
+ * wrapping ranges, no steps in ranges, and ranges in lists only if the expression would be too long.
  */
 import type { CronPattern } from 'croner';
 
-/** The last day each month can have. */
+/** The most days of each month. */
 const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const longestExpression = 256;
 
 /**
  * Translates a pattern.
  *
- * @returns one expression; two where both day fields are restricted, because cron fires when either matches (a minute in
- * both is one fire); none where no such day exists, as 30 February
+ * @returns one expression; two if both day fields are restricted, because cron fires if either matches (a minute in both fires
+ *   once); an empty list if no such day exists, such as 30 February
  */
 export function schedulerExpressions(pattern: CronPattern): readonly string[] {
   const minutes = valuesOf(pattern.minute, 0);

@@ -1,4 +1,4 @@
-/** Reading and writing of rows in the tables by `accountId` and `name`. */
+/** Rows in tables by `accountId` and `name`. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { namePattern } from '../../value/names.ts';
 import {
@@ -17,18 +17,17 @@ export interface NamedTable {
   readonly sortKey: string;
 }
 
-/** Reads the row of a name; undefined when there is none. */
 export async function loadNamed(
   table: NamedTable,
   accountId: string,
   name: string,
 ): Promise<Row | undefined> {
-  // DynamoDB refuses keys that are empty or too long, so only what can be a name is asked for.
+  // DynamoDB refuses empty or long keys, so only valid names are read.
   if (!namePattern.test(name)) return undefined;
   return getRow(table.name, { accountId, name }, true);
 }
 
-/** Reads the rows of an account in the order of their names: those behind a name, or all. */
+/** An account's rows by name, after `behind` if given. */
 export async function* namedBehind<T>(
   table: NamedTable,
   read: (row: Row) => T,
@@ -38,7 +37,7 @@ export async function* namedBehind<T>(
   for await (const row of rowsOf(table, accountId, behind)) yield read(row);
 }
 
-/** Reads all rows of an account, in the order of their names. */
+/** All rows of an account, by name. */
 export async function listNamed<T>(
   table: NamedTable,
   read: (row: Row) => T,
@@ -50,10 +49,10 @@ export async function listNamed<T>(
 }
 
 /**
- * Writes a row in the place of the one that was read.
+ * Writes a row over the one that was read.
  *
- * @param readVersion its version; undefined when there was none
- * @returns false when another request changed it meanwhile; nothing is written then
+ * @param readVersion undefined if there was none
+ * @returns false if another request changed it; nothing is written
  */
 export const saveNamed = (
   table: NamedTable,

@@ -224,7 +224,7 @@ describe('an error of the service’s own', () => {
     ['a text that is no JSON', thrown(() => JSON.parse('{'))],
     ['a row of another form', thrown(() => z.object({ id: z.string() }).parse({}))],
     ['a body that cannot be unpacked', thrown(() => inflateRawSync(Buffer.from('no')))],
-    ['a body that is not there', new Error('The body of msg_1 is not there.')],
+    ['a body that is missing', new Error('The body of msg_1 is missing.')],
     ['an answer to a client', badField('No.')],
     ['what is no error', 'text'],
     ['nothing', undefined],

@@ -31,7 +31,7 @@ it.each([
   '01jdabcdefghjkmnpqrstvwxyz/0s',
   'x01JDABCDEFGHJKMNPQRSTVWXYZ/0s',
 ])('%j is no entry', (text) => {
-  expect(() => parseEntry(text)).toThrow(`${text} is no entry of a lane.`);
+  expect(() => parseEntry(text)).toThrow(`${text} is not an entry of a lane.`);
 });
 
 it('a slot is kept for a minute until its attempt comes, for the longest attempt, and ten seconds more', () => {
