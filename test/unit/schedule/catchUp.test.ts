@@ -1,4 +1,4 @@
-import { PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { DeleteMessageBatchCommand, PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseNotice, type FireNotice } from '../../../lambdas/schedule/schedule.ts';
 import { dayMs, minuteMs } from '../../../lambdas/shared/clock.ts';
@@ -73,6 +73,11 @@ async function sent(): Promise<readonly FireNotice[]> {
     );
     if (Messages.length === 0) return found;
     found.push(...Messages.map(({ Body = '' }) => parseNotice(Body)));
+    // Else a slow test would receive them again.
+    const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+    await fixture.sqs.send(
+      new DeleteMessageBatchCommand({ QueueUrl: fixture.settings.fireQueueUrl, Entries }),
+    );
   }
 }
 const timesOf = (notices: readonly FireNotice[]): readonly number[] =>
