@@ -55,6 +55,9 @@ const accountRow = z.object({
   isDraining: z.optional(z.boolean()),
   circuit: z.optional(circuitSettings),
   lambdaDestinations: z.optional(z.array(z.string())),
+  tlsIdentities: z.optional(
+    z.array(z.object({ host: z.string(), ca: z.optional(z.string()), identity: z.optional(z.string()) })),
+  ),
   failOn: z.optional(z.string()),
   failureCallback: z.optional(z.string()),
   version: z._default(z.number(), 1),

@@ -60,7 +60,7 @@ const resourcesByService: Readonly<Record<Service, Readonly<Record<string, strin
   },
   s3: { bodiesBucket: 'bodies' },
   scheduler: { scheduleGroup: 'schedules' },
-  secretsmanager: { masterSecretId: 'master', managementSecretId: 'management' },
+  secretsmanager: { masterSecretId: 'master', managementSecretId: 'management', tlsSecrets: 'TLS' },
   lambda: { lambdaDestinations: 'functions' },
 };
 

@@ -202,6 +202,7 @@ describe('an account', () => {
       failOn: '400-499',
       failureCallback: 'https://example.com/failed',
       lambdaDestinations: ['arn:aws:lambda:*:123456789012:function:orders-*', functionArn],
+      tlsIdentities: [{ host: 'hooks.example.com', identity: 'acme' }],
     });
     const [input = ''] = properties(
       Template.fromStack(stackOf('Svc-Accounts')),
@@ -213,6 +214,9 @@ describe('an account', () => {
     expect(input).toContain(
       String.raw`\"lambda_destinations\":[\"arn:aws:lambda:*:123456789012:function:orders-*\",\"`,
     );
+    expect(input).toContain(
+      String.raw`\"tls_identities\":[{\"host\":\"hooks.example.com\",\"identity\":\"acme\"}]`,
+    );
     expect(stackOf('Svc-Accounts').dependencies.map(({ node }) => node.id)).toContain('Workers');
   });
 
@@ -223,6 +227,20 @@ describe('an account', () => {
     const make = () => newApp().queue.account('default', { lambdaDestinations: ['arn:aws:s3:::orders'] });
     expect(make).toThrow(
       /- lambdaDestinations\[0\]: must be the ARN of a Lambda function, .*; given is arn:aws:s3:::orders/,
+    );
+  });
+
+  it.each([
+    [{ host: 'hooks.example.com' }],
+    [{ host: 'https://hooks.example.com', ca: 'private' }],
+    [{ host: '*', ca: 'a/b' }],
+    [
+      { host: '*', ca: 'a' },
+      { host: '*', ca: 'b' },
+    ],
+  ])('refuses TLS identities that are wrong', (...tlsIdentities) => {
+    expect(() => newApp().queue.account('default', { tlsIdentities })).toThrow(
+      /- tlsIdentities: must be a list of up to 50 of .*; given is \[/,
     );
   });
 });
