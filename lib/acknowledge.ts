@@ -3,7 +3,7 @@
  * organisation that checks the app with cdk-nag gets what is not accepted, and nothing else. A test fails on every other
  * finding, and on every acceptance that no finding needs.
  */
-import { Stack, Validations } from 'aws-cdk-lib';
+import { Stack, Token, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -61,6 +61,12 @@ export class PatternStatement extends PolicyStatement {
     this.reason = reason;
   }
 }
+
+/** An ARN as cdk-nag writes it. */
+export const shownArn = ({ partition, account }: Stack, arn: string): string =>
+  arn
+    .replace(partition, '<AWS::Partition>')
+    .replace(account, Token.isUnresolved(account) ? '<AWS::AccountId>' : account);
 
 const importValue = z.object({ 'Fn::ImportValue': z.string() });
 

@@ -11,7 +11,14 @@ import { setFlags } from './flags.ts';
 import { namesOf, queueArn, secretArn, tableArn } from './names.ts';
 import type { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';
-import { allow, noteHostsAndUses, readApiHosts, removeTokens, writeTrails } from './statements.ts';
+import {
+  allow,
+  noteHostsAndUses,
+  readApiHosts,
+  readTlsSecrets,
+  removeTokens,
+  writeTrails,
+} from './statements.ts';
 
 interface ManagementStackProps extends StackProps {
   readonly settings: Settings;
@@ -88,6 +95,8 @@ export class ManagementStack extends Stack {
           secretArn(this, names.masterSecret),
           secretArn(this, names.managementSecret),
         ),
+        // The test of a failure callback is a delivery.
+        readTlsSecrets(this, settings),
         allow(
           ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
           ...inAllRegions(tableArn, names.accountsTable),

@@ -16,6 +16,8 @@ export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   accountChangesQueue: `${name}-account-changes`,
   /** Made in the first region, with replicas in the others. */
   masterSecret: `${name}/master`,
+  /** The certificates of accounts. The operator makes them, in each region where they are used. */
+  tlsSecrets: `${name}/tls/*`,
   /** In each region: alarms are sent to it. */
   alarmTopic: `${name}-alarms`,
   /** Dashboards are the AWS account's, with one name in all regions. */
@@ -65,11 +67,18 @@ export function queueUrls(
   );
 }
 
-export const secretArn = (scope: Construct, secretName: string): string =>
+const secretsArn = (scope: Construct, resourceName: string): string =>
   Stack.of(scope).formatArn({
     service: 'secretsmanager',
     resource: 'secret',
-    // Secrets Manager appends six characters to the name.
-    resourceName: `${secretName}-??????`,
+    resourceName,
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
+
+/** Secrets Manager adds a hyphen and six characters to a secret's name. */
+export const secretArn = (scope: Construct, secretName: string): string =>
+  secretsArn(scope, `${secretName}-??????`);
+
+/** The ARNs of all secrets with certificates of accounts. */
+export const tlsSecretArns = (scope: Construct, settings: Pick<Settings, 'name'>): string =>
+  secretsArn(scope, namesOf(settings).tlsSecrets);

@@ -1,4 +1,5 @@
 /** Policy statements that all stacks use. */
+import type { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
   type ApiName,
@@ -7,6 +8,9 @@ import {
   auditedPrefix,
   tokenKeyPrefix,
 } from '../lambdas/aws/resources.ts';
+import { PatternStatement, shownArn } from './acknowledge.ts';
+import { tlsSecretArns } from './names.ts';
+import type { Settings } from './settings.ts';
 
 /** Allows actions on resources. Each is named one by one: a test refuses patterns. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
@@ -24,6 +28,17 @@ function allowRows(
   // The condition also holds for a request without keys, but requests with these actions always have keys.
   statement.addCondition(`ForAllValues:${compares}`, { 'dynamodb:LeadingKeys': [...keys] });
   return statement;
+}
+
+/** Allows to read the certificates of accounts, and no other secret. */
+export function readTlsSecrets(stack: Stack, settings: Pick<Settings, 'name'>): PolicyStatement {
+  const arns = tlsSecretArns(stack, settings);
+  return new PatternStatement(
+    ['secretsmanager:GetSecretValue'],
+    arns,
+    'Accounts name these secrets in their field `tls_identities`. The operator makes them under this name, and makes no others there.',
+    shownArn(stack, arns),
+  );
 }
 
 /** Allows a function that refuses destinations to read the hosts of all APIs of the deployment, and no account. */

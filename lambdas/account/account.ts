@@ -4,6 +4,7 @@ import type { CircuitSettings } from '../circuit/settings.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shardCounts } from '../shared/ids.ts';
 import { eachLimit, type Limits, type Plan } from '../value/limits.ts';
+import type { TlsIdentity } from '../value/tlsIdentities.ts';
 import { HttpError } from '../error/httpError.ts';
 
 /** An account as it is stored: without its credentials, which are derived from the generations. */
@@ -56,6 +57,8 @@ export interface Account {
   readonly destinations?: readonly string[] | undefined;
   /** Patterns of the ARNs of Lambda functions that its messages may go to; undefined where there are none. */
   readonly lambdaDestinations?: readonly string[] | undefined;
+  /** Names of certificates for TLS with its destinations, if there are any. */
+  readonly tlsIdentities?: readonly TlsIdentity[] | undefined;
   /** Statuses that fail its messages at once, as `value/statusList.ts` writes them. */
   readonly failOn?: string | undefined;
   /** The URL that is told of what fails for good without a failure callback of its own. */

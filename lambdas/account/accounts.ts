@@ -56,6 +56,9 @@ const accountRow = z.object({
   circuit: z.optional(circuitSettings),
   destinations: z.optional(z.array(z.string())),
   lambdaDestinations: z.optional(z.array(z.string())),
+  tlsIdentities: z.optional(
+    z.array(z.object({ host: z.string(), ca: z.optional(z.string()), identity: z.optional(z.string()) })),
+  ),
   failOn: z.optional(z.string()),
   failureCallback: z.optional(z.string()),
   version: z._default(z.number(), 1),

@@ -13,10 +13,11 @@ const refusals = /Denied|NotAuthorized|Signature|Token|KMS|Decryption/;
 
 /**
  * Makes an addition to a client that counts its failed tries. An answer such as a failed condition is not a failure. For a secret
- * every error is one: it must exist.
+ * every error is one: it must exist, unless the client says otherwise.
  */
 const countFailures = <Input extends object, Output extends object>(
   service: AwsService,
+  isExpected: IsExpected,
 ): Pluggable<Input, Output> => ({
   applyToStack: (stack) => {
     stack.add(
@@ -24,7 +25,7 @@ const countFailures = <Input extends object, Output extends object>(
         try {
           return await next(args);
         } catch (error) {
-          if (isSdkError(error)) note(service, error);
+          if (isSdkError(error) && !isExpected(error)) note(service, error);
           throw error;
         }
       },
@@ -34,10 +35,13 @@ const countFailures = <Input extends object, Output extends object>(
   },
 });
 
+/** Tells the errors that are no failures. */
+type IsExpected = (error: Error) => boolean;
+
 type SdkError = Parameters<typeof isThrottlingError>[0];
 
 /** Clients throw nothing but errors, and mark those whose cause is an error, too. */
-const isSdkError = (error: unknown): error is SdkError =>
+export const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 
 function note(service: AwsService, error: SdkError): void {
@@ -55,8 +59,9 @@ function note(service: AwsService, error: SdkError): void {
 export function prepareClient<Input extends object, Output extends object, C extends Client<Input, Output>>(
   service: AwsService,
   client: C & Client<Input, Output>,
+  isExpected: IsExpected = () => false,
 ): C {
-  client.middlewareStack.use(countFailures(service));
+  client.middlewareStack.use(countFailures(service, isExpected));
   addTo(service, client);
   return client;
 }

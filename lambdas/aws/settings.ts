@@ -68,6 +68,8 @@ const environment = z.object({
   MASTER_SECRET_ID: name,
   /** The Secrets Manager secret with the name and password of the management API. */
   MANAGEMENT_SECRET_ID: name,
+  /** The names of the secrets with TLS identities, `*` in the place of the identity's name. Only the local stage sets it. */
+  TLS_SECRETS: z.optional(z.string().check(z.includes('*'))),
   /** All regions in which accounts may be served, the first region first; each with the URL of its queue of account changes. */
   ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),
   /** Dollars that a message takes from its account's budget. */
@@ -122,6 +124,8 @@ if (!read.success) {
   throw new Error(`The environment is incomplete:\n${z.prettifyError(read.error)}`);
 }
 const env = read.data;
+/** The deployment's name, which its master secret has; the local stage has none. */
+const deployment = /^(.+)\/master$/.exec(env.MASTER_SECRET_ID)?.[1] ?? 'local';
 
 export const settings = {
   region: env.AWS_REGION,
@@ -150,10 +154,10 @@ export const settings = {
   schedulerDlqArn: env.SCHEDULER_DLQ_ARN,
   schedulerRoleArn: env.SCHEDULER_ROLE_ARN,
   scheduleGroup: env.SCHEDULE_GROUP,
-  /** The deployment's name, which its master secret has; the local stage has none. */
-  deployment: /^(.+)\/master$/.exec(env.MASTER_SECRET_ID)?.[1] ?? 'local',
+  deployment,
   masterSecretId: env.MASTER_SECRET_ID,
   managementSecretId: env.MANAGEMENT_SECRET_ID,
+  tlsSecrets: env.TLS_SECRETS ?? `${deployment}/tls/*`,
   accountChangesQueues: env.ACCOUNT_CHANGES_QUEUES,
   /** The first region first: it has the management API. */
   regions: Object.keys(env.ACCOUNT_CHANGES_QUEUES),

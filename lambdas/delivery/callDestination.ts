@@ -1,3 +1,4 @@
+import type { TlsIdentity } from '../value/tlsIdentities.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
 import type { DestinationResponse } from '../destination/response.ts';
@@ -5,6 +6,8 @@ import type { Message } from '../message/message.ts';
 import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
 import { isArn } from '../destination/arns.ts';
 import { deliveryHeaders } from './deliveryHeaders.ts';
+import { plainName } from '../destination/addresses.ts';
+import { targetOf } from '../destination/destination.ts';
 import { allowedArns, deploymentRules, timeoutOf } from '../destination/rulesOfDeployment.ts';
 
 const request = createDeliveryClient(
@@ -38,6 +41,24 @@ async function decoded(answer: DestinationResponse, maxBytes: number): Promise<D
   return decodeAnswer(answer, maxBytes);
 }
 
+/** Answers an attempt without a request: the destination is not the cause. */
+const refused = (error: string): DestinationResponse => ({
+  status: 0,
+  error,
+  headers: [],
+  body: new Uint8Array(),
+  isRefusal: true,
+});
+
+/** Finds the certificates of an account for a URL. An entry of the host wins over `*`. */
+function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | undefined {
+  if (tlsIdentities === undefined) return undefined;
+  const { protocol, hostname } = targetOf(url);
+  if (protocol !== 'https:') return undefined;
+  const entryOf = (name: string) => tlsIdentities.find(({ host }) => host === name);
+  return entryOf(plainName(hostname)) ?? entryOf('*');
+}
+
 /**
  * Makes the request of an attempt to a URL.
  *
@@ -49,8 +70,13 @@ export async function callUrl(
   account: Account,
   body: Uint8Array,
 ): Promise<DestinationResponse> {
+  const { url } = message;
+  const identity = tlsIdentityOf(account, url);
+  const tls = identity && (await (await import('./client/tlsContext.ts')).tlsContextOf(account.id, identity));
+  if (tls?.fault !== undefined) return refused(tls.fault);
   const made = await requestOf(message, attempt, account, body);
-  return decoded(await request({ ...made, url: message.url }), made.maxResponseBytes);
+  const answer = await request({ ...made, url, secureContext: tls?.secureContext });
+  return decoded(answer, made.maxResponseBytes);
 }
 
 /**

@@ -5,6 +5,13 @@ import { optionalField, orNull } from '../shared/json.ts';
 import { scopes, type TokenScope } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
 import { allowedStatusList, parseStatusList } from '../value/statusList.ts';
+import {
+  allowedTlsIdentities,
+  hasUniqueHosts,
+  mostTlsIdentities,
+  tlsHostOf,
+  tlsName,
+} from '../value/tlsIdentities.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
 const longestText = 320;
@@ -25,6 +32,25 @@ const functionPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/
 const arnPattern =
   /^arn:[\w*-]+:(lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+|(sqs|sns):[\w*-]+:[\d*]+:[\w.*-]+|events:[\w*-]+:[\d*]+:event-bus\/[\w.*-]+)$/;
 const mostArnPatterns = 50;
+const tlsIdentity = z
+  .strictObject({
+    host: z.string().check(
+      z.refine((host) => tlsHostOf(host) !== undefined),
+      z.describe('A host without its port, or `*` for all hosts that have no entry.'),
+    ),
+    ca: z.optional(
+      z
+        .string()
+        .check(
+          z.regex(tlsName),
+          z.describe('The name of certificates of authorities, trusted in addition to the public ones.'),
+        ),
+    ),
+    identity: z.optional(
+      z.string().check(z.regex(tlsName), z.describe('The name of a certificate and its key.')),
+    ),
+  })
+  .check(z.refine(({ ca, identity }) => ca !== undefined || identity !== undefined));
 /** Characters of a default failure callback. */
 const longestCallback = 2_048;
 
@@ -60,6 +86,9 @@ export const accountFields = {
   lambda_destinations: z
     .nullable(z.array(z.string().check(z.regex(functionPattern))).check(z.maxLength(mostArnPatterns)))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  tls_identities: z
+    .nullable(z.array(tlsIdentity).check(z.maxLength(mostTlsIdentities), z.refine(hasUniqueHosts)))
+    .check(z.describe('Certificates for TLS with its destinations, by host: names of secrets.')),
   fail_on: z
     .nullable(z.string().check(z.refine((value) => parseStatusList(value) !== undefined)))
     .check(z.describe('Statuses that fail a message at once, where it has no `Svc-Fail-On` of its own.')),
@@ -93,6 +122,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
   destinations: `a list of up to ${mostArnPatterns} ARNs of the forms arn:aws:sqs:<region>:<account>:<queue>, arn:aws:sns:<region>:<account>:<topic>, arn:aws:events:<region>:<account>:event-bus/<name> and arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
   lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
+  tls_identities: `${allowedTlsIdentities}; or null`,
   fail_on: `${allowedStatusList}, or null`,
   failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
   ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),

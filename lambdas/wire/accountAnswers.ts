@@ -141,6 +141,11 @@ export const account = z.object({
   lambda_destinations: z
     .optional(z.array(z.string()))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
+  tls_identities: z
+    .optional(
+      z.array(z.object({ host: z.string(), ca: z.optional(z.string()), identity: z.optional(z.string()) })),
+    )
+    .check(z.describe('Certificates for TLS with its destinations, by host: names of secrets.')),
   fail_on: z.optional(text('Statuses that fail a message at once, unless it has `Svc-Fail-On`.')),
   failure_callback: z.optional(
     text('Told of what fails for good without a failure callback of its own. Without `user:password`.'),

@@ -8,6 +8,13 @@ import { longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { limitTable, type LimitName } from '../../lambdas/value/limits.ts';
 import { allowedStatusList, parseStatusList } from '../../lambdas/value/statusList.ts';
 import {
+  allowedTlsIdentities,
+  hasUniqueHosts,
+  tlsHostOf,
+  tlsName,
+  mostTlsIdentities,
+} from '../../lambdas/value/tlsIdentities.ts';
+import {
   allowedDestinationPattern,
   allowedFunctionPattern,
   destinationPattern,
@@ -16,6 +23,24 @@ import {
 
 /** The limits of an account: docs/limits.md has the unit and the range of each. */
 export type SvcLimits = Readonly<Partial<Record<LimitName, number>>>;
+
+/** Certificates for TLS with one host. At least one of `ca` and `identity` is given. */
+export interface SvcTlsIdentity {
+  /** A host without its port, or `*` for all hosts that have no entry. */
+  readonly host: string;
+  /**
+   * The name of certificates of authorities, which are trusted in addition to the public ones: the secret `<name of the queue>/tls/<ca>`.
+   *
+   * @default only the public ones
+   */
+  readonly ca?: string;
+  /**
+   * The name of a certificate and its key, which are shown to the host: the secret `<name of the queue>/tls/<identity>`.
+   *
+   * @default none
+   */
+  readonly identity?: string;
+}
 
 export interface SvcAccountProps {
   /**
@@ -54,6 +79,12 @@ export interface SvcAccountProps {
    */
   readonly lambdaDestinations?: readonly string[];
   /**
+   * Certificates for TLS with destinations, up to 50 hosts. You make the secrets yourself: see docs/tls.md.
+   *
+   * @default none
+   */
+  readonly tlsIdentities?: readonly SvcTlsIdentity[];
+  /**
    * Any text. Change it after tokens or signing keys were rotated: the deployment then writes the secret again, and the functions
    * of `grantPublish` get what is in it.
    *
@@ -65,7 +96,15 @@ export interface SvcAccountProps {
 /** The fields of an account as the management API takes them. */
 export const fieldsOf = (
   id: string,
-  { plan = 'paid', limits, failOn, failureCallback, destinations, lambdaDestinations }: SvcAccountProps,
+  {
+    plan = 'paid',
+    limits,
+    failOn,
+    failureCallback,
+    destinations,
+    lambdaDestinations,
+    tlsIdentities,
+  }: SvcAccountProps,
 ): Readonly<Record<string, unknown>> => ({
   type: plan,
   customer_id: id,
@@ -74,6 +113,7 @@ export const fieldsOf = (
   ...(failureCallback !== undefined && { failure_callback: failureCallback }),
   ...(destinations !== undefined && { destinations }),
   ...(lambdaDestinations !== undefined && { lambda_destinations: lambdaDestinations }),
+  ...(tlsIdentities !== undefined && { tls_identities: tlsIdentities }),
 });
 
 /** Names each prop that is wrong. Values that are known only at deployment are checked there. */
@@ -82,6 +122,7 @@ export function faultsIn({
   failOn,
   destinations = [],
   lambdaDestinations = [],
+  tlsIdentities = [],
 }: SvcAccountProps): readonly string[] {
   const faults = [
     ...faultsInPatterns('destinations', destinations, destinationPattern, allowedDestinationPattern),
@@ -89,7 +130,19 @@ export function faultsIn({
   ];
   if (failOn !== undefined && !Token.isUnresolved(failOn) && parseStatusList(failOn) === undefined)
     faults.push(`failOn: must be ${allowedStatusList}; given is ${failOn}`);
-  return [...faultsInLimits(limits), ...faults];
+  return [...faultsInLimits(limits), ...faults, ...faultsInTls(tlsIdentities)];
+}
+
+function faultsInTls(identities: readonly SvcTlsIdentity[]): readonly string[] {
+  const isName = (name: string | undefined): boolean =>
+    name === undefined || Token.isUnresolved(name) || tlsName.test(name);
+  const isRight = ({ host, ca, identity }: SvcTlsIdentity): boolean =>
+    (Token.isUnresolved(host) || tlsHostOf(host) !== undefined) &&
+    [ca, identity].every(isName) &&
+    (ca ?? identity) !== undefined;
+  return identities.every(isRight) && identities.length <= mostTlsIdentities && hasUniqueHosts(identities)
+    ? []
+    : [`tlsIdentities: must be ${allowedTlsIdentities}; given is ${JSON.stringify(identities)}`];
 }
 
 const faultsInPatterns = (

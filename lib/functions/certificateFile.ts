@@ -1,12 +1,10 @@
 /** A setting that names a file with certificates. The file is read when the setting is checked, and when its layer is made. */
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { certificatesIn } from '../../lambdas/value/pem.ts';
 
 /** A function reads the file at each cold start. All public authorities together have 220 KB. */
 const mostBytes = 262_144;
-
-const certificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** An error whose message goes on after "must be". */
 class WrongFile extends Error {}
@@ -33,16 +31,12 @@ export function readCertificates(path: string): string {
   if (text.length > mostBytes)
     throw new WrongFile(`a file of at most ${mostBytes} bytes, and has ${text.length}`);
   if (text.includes('PRIVATE KEY-----')) throw new WrongFile('a file without a private key');
-  const found = text.match(certificate) ?? [];
+  const found = certificatesIn(text);
   if (found.length === 0) throw new WrongFile('a file with certificates in PEM, and has none');
-  for (const [index, pem] of found.entries()) {
-    try {
-      new X509Certificate(pem);
-    } catch {
-      throw new WrongFile(`a file with certificates in PEM, and number ${index + 1} cannot be read`);
-    }
-  }
-  return `${found.join('\n')}\n`;
+  const unreadable = found.findIndex(({ certificate }) => certificate === undefined);
+  if (unreadable !== -1)
+    throw new WrongFile(`a file with certificates in PEM, and number ${unreadable + 1} cannot be read`);
+  return `${found.map(({ pem }) => pem).join('\n')}\n`;
 }
 
 export const certificateFile = z

@@ -101,6 +101,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.onBodies('GetObject', 'PutObject'),
   rights.seeMissingBodies(),
   ...rights.sendToDestinations(),
+  rights.readTlsSecrets(),
 ];
 
 /** All rights of the functions that deliver. */

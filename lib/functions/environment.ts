@@ -28,6 +28,7 @@ export type FunctionEnvironment = Readonly<
     | 'KEPT_CONNECTIONS'
     | 'LONGEST_TIMEOUT'
     | 'OUTBOUND_PROXIES'
+    | 'TLS_SECRETS'
   > &
     Partial<Pick<Environment, 'LONGEST_TIMEOUT' | 'OUTBOUND_PROXIES'>>
 >;

@@ -2,17 +2,24 @@
  * Rights of the functions of a region, in the words of the service. The parts of the service compose the roles of their functions
  * of them. A test compares each role with what the code of its function can do.
  */
-import { type Stack, Token } from 'aws-cdk-lib';
+import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { QueueName, TableName, tables } from '../../lambdas/aws/resources.ts';
-import { PatternStatement, shownObjectsOf } from '../acknowledge.ts';
+import { PatternStatement, shownArn, shownObjectsOf } from '../acknowledge.ts';
 import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import { destinationServiceOf } from '../settingTypes.ts';
 import type { Settings } from '../settings.ts';
-import { allow, alsoInBatches, noteHostsAndUses, readApiHosts, removeTokens } from '../statements.ts';
+import {
+  allow,
+  alsoInBatches,
+  noteHostsAndUses,
+  readApiHosts,
+  readTlsSecrets,
+  removeTokens,
+} from '../statements.ts';
 import type { Tables } from '../state/tables.ts';
 
 type TableAction =
@@ -103,6 +110,11 @@ export class Rights {
     });
   }
 
+  /** Allows to read the certificates of accounts. */
+  readTlsSecrets(): PolicyStatement {
+    return readTlsSecrets(this.#stack, this.#resources.settings);
+  }
+
   /** Allows to send to queues, one message at a time. */
   send(...names: QueueName[]): PolicyStatement {
     return allow(['sqs:SendMessage'], ...names.map((name) => this.#resources.queues[name].queueArn));
@@ -144,15 +156,12 @@ export class Rights {
 
   #onSchedules(action: string): PolicyStatement {
     const { scheduleArns } = this.#resources.scheduleGroup;
-    const { partition, account } = this.#stack;
     return new PatternStatement(
       [action],
       scheduleArns,
       'A schedule is made for an attempt that is due later, and its name is the message. The group, which is in the ARN, ' +
         'bounds the right.',
-      scheduleArns
-        .replace(partition, '<AWS::Partition>')
-        .replace(account, Token.isUnresolved(account) ? '<AWS::AccountId>' : account),
+      shownArn(this.#stack, scheduleArns),
     );
   }
 

@@ -3,17 +3,23 @@ import * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
 import { startJsonServer, type AwsServer } from '../aws/server.ts';
+import { tlsFile } from './tlsFiles.ts';
 
-type Secrets = Map<string, string>;
+interface Secrets {
+  readonly values: Map<string, string>;
+  readonly tlsFolder: string | undefined;
+}
 
+/** @param tlsFolder the folder with the certificates of accounts */
 export async function startSecretsManager(
-  secrets: Secrets,
+  values: Map<string, string>,
   report: (error: unknown) => void,
+  tlsFolder?: string,
 ): Promise<AwsServer> {
   return startJsonServer({
     version: '1.1',
     operations,
-    contextOf: () => secrets,
+    contextOf: () => ({ values, tlsFolder }),
     unknownCode: 'InvalidRequestException',
     failureCode: 'InternalServiceError',
     report,
@@ -40,7 +46,7 @@ const operations = new Map<string, Operation<Secrets>>([
       }),
       (secrets, { SecretId, SecretString, ClientRequestToken }) => {
         valueOf(secrets, SecretId);
-        secrets.set(SecretId, SecretString);
+        secrets.values.set(SecretId, SecretString);
         return { Name: SecretId, VersionId: ClientRequestToken };
       },
     ),
@@ -48,8 +54,8 @@ const operations = new Map<string, Operation<Secrets>>([
 ]);
 
 /** @throws AwsError */
-function valueOf(secrets: Secrets, name: string): string {
-  const value = secrets.get(name);
+function valueOf({ values, tlsFolder }: Secrets, name: string): string {
+  const value = values.get(name) ?? tlsFile(tlsFolder, name);
   if (value !== undefined) return value;
   throw new AwsError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
 }

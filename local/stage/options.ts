@@ -26,6 +26,8 @@ export interface Options {
   readonly allowedDestinations: readonly string[];
   /** The proxies of deliveries, as JSON; undefined if there are none. */
   readonly outboundProxies?: string | undefined;
+  /** The folder with the certificates of accounts; that in the data directory when undefined. */
+  readonly tlsFolder?: string | undefined;
   /** Dollars that a message takes from its account's budget. */
   readonly pricePerMessage: number;
   /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
@@ -187,6 +189,7 @@ export function parseOptions(
       otherwise('SVC_ALLOWED_DESTINATIONS', list) ??
       (isOpen(network) ? [] : loopbackDestinations),
     outboundProxies: proxiesIn(environment),
+    tlsFolder: flags.tlsDir ?? otherwise('SVC_TLS_DIR', folder),
     pricePerMessage: flags.pricePerMessage ?? otherwise('SVC_PRICE_PER_MESSAGE', price) ?? 0.000_01,
     dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',
@@ -236,6 +239,11 @@ function parseFlags(args: readonly string[]) {
       )
       .option('--tls-cert <file>', 'a certificate, PEM, to speak TLS with (SVC_TLS_CERT)', file)
       .option('--tls-key <file>', 'its key, PEM (SVC_TLS_KEY)', file)
+      .option(
+        '--tls-dir <folder>',
+        'where the certificates are that accounts name for TLS with their destinations (SVC_TLS_DIR; tls in the data directory)',
+        folder,
+      )
       .option(
         '--price-per-message <dollars>',
         'what a message counts for against its account’s budget (SVC_PRICE_PER_MESSAGE; 0.00001)',

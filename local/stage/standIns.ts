@@ -1,4 +1,5 @@
 /** Starts the stand-ins for AWS that the handlers call. */
+import { join } from 'node:path';
 import * as dynamodbSdk from '@aws-sdk/client-dynamodb';
 import * as sqsSdk from '@aws-sdk/client-sqs';
 import { addToClients } from '../../lambdas/aws/additions.ts';
@@ -23,6 +24,7 @@ import type { QueueShape } from '../sqs/queues.ts';
 import { startS3 } from '../s3/s3.ts';
 import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import { startSecretsManager } from '../secretsManager/secretsManager.ts';
+import { tlsSecrets } from '../secretsManager/tlsFiles.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
@@ -57,6 +59,8 @@ export interface StandInOptions {
   readonly report: (error: unknown) => void;
   /** The URL of another DynamoDB, which has the tables. Tests only. */
   readonly dynamodbUrl?: string | undefined;
+  /** The folder with the certificates of accounts; that in the data directory when absent. */
+  readonly tlsFolder?: string | undefined;
   /** Faults of the functions' calls, for tests; absent for none. */
   readonly faults?: FaultPlan;
 }
@@ -81,7 +85,7 @@ export interface StandIns {
 
 /** @param data the data directory; without one everything is in memory */
 export async function startStandIns(
-  { region, report, dynamodbUrl, faults }: StandInOptions,
+  { region, report, dynamodbUrl, tlsFolder, faults }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
@@ -109,7 +113,11 @@ export async function startStandIns(
   endings.push(scheduler.close);
   const s3 = await startS3({ bucket, objects, now, report });
   endings.push(s3.close);
-  const secrets = await startSecretsManager(secretValues, report);
+  const secrets = await startSecretsManager(
+    secretValues,
+    report,
+    tlsFolder ?? (data && join(data.folder, 'tls')),
+  );
   endings.push(secrets.close);
   const called = { dynamodb: { url: dynamodbUrl ?? dynamodb.url }, sqs, scheduler, s3, secrets };
   const expiry = startExpiry({ rows: dynamodb.rows, now, deleteOthers: () => objects.expire(), report });
@@ -199,6 +207,7 @@ export function environmentOf(
     SCHEDULER_ROLE_ARN: `arn:aws:iam::${accountId}:role/scheduler`,
     MASTER_SECRET_ID: masterSecretName,
     MANAGEMENT_SECRET_ID: managementSecretId,
+    TLS_SECRETS: tlsSecrets,
     // The stage has one table and one queue for all regions.
     ACCOUNT_CHANGES_QUEUES: JSON.stringify(
       Object.fromEntries(regionsOf(region).map((name) => [name, sqs.queueUrl('accountChanges')])),

@@ -152,6 +152,39 @@ describe('An operator', () => {
     expect(await changeAccount(id, {})).not.toHaveProperty('destinations');
   });
 
+  it('gives an account certificates for TLS with hosts, and takes them away', async () => {
+    const { id } = await makeAccount();
+    const page = await openConsole({
+      at: `#/accounts/${id}`,
+      ...asOperator,
+      refusals: [400],
+      viewport: { width: 400, height: 800 },
+    });
+    const dialog = page.getByRole('dialog');
+    const edit = async (text: string) => {
+      await dialog.getByLabel('TLS identities').fill(text);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+    };
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await edit('hooks.example.com ca:private');
+    await wrongUnder(page, 'TLS identities').getByText('TLS identities is').waitFor();
+    const lines = ['hooks.example.com ca=private identity=acme', '* identity=acme'];
+    await edit(`${lines.join('\n')}\n`);
+    await page.getByText(lines[0] ?? '', { exact: true }).waitFor();
+    expect(await changeAccount(id, {})).toMatchObject({
+      tls_identities: [
+        { host: 'hooks.example.com', ca: 'private', identity: 'acme' },
+        { host: '*', identity: 'acme' },
+      ],
+    });
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    expect(await dialog.getByLabel('TLS identities').inputValue()).toBe(lines.join('\n'));
+    await edit('');
+    await page.getByText(lines[0] ?? '', { exact: true }).waitFor({ state: 'detached' });
+    expect(await changeAccount(id, {})).not.toHaveProperty('tls_identities');
+  });
+
   it('sees what an account has used, of its budget', async () => {
     const account = await makeAccount({ budget: 5, customer_id: unique('user') });
     await publishAs(account, 'https://example.com/later', { headers: { 'Svc-Delay': '1h' } });

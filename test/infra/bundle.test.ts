@@ -113,6 +113,10 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
     expect([...coldStart(folder).values()].join('\n')).not.toMatch(/AmazonS3|x-amz-bucket-region/);
   });
 
+  it('leaves the certificates of accounts out of the cold start', () => {
+    expect([...coldStart(folder).values()].join('\n')).not.toContain('has no private key in PEM');
+  });
+
   it('leaves the clients of Lambda, SNS and EventBridge out of the cold start', () => {
     expect([...coldStart(folder).values()].join('\n')).not.toMatch(
       /2015-03-31\/functions|AmazonSimpleNotificationService|AWSEvents/,

@@ -63,7 +63,7 @@ const resourcesByService: Readonly<Record<Service, Readonly<Record<string, strin
   },
   s3: { bodiesBucket: 'bodies' },
   scheduler: { scheduleGroup: 'schedules' },
-  secretsmanager: { masterSecretId: 'master', managementSecretId: 'management' },
+  secretsmanager: { masterSecretId: 'master', managementSecretId: 'management', tlsSecrets: 'TLS' },
   lambda: { lambdaDestinations: 'functions', destinations: 'functions' },
   sns: { destinations: 'topics' },
   events: { destinations: 'buses' },

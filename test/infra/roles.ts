@@ -92,6 +92,7 @@ const names: readonly (readonly [text: string, name: string])[] = [
   [':schedule/', 'schedules'],
   ['Svc/master', 'master'],
   ['Svc/management', 'management'],
+  ['Svc/tls/*', 'TLS'],
   ['defaultSecret', 'secret of an account'],
   [':function:', 'functions'],
   [':sqs:*:', 'queues of users'],

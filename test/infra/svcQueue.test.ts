@@ -203,6 +203,7 @@ describe('an account', () => {
       failureCallback: 'https://example.com/failed',
       destinations: ['arn:aws:sqs:*:123456789012:orders-*'],
       lambdaDestinations: ['arn:aws:lambda:*:123456789012:function:orders-*', functionArn],
+      tlsIdentities: [{ host: 'hooks.example.com', identity: 'acme' }],
     });
     const [input = ''] = properties(
       Template.fromStack(stackOf('Svc-Accounts')),
@@ -214,6 +215,9 @@ describe('an account', () => {
     expect(input).toContain(String.raw`\"destinations\":[\"arn:aws:sqs:*:123456789012:orders-*\"]`);
     expect(input).toContain(
       String.raw`\"lambda_destinations\":[\"arn:aws:lambda:*:123456789012:function:orders-*\",\"`,
+    );
+    expect(input).toContain(
+      String.raw`\"tls_identities\":[{\"host\":\"hooks.example.com\",\"identity\":\"acme\"}]`,
     );
     expect(stackOf('Svc-Accounts').dependencies.map(({ node }) => node.id)).toContain('Workers');
   });
@@ -228,6 +232,20 @@ describe('an account', () => {
     );
     expect(() => newApp().queue.account('default', { destinations: ['arn:aws:s3:::orders'] })).toThrow(
       /- destinations\[0\]: must be the ARN of an SQS queue, .*; given is arn:aws:s3:::orders/,
+    );
+  });
+
+  it.each([
+    [{ host: 'hooks.example.com' }],
+    [{ host: 'https://hooks.example.com', ca: 'private' }],
+    [{ host: '*', ca: 'a/b' }],
+    [
+      { host: '*', ca: 'a' },
+      { host: '*', ca: 'b' },
+    ],
+  ])('refuses TLS identities that are wrong', (...tlsIdentities) => {
+    expect(() => newApp().queue.account('default', { tlsIdentities })).toThrow(
+      /- tlsIdentities: must be a list of up to 50 of .*; given is \[/,
     );
   });
 });

@@ -265,7 +265,10 @@ describe('sizes', () => {
 
 describe('other folders import of the functions', () => {
   const others: readonly (readonly [string, RegExp])[] = [
-    ['lib', /^lambdas\/(http\/|error\/|value\/(limits|statusList)|aws\/(resources|metricTable|settings))/],
+    [
+      'lib',
+      /^lambdas\/(http\/|error\/|value\/(limits|pem|statusList|tlsIdentities)|aws\/(resources|metricTable|settings))/,
+    ],
     ['local', /^lambdas\/(handlers|http|aws|error|shared|account|recovery)\//],
     ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],
     ['console/src', /^lambdas\/(error|shared|value|options|wire)\//],

@@ -9,6 +9,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import type { SecureContext } from 'node:tls';
 import { secondMs } from '../../shared/clock.ts';
 import { AnswerConnection } from './answerConnection.ts';
 
@@ -23,6 +24,8 @@ const addressTimeoutMs = 2 * secondMs;
  * silent for 350 s ("NAT gateway basics"), and others do so sooner; an answer may take hours.
  */
 const probeAfterMs = 60 * secondMs;
+
+export type { SecureContext };
 
 export interface AgentsOptions {
   readonly ways?: Ways;
@@ -49,8 +52,31 @@ export type Ways = { readonly [Protocol in keyof Agents]?: Reach | undefined };
 /** The system's codes for descriptors or memory that are used up. */
 export const shortages: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
+const contextIds = new WeakMap<SecureContext, number>();
+let contexts = 0;
+
+function contextId(context: SecureContext): number {
+  const id = contextIds.get(context) ?? (contexts += 1);
+  contextIds.set(context, id);
+  return id;
+}
+
+/** Keeps connections and sessions of one TLS context from the requests with another, or without one. Node does not compare contexts. */
+function keepApart(agent: https.Agent): void {
+  const nameOf = agent.getName.bind(agent);
+  agent.getName = (
+    options: https.RequestOptions & { readonly secureContext?: SecureContext | undefined } = {},
+  ) => {
+    const { secureContext } = options;
+    return secureContext === undefined
+      ? nameOf(options)
+      : `${nameOf(options)}:${contextId(secureContext).toString()}`;
+  };
+}
+
 /** Lets an agent read irregular answers. @param reach reaches the destination for it */
 function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A {
+  if (agent instanceof https.Agent) keepApart(agent);
   const connect = agent.createConnection.bind(agent);
   const answering = (socket: unknown): AnswerConnection => {
     if (!(socket instanceof Socket)) throw new Error('The agent has made no socket.');

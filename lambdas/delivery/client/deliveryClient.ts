@@ -18,7 +18,7 @@ import { chunksOf } from '../../shared/lists.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { lookupFor, ownHostRefusal, RefusedDestination, refusal } from './ssrfGuard.ts';
 import { maxHeadBytes } from './answerConnection.ts';
-import { createAgents, createFreshAgents, shortages, type Agents } from './agents.ts';
+import { createAgents, createFreshAgents, shortages, type Agents, type SecureContext } from './agents.ts';
 import { createResolver, type Resolver } from './nameResolver.ts';
 import type { Outbound, Proxy, ProxySettings } from './outboundProxy.ts';
 
@@ -32,6 +32,8 @@ export interface DeliveryRequest {
   readonly timeoutMs: number;
   /** Bytes of the answer's body that are read; the rest is cut off. */
   readonly maxResponseBytes: number;
+  /** The certificates of this account for this host. Its connections serve no request with another context. */
+  readonly secureContext?: SecureContext | undefined;
 }
 
 /**
@@ -217,6 +219,7 @@ function open(
     lookup: lookupFor(target, resolver, rules),
     maxHeaderSize: maxHeadBytes,
     setHost: false,
+    ...(isTls && request.secureContext !== undefined && { secureContext: request.secureContext }),
   });
 }
 

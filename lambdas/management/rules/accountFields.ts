@@ -19,6 +19,7 @@ import { longestTimeoutSeconds } from '../../aws/resources.ts';
 import { eachLimit, limitTable } from '../../value/limits.ts';
 import { parseStatusList } from '../../value/statusList.ts';
 import { parseJson } from '../../shared/json.ts';
+import { tlsHostOf } from '../../value/tlsIdentities.ts';
 
 const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
 
@@ -68,6 +69,11 @@ export function parseAccountInput(body: unknown, deployment: Deployment): Accoun
   }
   const input = changedAccountInput.parse(body);
   if (typeof input.fail_on === 'string') input.fail_on = parseStatusList(input.fail_on);
+  if (input.tls_identities)
+    input.tls_identities = input.tls_identities.map((one) => ({
+      ...one,
+      host: tlsHostOf(one.host) ?? one.host,
+    }));
   if (typeof input.failure_callback === 'string') {
     input.failure_callback = parseUrl('failure_callback', input.failure_callback.trim());
   }
@@ -146,6 +152,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
     circuit: changed(account.circuit, input.circuit),
     destinations: changed(account.destinations, input.destinations),
     lambdaDestinations: changed(account.lambdaDestinations, input.lambda_destinations),
+    tlsIdentities: changed(account.tlsIdentities, input.tls_identities),
     failOn: changed(account.failOn, input.fail_on),
     failureCallback: failureCallbackOf(account.failureCallback, input.failure_callback),
   };
@@ -186,6 +193,7 @@ export const shownSettings = (account: Account) =>
     circuit: account.circuit,
     destinations: account.destinations && [...account.destinations],
     lambda_destinations: account.lambdaDestinations && [...account.lambdaDestinations],
+    tls_identities: account.tlsIdentities && [...account.tlsIdentities],
     fail_on: account.failOn,
     failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   }) satisfies Partial<AccountRecord>;

@@ -50,6 +50,7 @@ for command in json.loads(sys.argv[1]):
     if command["region"] == "":
         del os.environ["AWS_DEFAULT_REGION"]
     # A file of the reader is not there any more.
-    fault = fault_of([re.sub("^fileb://(?!/).*", f"fileb://{os.devnull}", arg) for arg in command["args"]])
+    args = [re.sub("^fileb://(?!/).*", f"fileb://{os.devnull}", arg) for arg in command["args"]]
+    fault = fault_of([re.sub("^file://(?!/).*", "text", arg) for arg in args])
     if fault is not None:
         print(f"aws {' '.join(command['args'])}: {fault}")

@@ -292,6 +292,7 @@ const everyField = {
   circuit: { enabled: true, failures: 10, open_seconds: 5 },
   destinations: ['arn:aws:sqs:*:123456789012:orders-*'],
   lambda_destinations: ['arn:aws:lambda:*:123456789012:function:orders-*'],
+  tls_identities: [{ host: 'hooks.example.com', ca: 'private', identity: 'acme' }],
   fail_on: '400-499,!429',
   failure_callback: 'https://me:secret@example.com/failed',
   ...Object.fromEntries(limitNames.map((name) => [name, limitTable[name].most])),

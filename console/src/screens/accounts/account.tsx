@@ -150,6 +150,7 @@ function Details({ of }: { readonly of: Account }) {
             ['Fails at once on', of.fail_on],
             ['Destinations in AWS', of.destinations?.map((arn) => <div key={arn}>{arn}</div>)],
             ['Lambda destinations', of.lambda_destinations?.map((arn) => <div key={arn}>{arn}</div>)],
+            ['TLS identities', of.tls_identities && tlsLines(of).map((line) => <div key={line}>{line}</div>)],
           ]}
         />
       </Card>
@@ -205,11 +206,28 @@ function Details({ of }: { readonly of: Account }) {
 /** Whether a limit differs from that of the plan. */
 const isOwn = (of: Account, name: LimitName): boolean => of[name] !== limitTable[name][of.type];
 
+/** The TLS identities as lines such as `hooks.example.com ca=private identity=acme`. */
+const tlsLines = (of: Account): readonly string[] =>
+  (of.tls_identities ?? []).map(({ host, ...names }) =>
+    [host, ...Object.entries(names).map(([name, value]) => `${name}=${value}`)].join(' '),
+  );
+
+/** Reads a line. The API refuses words that it does not know. */
+function tlsIdentityOf(line: string): Readonly<Record<string, string>> {
+  const [host = '', ...words] = line.split(/\s+/);
+  const names = words.map((word): [string, string] => {
+    const [name = '', value = ''] = word.split('=');
+    return [name, value];
+  });
+  return { host, ...Object.fromEntries(names) };
+}
+
 /** The value of a field as the API takes it. Null restores the plan's own value, or none. */
 function valueOf(name: string, text: string): unknown {
   if (name === 'customer_id' || name === 'type') return text;
   if (text === '') return null;
   if (name === 'failure_callback' || name === 'fail_on') return text;
+  if (name === 'tls_identities') return text.split(/\s*\n\s*/).map(tlsIdentityOf);
   return name === 'destinations' || name === 'lambda_destinations' ? text.split(/\s+/) : Number(text);
 }
 
@@ -222,6 +240,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
     fail_on: of.fail_on ?? '',
     destinations: of.destinations?.join('\n') ?? '',
     lambda_destinations: of.lambda_destinations?.join('\n') ?? '',
+    tls_identities: tlsLines(of).join('\n'),
     ...Object.fromEntries(limitNames.map((name) => [name, isOwn(of, name) ? String(of[name]) : ''])),
   };
   const [fields, setFields] = useState(before);
@@ -279,6 +298,14 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           {...bind('lambda_destinations')}
           placeholder="arn:aws:lambda:eu-central-1:123456789012:function:orders-*"
           hint="More functions that messages may go to, one a line."
+        />
+        <TextField
+          label="TLS identities"
+          rows={2}
+          isCode
+          {...bind('tls_identities')}
+          placeholder="hooks.example.com ca=private identity=acme"
+          hint="A host a line, * for all others, with the names of certificates: ca of its authority, identity of this account."
         />
       </div>
       <p class="hint">Leave a limit empty to use that of the plan.</p>

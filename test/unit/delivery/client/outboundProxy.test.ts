@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
 import { targetOf } from '../../../../lambdas/destination/destination.ts';
@@ -10,6 +11,7 @@ import { createDeliveryClient } from '../../../../lambdas/delivery/client/delive
 import { exceptionsOf } from '../../../../lambdas/delivery/client/outboundProxy.ts';
 import { bundledProgram } from '../../../support/bundledProgram.ts';
 import { startConnectProxy, type ProxyRequest } from '../../../support/connectProxy.ts';
+import { pem, startDemandingHost } from '../../../support/demandingHost.ts';
 
 /** Deliveries through a proxy of the operator. */
 
@@ -62,10 +64,10 @@ function clientOf(proxy: string, { addresses = [publicAddress], except = [] }: C
     https: proxy,
     except,
   });
-  return async (url: string) => {
+  return async (url: string, secureContext?: SecureContext) => {
     const headers = [['x-own', '1']] as const;
     const made = { url, method: 'POST', headers, body: Buffer.from('x'), timeoutMs: 20_000 } as const;
-    return request({ ...made, maxResponseBytes: 1_000 });
+    return request({ ...made, secureContext, maxResponseBytes: 1_000 });
   };
 }
 
@@ -249,6 +251,28 @@ describe('a delivery over TLS', () => {
     ]);
     // One tunnel for the two requests to the same host, and one for the other.
     expect(proxy.requests.map(({ asked }) => asked)).toEqual(Array(2).fill(`${publicAddress}:8443`));
+  });
+});
+
+describe('a host that demands certificates', () => {
+  it('gets them through tunnels, of which each serves one context', async () => {
+    const host = await startDemandingHost();
+    open.push(host);
+    const proxy = await proxyTo(host.port);
+    const send = clientOf(proxy.url);
+    const contextOf = (name: string) =>
+      createSecureContext({ cert: pem(name), key: pem(name), ca: pem('clients/authority') });
+    const [acme, beta] = [contextOf('clients/acme'), contextOf('clients/beta')];
+    const url = 'https://hooks.acme.example/';
+    for (const context of [acme, beta, acme, beta])
+      expect(await send(url, context)).toMatchObject({ status: 200 });
+    expect((await send(url)).error).toContain('certificate');
+    expect((await send('https://elsewhere.example/', acme)).error).toContain(
+      "does not match certificate's altnames",
+    );
+    expect(host.clients).toEqual(['acme', 'beta', 'acme', 'beta']);
+    expect(host.connections.size).toBe(2);
+    expect(proxy.requests.map(({ asked }) => asked)).toEqual(Array(4).fill(`${publicAddress}:443`));
   });
 });
 

@@ -65,6 +65,12 @@ test('variables change the defaults, and flags win over variables', () => {
   });
 });
 
+test('the certificates of accounts are in the data directory unless a folder is named', () => {
+  expect(parseOptions([], {}).tlsFolder).toBeUndefined();
+  expect(parseOptions([], { SVC_TLS_DIR: '/tls' }).tlsFolder).toBe('/tls');
+  expect(parseOptions(['--tls-dir', '/own'], { SVC_TLS_DIR: '/tls' }).tlsFolder).toBe('/own');
+});
+
 test('in memory there is no data directory', () => {
   expect(parseOptions(['--in-memory'], { SVC_DATA_DIR: '/data' })).toEqual({
     ...defaults,

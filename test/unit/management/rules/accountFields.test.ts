@@ -49,6 +49,32 @@ describe('what is sent for an account', () => {
     [{ active: 'yes' }, /^active is "yes"; allowed is true or false\.$/],
     [{ budget: -1 }, 'budget is -1; allowed is a whole number of dollars'],
     [{ failure_callback: 'ftp://a.example' }, 'failure_callback'],
+    ...[
+      'acme',
+      [{ host: 'a.example' }],
+      [{ host: 'a.example', ca: '../master' }],
+      [{ host: 'a.example', ca: 'x'.repeat(65) }],
+      [{ host: 'a.example', ca: '' }],
+      [{ host: 'a.example', identity: 'acme', key: 'secret' }],
+      ...[
+        '',
+        'https://a.example',
+        'a.example:443',
+        'a.example/x',
+        'u@a.example',
+        '*.a.example',
+        'a b',
+        '[::1',
+      ].map((host) => [{ host, ca: 'x' }]),
+      [
+        { host: 'a.example', ca: 'x' },
+        { host: 'A.example.', ca: 'y' },
+      ],
+      Array.from({ length: 51 }, (_, index) => ({ host: `a${index.toString()}.example`, ca: 'x' })),
+    ].map((tls_identities): [object, RegExp] => [
+      { tls_identities },
+      /^tls_identities is .*; allowed is a list of up to 50 of {"host", "ca"\?, "identity"\?}, .*; or null\.$/,
+    ]),
     [{ active: true, state: 'passive' }, 'active and state contradict each other'],
     [{ active: false, state: 'active' }, 'active and state contradict each other'],
   ])('is refused with the field: %j', (body, message) => {
@@ -105,6 +131,18 @@ describe('what is sent for an account', () => {
     });
   });
 
+  it('has hosts as URLs have them', () => {
+    const hosts = ['Hooks.Acme.example.', 'münchen.example', '127.1', '[::0001]', '*'];
+    expect(parse({ tls_identities: hosts.map((host) => ({ host, ca: 'a-Z_9' })) })).toEqual({
+      tls_identities: ['hooks.acme.example', 'xn--mnchen-3ya.example', '127.0.0.1', '[::1]', '*'].map(
+        (host) => ({
+          host,
+          ca: 'a-Z_9',
+        }),
+      ),
+    });
+  });
+
   it('may have an id, and nothing else', () => {
     const { id } = account;
     expect(parseNewAccount(new Uint8Array(), deployment)).toEqual({ id: undefined, input: {} });
@@ -141,6 +179,7 @@ describe('an account whose fields are set', () => {
     enterprise: { enabled: true },
     circuit: { enabled: true, failures: 5 },
     lambdaDestinations: ['arn:aws:lambda:*:123456789012:function:orders'],
+    tlsIdentities: [{ host: '*', ca: 'private' }],
     failureCallback: 'https://user:secret@a.example/',
   };
 
@@ -164,6 +203,7 @@ describe('an account whose fields are set', () => {
       enterprise: null,
       circuit: null,
       lambda_destinations: null,
+      tls_identities: null,
       failure_callback: null,
       max_retries: null,
     } as const;
@@ -176,6 +216,7 @@ describe('an account whose fields are set', () => {
       enterprise: undefined,
       circuit: undefined,
       lambdaDestinations: undefined,
+      tlsIdentities: undefined,
       failureCallback: undefined,
     });
   });
@@ -192,6 +233,7 @@ describe('an account whose fields are set', () => {
       reserved_price: 0,
       enterprise: { enabled: false },
       lambda_destinations: [],
+      tls_identities: [{ host: 'a.example', identity: 'acme' }],
       failure_callback: 'https://b.example/',
       max_retries: 0,
       max_queues: 3,
@@ -208,6 +250,7 @@ describe('an account whose fields are set', () => {
       reservedPrice: 0,
       enterprise: { enabled: false },
       lambdaDestinations: [],
+      tlsIdentities: [{ host: 'a.example', identity: 'acme' }],
       failureCallback: 'https://b.example/',
       limits: { max_retries: 0, max_queues: 3 },
     });
@@ -278,10 +321,15 @@ describe('the record of an account', () => {
       deletion_time: 0,
       last_plan_upgrade_time: undefined,
       lambda_destinations: undefined,
+      tls_identities: undefined,
       failure_callback: undefined,
     });
     const lambdaDestinations = ['arn:aws:lambda:*:123456789012:function:orders'];
-    expect(accountRecord({ ...account, prometheus: true, lambdaDestinations }, secret, now)).toMatchObject({
+    const tlsIdentities = [{ host: '*', ca: 'private' }];
+    expect(
+      accountRecord({ ...account, prometheus: true, lambdaDestinations, tlsIdentities }, secret, now),
+    ).toMatchObject({
+      tls_identities: tlsIdentities,
       prometheus_enabled: 'true',
       lambda_destinations: lambdaDestinations,
     });

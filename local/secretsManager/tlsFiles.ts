@@ -1,0 +1,32 @@
+/** The certificates of accounts, which the local stage has as files. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AwsError } from '../aws/awsError.ts';
+import { isSystemError } from '../stage/stageError.ts';
+
+/** The secrets' names, `*` in the place of an account's name for one. */
+export const tlsSecrets = 'tls/*.pem';
+
+/** Bytes of a secret of Secrets Manager ("AWS Secrets Manager quotas"). */
+const mostBytes = 65_536;
+
+/**
+ * Reads the file of a secret.
+ *
+ * @returns undefined for another secret, and for a file that does not exist
+ * @throws AwsError for a file that cannot be read, or is too large
+ */
+export function tlsFile(folder: string | undefined, secretId: string): string | undefined {
+  const [, name] = /^tls\/([A-Za-z0-9_-]{1,64})\.pem$/.exec(secretId) ?? [];
+  if (folder === undefined || name === undefined) return undefined;
+  const path = join(folder, `${name}.pem`);
+  try {
+    if (statSync(path).size > mostBytes)
+      throw new AwsError('InvalidRequestException', `The file has more than ${mostBytes} bytes.`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    if (!(error instanceof Error && 'code' in error) || error instanceof AwsError) throw error;
+    throw new AwsError('AccessDeniedException', `The file cannot be read: ${String(error.code)}`);
+  }
+}
