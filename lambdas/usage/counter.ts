@@ -140,8 +140,8 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
 }
 
 /**
- * Reports this process's count of an account if a step is full. Called at the end of each request, because the process may be
- * frozen afterwards.
+ * Reports this process's count of an account if a step is full. Each request ends with this, because the process may be frozen
+ * afterwards.
  */
 export async function reportUsage(account: Account): Promise<void> {
   const counter = await counterOf(account, now());
