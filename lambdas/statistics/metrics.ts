@@ -151,7 +151,7 @@ function busiest(
   return { shown, dropped };
 }
 
-/** The age of the first message of each queue. Of the queues that need a read, only the first hundred are included. */
+/** The age of the first message of each queue. At most a hundred queues are read; others that would need it are omitted. */
 async function oldestSeries(queues: readonly Lane[], time: number): Promise<readonly Series[]> {
   const series = new Map<string, number>();
   let pages = 0;
