@@ -7,7 +7,7 @@ import { eachLimit, type Limits, type Plan } from '../value/limits.ts';
 import type { TlsIdentity } from '../value/tlsIdentities.ts';
 import { HttpError } from '../error/httpError.ts';
 
-/** An account as it is stored: without its credentials, which are derived from the generations. */
+/** An account as it is stored, without its credentials, which are derived from the generations. */
 export interface Account {
   /** A UUID. */
   readonly id: string;
@@ -15,20 +15,20 @@ export interface Account {
   /** The e-mail address of the user who created the account. */
   readonly createdBy?: string | undefined;
   readonly plan: Plan;
-  /** The region that serves it: its row is written in this region's replica only. */
+  /** The region that serves the account. Only this region's replica of its row is written. */
   readonly region: string;
   readonly active: boolean;
   /** `active`, `passive` or `deleted`. */
   readonly state: string;
   /** Unix milliseconds of the last change of its state. */
   readonly stateChangedAt?: number | undefined;
-  /** The ids of its named tokens; their rows have the rest. A token whose id is not here is refused. */
+  /** The ids of its named tokens; their rows have the rest. A token that is not listed here is refused. */
   readonly tokenIds?: readonly string[] | undefined;
   /** Raised by a reset of the tokens. */
   readonly tokenGeneration: number;
-  /** The generation of the current signing key; the next key is one further. */
+  /** The generation of the current signing key. The next key has the next generation. */
   readonly signingGeneration: number;
-  /** Which master secret the current signing key is derived from; see `signingKeysOf`. */
+  /** The master secret of the current signing key; see `signingKeysOf`. */
   readonly signingSecret?: string | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -44,44 +44,42 @@ export interface Account {
   /** Dollars. */
   readonly reservedPrice?: number | undefined;
   readonly prodPack: boolean;
-  /** Whether its usage is exported as metrics of its own. */
+  /** Whether its usage is exported as separate metrics. */
   readonly prometheus: boolean;
   readonly enterprise?: { readonly enabled: boolean } | undefined;
-  /** Partitions that the rows of its messages and dead letters are spread over; never lowered, as rows stay where they are. */
+  /** Partitions for its messages and dead letters. Never lowered, because rows stay where they are. */
   readonly shards: number;
-  /** Whether the account's region is being emptied: the account takes nothing new, and finishes what it has. */
+  /** Whether the account's region is being drained: the account accepts nothing new and finishes the rest. */
   readonly isDraining?: boolean | undefined;
-  /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
+  /** Undefined if circuits of hosts never hold back its messages. */
   readonly circuit?: CircuitSettings | undefined;
-  /** Patterns of the ARNs of destinations in AWS that its messages may go to; undefined where there are none. */
+  /** ARN patterns of the destinations in AWS that its messages may go to, if any. */
   readonly destinations?: readonly string[] | undefined;
-  /** Patterns of the ARNs of Lambda functions that its messages may go to; undefined where there are none. */
+  /** ARN patterns of the Lambda functions that its messages may go to, if any. */
   readonly lambdaDestinations?: readonly string[] | undefined;
-  /** Names of certificates for TLS with its destinations, if there are any. */
+  /** Names of certificates for TLS with its destinations, if any. */
   readonly tlsIdentities?: readonly TlsIdentity[] | undefined;
-  /** Statuses that fail its messages at once, as `value/statusList.ts` writes them. */
+  /** Statuses that fail its messages at once, in the form of `value/statusList.ts`. */
   readonly failOn?: string | undefined;
-  /** The URL that is told of what fails for good without a failure callback of its own. */
+  /** Gets reports of permanent failures that have no other failure callback. */
   readonly failureCallback?: string | undefined;
   /**
-   * Where the token of this request may send messages; undefined where that is everywhere. It belongs to the request and is not stored:
-   * so all that a request does for its account is held to it.
+   * Where the token of this request may send messages; undefined for everywhere. It belongs to the request and is not stored, so
+   * all work for the request is restricted to it.
    */
   readonly scope?: Scope | undefined;
-  /** The longest timeout that this deployment waits for, in seconds. It belongs to the process that read the account and is not stored. */
+  /** Seconds. The longest timeout of this deployment. It belongs to the process that read the account and is not stored. */
   readonly longestTimeout?: number | undefined;
-  /** Raised by each change, so that of two changes at once one sees the other. */
+  /** Raised by each change, so that concurrent changes notice each other. */
   readonly version: number;
 }
 
 /**
- * Chooses an account's first generation, at random. An account may be made under the id of one that was deleted, whose row
- * is gone by then, so that nothing can count on from it: a random start keeps the tokens and signing keys of the two apart,
- * however often each is rotated.
+ * Chooses an account's first generation at random. The id may have belonged to a deleted account whose row is gone, so that its
+ * generations are unknown. A random start keeps the tokens and signing keys of the two apart, even after many rotations.
  */
 const firstGeneration = (): number => randomInt(1, 2 ** 48);
 
-/** Makes a new account; what is not given has its default. */
 export const newAccount = (
   account: Pick<Account, 'id' | 'plan' | 'region' | 'createdAt'> & Partial<Account>,
 ): Account => ({
@@ -98,21 +96,20 @@ export const newAccount = (
   ...account,
 });
 
-/** The hard daily limit is ten times the soft one, where no hard one is set. */
+/** The default hard daily limit is ten times the soft one. */
 const hardOverSoft = 10;
 
-/** The merged limits by the limits that are set for an account. A request asks for them many times. */
+/** Merged limits, by the account's own limits. A request needs them many times. */
 const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
   free: new WeakMap(),
   paid: new WeakMap(),
 };
 
-/** The part of an account that decides its limits. */
 type Limited = Pick<Account, 'plan' | 'limits' | 'longestTimeout'>;
 
 /**
- * The limits that hold for an account: those set for it, else its plan's. A timeout that this deployment cannot wait for is cut: it
- * was set in a region that can, or before a setting was taken back.
+ * The limits of an account: its own, or else its plan's. A timeout above this deployment's maximum is lowered: it was set in a
+ * region with a higher maximum, or before the setting was lowered.
  */
 export function limitsOf(account: Limited): Limits {
   const { plan, limits: own } = account;
@@ -131,8 +128,8 @@ function mergedLimits({ plan, limits: own, longestTimeout = Infinity }: Limited)
 }
 
 /**
- * An account that may send more requests a second than this has its row read once a second by each process, not for each request:
- * DynamoDB takes 3,000 reads of one row in a second, and a limit that many processes share is exceeded for a moment.
+ * For an account that may send more requests a second, each process reads its row once a second, not for each request: DynamoDB
+ * allows 3,000 reads of one row in a second, and a limit that many processes share is briefly exceeded.
  */
 const manyRequestsPerSecond = 2_000;
 
@@ -140,17 +137,17 @@ const manyRequestsPerSecond = 2_000;
 export const allowsManyRequests = (account: Pick<Account, 'plan' | 'limits'>): boolean =>
   limitsOf(account).max_requests_per_second > manyRequestsPerSecond;
 
-/** An account that may send more messages a day than this gets more partitions: see docs/scale.md. */
+/** An account that may send more messages a day gets more partitions: see docs/scale.md. */
 const manyMessagesPerDay = 50_000_000;
 
-/** Counts the partitions that an account needs for its limits. An account that has more already keeps them. */
+/** The partitions that an account needs for its limits. An account that already has more keeps them. */
 export function shardsFor(account: Pick<Account, 'plan' | 'limits' | 'shards'>): number {
   const isWide =
     allowsManyRequests(account) || limitsOf(account).max_requests_per_day_hard > manyMessagesPerDay;
   return Math.max(account.shards, isWide ? shardCounts.wide : shardCounts.usual);
 }
 
-/** Retries of a message whose request does not say how many. */
+/** Retries of a message whose request does not set them. */
 const planRetries: Record<Plan, number> = { free: 3, paid: 5 };
 
 export const defaultRetries = (account: Account): number =>
@@ -161,12 +158,12 @@ export const isServed = ({ active, state }: Account): boolean => active && state
 
 export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
 
-/** A worker uses an account for this long (ms) as it last read it. After that each worker knows of a change. */
+/** A worker uses an account for this long (ms) before it reads it again. After that each worker knows of a change. */
 export const accountLifetimeMs = 10 * secondMs;
 
 /**
- * Refuses what begins something while the account's region is drained: a message, a schedule, a run. What goes on with something,
- * such as a step of a run or a retry of a dead letter, is taken, because it has to end here.
+ * Refuses new messages, schedules and runs while the account's region is being drained. Work that continues something, such as a
+ * step of a run or a retry of a dead letter, is accepted, because it must end here.
  *
  * @throws HttpError 503
  */

@@ -1,7 +1,6 @@
 /**
- * The accounts' table, of which every region has a replica. An account's row is written in its own region only, on the
- * condition that it is as it was read there, so that no two regions write the same row. Where the latest state matters, it is
- * read there too.
+ * The accounts' table, with a replica in every region. An account's row is written only in its own region, and only if it has not
+ * changed since it was read there. So two regions never write the same row. If the latest state matters, it is also read there.
  */
 import {
   GetItemCommand,
@@ -69,13 +68,12 @@ const accountOf = (row: Row): Account => ({
   longestTimeout: settings.longestTimeoutSeconds,
 });
 
-/** Accounts as they were last read, by id. */
+/** Accounts as last read, by id. */
 const lastRead = new Map<string, { readonly text: string; readonly account: Account }>();
 
-/** Accounts that a process keeps at once. */
 const mostKept = 1_000;
 
-/** Reads an account out of its item. A row is read at each request, and hardly ever is another than the last time. */
+/** Parses an item only if it has changed, because a row is read for each request and rarely changes. */
 function readItem(id: string, item: Key): Account {
   const text = JSON.stringify(item);
   const known = lastRead.get(id);
@@ -88,22 +86,19 @@ function readItem(id: string, item: Key): Account {
   return account;
 }
 
-/** The time in which another region has to answer a read: where it is away, there must be time left to answer the request. */
+/** How long another region may take to answer a read. Enough time must be left to answer the request. */
 const memoryTimeoutMs = 5_000;
 
 /**
- * Reads an account.
- *
- * @param consistent whether a change of a moment ago must be seen, as when a token is checked; such a read costs twice
+ * @param consistent whether a very recent change must be seen, as in the check of a token; such a read costs twice as much
  * @param region the region whose replica is read
- * @returns undefined when there is no such account
  */
 export async function loadAccount(
   id: string,
   consistent: boolean,
   region: string = settings.region,
 ): Promise<Account | undefined> {
-  // An id comes from a stranger's token; the rows of the APIs' hosts and of named tokens, whose keys have a `#`, are no accounts.
+  // Ids come from unverified tokens. A key with `#` is not an account: the rows of API hosts and of named tokens have such keys.
   if (id.includes('#')) return undefined;
   const { Item } = await dynamodbIn(region).send(
     new GetItemCommand({
@@ -111,7 +106,7 @@ export async function loadAccount(
       Key: { id: { S: id } },
       ConsistentRead: consistent,
     }),
-    // A call with options, even empty ones, makes a client put all its steps together again.
+    // Omitted if possible: with any options the client rebuilds its whole middleware stack.
     region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(memoryTimeoutMs) },
   );
   return Item && readItem(id, Item);
@@ -121,10 +116,10 @@ export async function loadAccount(
 const deletedShownMs = 90 * dayMs;
 
 /**
- * Writes an account in the place of what was read of it in its own region.
+ * Replaces an account that was read in its own region.
  *
- * @param read undefined when there was none
- * @returns false when another request changed it meanwhile; nothing is written then
+ * @param read undefined if there was none
+ * @returns false, without a change, if another request changed it since
  */
 export function saveAccount(account: Account, read: Account | undefined): Promise<boolean> {
   const region = read?.region ?? account.region;
@@ -151,9 +146,9 @@ export function saveAccount(account: Account, read: Account | undefined): Promis
 }
 
 /**
- * Reads the accounts that a region serves, in an order that follows from the hash of their ids.
+ * Reads the accounts that a region serves, in the order of the hash of their ids.
  *
- * @param replica the region whose replica is read; another than the accounts' own may lack their latest changes
+ * @param replica the region whose replica is read; any but the accounts' own may lack their latest changes
  */
 export async function* accountsOf(
   region: string,

@@ -16,8 +16,8 @@ const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
 const accounts = createKnownAccounts((id) => loadAccount(id, true), now);
 
 /**
- * Finds the account that sends a request, by its token. The account is read for each request, strongly consistent, so that
- * tokens that were replaced are refused from the next request on; of an account with very many requests, within a second.
+ * Finds the account of a request by its token. The account is read for each request, strongly consistent, so that replaced tokens
+ * are refused from the next request on, or after a second if the account may send very many requests.
  *
  * @throws HttpError 401
  */
@@ -35,7 +35,7 @@ export async function authenticate(token: string | undefined): Promise<Caller> {
   const [{ account, isRead }, secret] = await Promise.all([accounts.find(parts.accountId), masterSecret()]);
   const caller = await judge(account, secret, parts.password);
   if (!(caller instanceof HttpError)) return caller;
-  // Nobody is refused for what the account was a second ago: the token may be a new one.
+  // A request is never refused because of an old copy of the account: its token may be new.
   const latest = isRead ? caller : await judge(await accounts.read(parts.accountId), secret, parts.password);
   if (latest instanceof HttpError) throw latest;
   return latest;
@@ -47,7 +47,7 @@ async function judge(
   secret: MasterSecret,
   password: string,
 ): Promise<Caller | HttpError> {
-  // Only passwords of named tokens have a dot. Their code is loaded for the first of them.
+  // Only passwords of named tokens have a dot. Their code is loaded with the first one.
   const named = password.includes('.') ? await import('./namedCaller.ts') : undefined;
   const access = account && (await verify(account, secret, password, named?.verifyNamed ?? verifyToken));
   if (account === undefined || access === undefined)
@@ -62,7 +62,7 @@ async function judge(
   return named === undefined ? { account, access } : named.callerWith(account, password);
 }
 
-/** Verifies a token; where that fails, once more with the master secret read again: a new one may have followed. */
+/** Verifies a token. If that fails, the master secret is read again, because it may have changed. */
 async function verify(
   account: Account,
   secret: MasterSecret,

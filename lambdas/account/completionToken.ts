@@ -1,10 +1,10 @@
-/** The token of a completion's URL: it is good for one attempt, and is a key to nothing else. */
+/** The token of a completion URL, which is valid for one attempt and gives no other access. */
 import { createHmac } from 'node:crypto';
 import * as z from 'zod/mini';
 import { derive, isPassword, secretsOf } from './credentials.ts';
 import { masterSecret } from './secrets.ts';
 
-/** The attempt that a completion's URL is for. */
+/** The attempt that a completion URL is for. */
 export interface CompletionTarget {
   readonly accountId: string;
   readonly messageId: string;
@@ -19,14 +19,13 @@ const macOf = (secret: string, accountId: string, text: string): string =>
     .update(text)
     .digest('base64url');
 
-/** Makes the token of a completion's URL. */
 export async function completionToken(target: CompletionTarget): Promise<string> {
   const { accountId, messageId, attempt, startedAt } = target;
   const text = Buffer.from(JSON.stringify([accountId, messageId, attempt, startedAt])).toString('base64url');
   return `${text}.${macOf((await masterSecret()).current, accountId, text)}`;
 }
 
-/** Reads and verifies the token of a completion's URL; undefined for one that this deployment did not make. */
+/** Reads and verifies a completion token. Undefined if this deployment did not make it. */
 export async function readCompletionToken(token: string): Promise<CompletionTarget | undefined> {
   const [text = '', mac = '', ...more] = token.split('.');
   if (more.length > 0) return undefined;

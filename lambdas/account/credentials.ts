@@ -1,38 +1,38 @@
 /**
  * Tokens and signing keys. They are not stored: each is derived with HMAC-SHA-256 from the deployment's master secret, the
- * account's id and a generation, so that nobody gets in with a table that leaked.
+ * account's id and a generation, so that a leaked table gives no access.
  */
 import { headerName, type Header } from '../shared/headers.ts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Account } from './account.ts';
 
-/** The rights of the two tokens that each account has. */
+/** The rights of an account's two tokens. */
 export type Access = 'write' | 'read';
 
-/** A token for everything and signing keys that are not derived. A deployment has none; see `giveCredentials`. */
+/** A full token and signing keys that are not derived. A deployment never has them; see `giveCredentials`. */
 export interface GivenCredentials {
   readonly accountId: string;
   readonly token: { readonly UserID: string; readonly Password: string };
   readonly signingKeys: SigningKeys;
 }
 
-/** The deployment's master secret; while it is being rotated, also the one before. */
+/** The deployment's master secret, and the previous one during a rotation. */
 export interface MasterSecret {
   readonly current: string;
   readonly previous?: string | undefined;
-  /** The marks of the master secrets before these, the oldest first; see {@link secretMark}. */
+  /** The marks of earlier master secrets, oldest first; see {@link secretMark}. */
   readonly retired?: readonly string[] | undefined;
   readonly given?: GivenCredentials | undefined;
 }
 
-/** Finds the credentials that an account is given. They are fixed: a rotation would not change them. */
+/** Finds the credentials that were given to an account. A rotation would not change them. */
 export const givenTo = (
   { given }: Pick<MasterSecret, 'given'>,
   accountId: string,
 ): GivenCredentials | undefined => (given?.accountId === accountId ? given : undefined);
 
-/** @param purpose what is derived; no two things share one */
+/** @param purpose of the derived value; must be unique */
 export const derive = (
   masterSecret: string,
   purpose: string,
@@ -43,7 +43,7 @@ export const derive = (
     .update(JSON.stringify([purpose, accountId, generation]))
     .digest();
 
-/** Passwords of accounts as they were read: one is asked for at each request, and follows from nothing else. */
+/** A password depends only on the account as it was read, and each request needs one. */
 const knownPasswords = new WeakMap<Account, Map<string, string>>();
 
 function password(masterSecret: string, account: Account, access: Access): string {
@@ -56,7 +56,7 @@ function password(masterSecret: string, account: Account, access: Access): strin
   return text;
 }
 
-/** Makes a token: the base64 of `{"UserID","Password"}`, whose first field is the key of the account's row. */
+/** Makes a token: base64 of `{"UserID","Password"}`. `UserID` is the key of the account's row. */
 export function tokenOf(secret: MasterSecret, account: Account, access: Access): string {
   const given = access === 'write' ? givenTo(secret, account.id)?.token : undefined;
   const parts = given ?? { UserID: account.id, Password: password(secret.current, account, access) };
@@ -71,7 +71,7 @@ export interface TokenParts {
   readonly password: string;
 }
 
-/** Characters of an account's id in a token or a webhook's URL; no account has a longer one. */
+/** Characters of the longest account id, in a token or a webhook's URL. */
 export const longestAccountId = 100;
 
 const tokenShape = z.object({
@@ -79,7 +79,7 @@ const tokenShape = z.object({
   Password: z.string(),
 });
 
-/** Reads a token without verifying it; undefined when it is not one. */
+/** Reads a token without verifying it. Undefined if it is malformed. */
 export function readToken(token: string, given?: GivenCredentials): TokenParts | undefined {
   let json: unknown;
   try {
@@ -93,7 +93,7 @@ export function readToken(token: string, given?: GivenCredentials): TokenParts |
   return { accountId: user === given?.token.UserID ? given.accountId : user, password };
 }
 
-/** Reads the token of an `Authorization: Bearer` header, which need not be one of this service. */
+/** Reads the token of an `Authorization: Bearer` header, which may be for another service. */
 export function bearerToken(headers: readonly Header[]): string | undefined {
   const authorization = headers.find(([name]) => name === 'authorization')?.[1];
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
@@ -105,7 +105,7 @@ export const sameText = (one: string, other: string): boolean => {
   return timingSafeEqual(digest(one), digest(other));
 };
 
-/** Compares as {@link sameText} does, with less CPU, a text whose length everybody knows. */
+/** Like {@link sameText} with less CPU, for a text whose length is not secret. */
 export function isPassword(derived: string, given: string): boolean {
   const [one, other] = [Buffer.from(derived), Buffer.from(given)];
   return one.length === other.length && timingSafeEqual(one, other);
@@ -114,7 +114,7 @@ export function isPassword(derived: string, given: string): boolean {
 export const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
   previous === undefined ? [current] : [current, previous];
 
-/** Verifies a token's password, and gives the access that the token has; undefined when the password is wrong. */
+/** @returns the token's access; undefined if the password is wrong */
 export function verifyToken(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const fixed = givenTo(secret, account.id)?.token.Password;
   if (fixed !== undefined && sameText(fixed, given)) return 'write';
@@ -124,7 +124,7 @@ export function verifyToken(secret: MasterSecret, account: Account, given: strin
   );
 }
 
-/** Decodings of a path: each proxy on the way may undo one. */
+/** Each proxy on the way may undo one percent-encoding. */
 const mostDecodings = 5;
 
 function fullyDecoded(segment: string): string {
@@ -142,9 +142,8 @@ function fullyDecoded(segment: string): string {
 }
 
 /**
- * Finds the operation of an API in a path, such as `/v2/publish`, however the path is spelled: percent-encoded, with several
- * slashes, or with segments of dots. Undefined for a path that no API has. Only the operation is read so, not what stands
- * behind it, which is a destination.
+ * Finds the API operation in a path, such as `/v2/publish`, even if the path has percent-encoding, extra slashes or dot segments.
+ * Undefined for a path of no API. The rest of the path is a destination and is not decoded.
  */
 function operationIn(path: string): string | undefined {
   const [raw = ''] = path.split('?', 1);
@@ -159,8 +158,8 @@ function operationIn(path: string): string | undefined {
 }
 
 /**
- * Makes the mark of a delivery that may come back to an API of this deployment. It depends on the operation that the path names,
- * which no gateway on the way changes. Undefined for a path that no API has.
+ * Makes the mark of a delivery that may return to an API of this deployment. It depends on the operation in the path, which no
+ * gateway changes. Undefined for a path of no API.
  */
 function loopMarkOf(masterSecret: string, path: string): string | undefined {
   const operation = operationIn(path);
@@ -171,23 +170,22 @@ function loopMarkOf(masterSecret: string, path: string): string | undefined {
 }
 
 /**
- * Makes the header by which the APIs of this deployment recognize a delivery that comes back to them, whatever their host
- * is called.
+ * Makes the header by which this deployment's APIs recognize their own deliveries, under any host name.
  *
  * @param path the path of the destination
- * @returns no header for a path that no API has
+ * @returns no header for a path of no API
  */
 export function loopMarkHeaders({ current }: MasterSecret, prefix: string, path: string): readonly Header[] {
   const mark = loopMarkOf(current, path);
   return mark === undefined ? [] : [[headerName(prefix, loopMarkHeader).toLowerCase(), mark]];
 }
 
-/** The canonical name of the header that {@link loopMarkHeaders} gives. Deployments of all versions know it by this one. */
+/** The canonical name of the header from {@link loopMarkHeaders}. All versions of deployments use it. */
 export const loopMarkHeader = 'circle-mark';
 
 /**
- * Tells whether a request is a delivery of this deployment to itself. A receiver that copies a delivery's headers into a
- * request of its own is not refused: the mark it copied is that of another path.
+ * Whether a request is a delivery of this deployment to itself. A receiver may copy a delivery's headers into its own request:
+ * that is not refused, because the mark belongs to another path.
  */
 export const isOwnDelivery = (secret: MasterSecret, path: string, mark: string): boolean =>
   secretsOf(secret).some((one) => loopMarkOf(one, path) === mark);
@@ -197,7 +195,7 @@ export interface SigningKeys {
   readonly next: string;
 }
 
-/** Makes a mark that tells master secrets apart, and does not reveal them. */
+/** Identifies a master secret without revealing it. */
 export const secretMark = (masterSecret: string): string =>
   createHmac('sha256', masterSecret).update('mark').digest('hex').slice(0, 16);
 
@@ -207,12 +205,12 @@ const signingKey = (masterSecret: string, account: Account, generation: number):
 type SigningState = Pick<Account, 'signingGeneration' | 'signingSecret'>;
 
 /**
- * Finds the generation of an account's current signing key, and the master secret from which that key is derived. The next
- * key is one generation further, and always derived from the newest master secret.
+ * Finds the generation of an account's current signing key, and its master secret. The next key has the next generation, and
+ * always the newest master secret.
  *
- * The account's row says with which master secret its generation began; each master secret that followed counts as one more
- * generation. So while one master secret follows another, deliveries are still signed with the key that receivers know, and
- * the API already shows the key that comes next; when the overlap ends, that key becomes the current one.
+ * The account's row names the master secret with which its generation began. Each later master secret counts as one more
+ * generation. So during a rotation of the master secret, deliveries are still signed with the key that receivers know, while the
+ * API already shows the next key. When the overlap ends, the next key becomes the current one.
  */
 function signingState(
   { current, previous, retired = [] }: MasterSecret,
@@ -220,7 +218,7 @@ function signingState(
 ): { readonly generation: number; readonly from: string } {
   const followers = previous === undefined ? [secretMark(current)] : [previous, current].map(secretMark);
   const all = [...retired, ...followers];
-  // A row that does not say so is from before a master secret was ever rotated: it began with the first.
+  // A row without a mark is older than the first rotation, so it began with the first master secret.
   const began = Math.max(0, all.indexOf(signingSecret ?? ''));
   const signing = Math.max(began, retired.length);
   return {
@@ -230,8 +228,8 @@ function signingState(
 }
 
 /**
- * Makes the account's signing keys. Their form, `whsec_` and base64, is that of the Standard Webhooks specification, so that
- * its libraries take them as they are. The key of the JWT is the whole string.
+ * Makes the account's signing keys. `whsec_` and base64 is the form of the Standard Webhooks specification, so its libraries
+ * accept them unchanged. The key of the JWT is the whole string.
  */
 export function signingKeysOf(secret: MasterSecret, account: Account): SigningKeys {
   const known = derivedKeys.get(account);
@@ -241,7 +239,7 @@ export function signingKeysOf(secret: MasterSecret, account: Account): SigningKe
   return keys;
 }
 
-/** Keys derived for an account as it was read, for as long as a process keeps that: ten deliveries of a batch share them. */
+/** Kept as long as the process keeps the account, so that the ten deliveries of a batch share them. */
 const derivedKeys = new WeakMap<Account, { readonly secret: MasterSecret; readonly keys: SigningKeys }>();
 
 function deriveKeys(secret: MasterSecret, account: Account): SigningKeys {
@@ -252,7 +250,7 @@ function deriveKeys(secret: MasterSecret, account: Account): SigningKeys {
   };
 }
 
-/** Rotates the signing keys: the next becomes the current one. */
+/** Makes the next signing key the current one. */
 export function rotatedSigning(secret: MasterSecret, account: Account): SigningState {
   const { generation } = signingState(secret, account);
   return { signingGeneration: generation + 1, signingSecret: secretMark(secret.current) };

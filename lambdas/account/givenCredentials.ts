@@ -1,13 +1,12 @@
 /**
- * Credentials that one account is given, instead of those that are derived for it. Only the program that runs the handlers in
- * its own process can give them, as the local stage does with `--dev`. No setting, no secret and no request can, so nothing
- * that is deployed has any.
+ * Credentials that replace the derived ones of one account. Only a program that runs the handlers in its own process can give
+ * them, such as the local stage with `--dev`. No setting, secret or request can, so a deployment never has them.
  */
 import type { GivenCredentials } from './credentials.ts';
 
 let given: GivenCredentials | undefined;
 
-/** Gives an account a token and signing keys, before the first request. */
+/** Must be called before the first request. */
 export function giveCredentials(credentials: GivenCredentials): void {
   given = credentials;
 }

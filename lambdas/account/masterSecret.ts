@@ -1,6 +1,6 @@
 /**
- * The deployment's master secret as Secrets Manager keeps it: one text; or, once it has been rotated, the current one, the
- * one before during the overlap, and the marks of all that came earlier.
+ * The deployment's master secret in Secrets Manager. It is a single text; after a rotation it is JSON with the current secret,
+ * the previous one during the overlap, and the marks of all earlier ones.
  */
 import * as z from 'zod/mini';
 import { secretMark, type MasterSecret } from './credentials.ts';
@@ -12,7 +12,7 @@ const shape = z.object({
   retired: z._default(z.array(z.string()), []),
 });
 
-/** Reads the JSON of a secret; undefined for a text that is not JSON. No error may quote a secret, as JSON.parse's would. */
+/** Reads the JSON of a secret. Undefined for a text that is not JSON: an error of JSON.parse would quote the secret. */
 export function parseSecretJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -31,20 +31,16 @@ export function parseMasterSecret(text: string): MasterSecret {
 }
 
 /**
- * Begins a rotation with an overlap, in which the old master secret is good as well.
+ * Begins a rotation with an overlap, during which the old master secret is still valid.
  *
- * @throws Error when the overlap of the rotation before has not ended
+ * @throws Error if the previous overlap has not ended
  */
 export function begin({ current, previous, retired }: MasterSecret, next: string): MasterSecret {
   if (previous !== undefined) throw new Error('The overlap before is not over yet; end it first.');
   return { current: next, previous: current, retired };
 }
 
-/**
- * Ends the overlap: tokens that were derived from the old master secret are refused from now on.
- *
- * @throws Error when there is no overlap
- */
+/** Ends the overlap. Tokens from the old master secret are refused from now on. @throws Error if there is no overlap */
 export function end({ current, previous, retired = [] }: MasterSecret): MasterSecret {
   if (previous === undefined) throw new Error('There is no overlap to end; begin one first.');
   return { current, retired: [...retired, secretMark(previous)] };

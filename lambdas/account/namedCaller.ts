@@ -1,4 +1,4 @@
-/** Requests with a named token. Few processes see one, so that this is loaded for the first. */
+/** Requests with a named token. This is loaded with the first one, because few processes see any. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, unlessRefused } from '../aws/dynamodb.ts';
@@ -12,24 +12,20 @@ import { isPassword, secretsOf, type Access, type MasterSecret } from './credent
 import { accessOf, namedPassword, type NamedToken } from './namedToken.ts';
 import { loadNamedToken, namedTokenKey } from './namedTokens.ts';
 
-/** The id of the token that a password is of. */
+/** The id of the password's token. */
 const tokenIdIn = (password: string): string => password.split('.', 1)[0] ?? '';
 
-/**
- * Verifies the password of a named token, as `verifyToken` does that of the account's own.
- *
- * @returns undefined when it is wrong, or the token was revoked
- */
+/** Verifies the password of a named token, like `verifyToken`. @returns undefined if it is wrong, or the token was revoked */
 export function verifyNamed(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const id = tokenIdIn(given);
   if (account.tokenIds?.includes(id) !== true) return undefined;
-  // The token's row says later what it may do.
+  // Provisional: the token's row has its scope.
   return secretsOf(secret).some((one) => isPassword(namedPassword(one, account, id), given))
     ? 'read'
     : undefined;
 }
 
-/** A token's row is read once: nothing of it changes but the last use. */
+/** A token's row is read once, because only the last use changes. */
 const known = cached(dayMs, (key: string) => {
   const [accountId = '', tokenId = ''] = key.split('/');
   return loadNamedToken(accountId, tokenId);
@@ -48,17 +44,17 @@ export async function callerWith(account: Account, password: string): Promise<Ca
   return new HttpError(401, 'token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`, bearer);
 }
 
-/** The refusal of all but publishes, of a token of the scope `publish`. */
+/** A token of the scope `publish` can only publish. */
 export const onlyPublishes = (): HttpError =>
   forbidden('token_scope_exceeded', 'The token is for publishing; this operation takes another token.');
 
-/** The day of its last use that this process knows, by the token's id. */
+/** The day of the last known use, by token id. */
 const lastUses = new Map<string, string>();
 const mostLastUses = 1_000;
 
 /**
- * Notes that a named token was used. One write a day and token is made, by the process that comes first: another that has read the
- * token before reads it once more, and finds it noted.
+ * Records that a named token was used, with one write for each day and token. A process with an old copy of the row reads it
+ * again and finds today's use.
  */
 export async function noteUse({ id, accountId, lastUsed }: NamedToken): Promise<void> {
   const today = dayOf(now());
@@ -81,7 +77,7 @@ async function writeUse(accountId: string, id: string, today: string): Promise<v
         TableName: settings.accountsTable,
         Key: namedTokenKey(accountId, id),
         UpdateExpression: 'SET lastUsed = :today',
-        // A token that was revoked meanwhile gets no row.
+        // A revoked token must not get a new row.
         ConditionExpression:
           'attribute_exists(#name) AND (attribute_not_exists(lastUsed) OR lastUsed < :today)',
         ExpressionAttributeNames: { '#name': 'name' },

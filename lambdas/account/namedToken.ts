@@ -1,13 +1,13 @@
-/** Named tokens, which an account has besides its own two, for programs that need less than everything. */
+/** Named tokens. An account can have them for programs that need less access than its own two tokens give. */
 import { randomBytes } from 'node:crypto';
 import type { Account } from './account.ts';
 import { derive, encodeToken, type Access, type MasterSecret } from './credentials.ts';
 
-/** `full`: as the account's token. `read`: as its read-only token. `publish`: to publish, and nothing else. */
+/** `full`: like the account's token. `read`: like its read-only token. `publish`: only publishing. */
 export const scopes = ['full', 'read', 'publish'] as const;
 export type TokenScope = (typeof scopes)[number];
 
-/** A named token without its secret, which is derived. Nothing of it changes but its last use. */
+/** A named token without its secret, which is derived. Only its last use ever changes. */
 export interface NamedToken {
   readonly id: string;
   readonly accountId: string;
@@ -23,12 +23,11 @@ export interface NamedToken {
   readonly lastUsed?: string | undefined;
 }
 
-/** The named tokens that an account may have. */
+/** For each account. */
 export const mostNamedTokens = 50;
 
 export const newTokenId = (): string => `tok_${randomBytes(8).toString('hex')}`;
 
-/** The access that each scope gives. */
 export const accessOf: Readonly<Record<TokenScope, Access | 'publish'>> = {
   full: 'write',
   read: 'read',
@@ -36,8 +35,8 @@ export const accessOf: Readonly<Record<TokenScope, Access | 'publish'>> = {
 };
 
 /**
- * Makes the password of a named token. An account that is made again under the id of a deleted one has another time of creation, so
- * no named token of the deleted one lets anybody in.
+ * Makes the password of a named token. It depends on the account's creation time, so that a new account with the id of a deleted
+ * one does not accept the deleted account's tokens.
  */
 export const namedPassword = (masterSecret: string, { id, createdAt }: Account, tokenId: string): string =>
   `${tokenId}.${derive(masterSecret, `token-${tokenId}`, id, createdAt).toString('base64url')}`;

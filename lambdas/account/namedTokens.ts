@@ -1,6 +1,6 @@
 /**
- * The rows of named tokens, in the accounts' table. A row is written in its account's region, and does not change but for the day of
- * the last use, so a process reads it once. Whether the token still exists is in the account's row, which is read for each request.
+ * The rows of named tokens, in the accounts' table. A row is written in its account's region. Only the day of the last use
+ * changes, so a process reads a row once. The account's row, which is read for each request, says which tokens still exist.
  */
 import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -23,7 +23,6 @@ const tokenRow = z.object({
 export const namedTokenKey = (accountId: string, tokenId: string) =>
   toItem({ id: tokenKey(accountId, tokenId) });
 
-/** Reads a named token. @returns undefined where there is none */
 export async function loadNamedToken(
   accountId: string,
   id: string,
@@ -39,14 +38,12 @@ export async function loadNamedToken(
   return Item && { id, accountId, ...tokenRow.parse(unmarshall(Item)) };
 }
 
-/** A token that has ended is listed for this long; then its row expires. */
+/** A token that has ended is listed this long; then its row expires. */
 const endedShownMs = 30 * dayMs;
 
 /**
- * Writes a named token.
- *
- * @param region its account's
- * @param until Unix milliseconds at which its row expires; where absent, some time after the token's end, if it has one
+ * @param region the account's region
+ * @param until Unix milliseconds at which its row expires; by default some time after the token's end, if it has one
  */
 export async function saveNamedToken(
   { id, accountId, ...token }: NamedToken,
@@ -64,7 +61,6 @@ export async function saveNamedToken(
   );
 }
 
-/** Removes a named token's row. */
 export async function deleteNamedToken(accountId: string, id: string, region: string): Promise<void> {
   await dynamodbIn(region).send(
     new DeleteItemCommand({ TableName: settings.accountsTable, Key: namedTokenKey(accountId, id) }),

@@ -4,12 +4,12 @@ import { loadAccount } from './accounts.ts';
 import { cached } from '../shared/cached.ts';
 
 /**
- * Accounts change rarely, and the next signing key is known in advance: a delivery may see a change late. An account that is
- * not served is read again for each message.
+ * A delivery may see a change late, because accounts change rarely and the next signing key is known in advance. An account that
+ * is not served is read again for each message.
  */
 const accounts = cached(accountLifetimeMs, (id: string) => loadAccount(id, false), isServed);
 
-/** @returns undefined when the account was deleted: its messages are not delivered, and expire */
+/** @returns undefined for a deleted account, whose messages are not delivered and expire */
 export async function ownerOf({
   accountId,
   messageId,

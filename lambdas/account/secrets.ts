@@ -17,7 +17,7 @@ import { remembered, type Remembered } from '../table/remembered.ts';
 
 const client = prepareClient('Secrets', new SecretsManagerClient({ ...clientOptions('quick') }));
 
-/** Parses a secret. While it is malformed, jobs come again until an operator has corrected it. */
+/** While a secret is malformed, jobs are retried until an operator has corrected it. */
 function parsed<T>(text: string, parse: (text: string) => T): T {
   try {
     return parse(text);
@@ -26,7 +26,7 @@ function parsed<T>(text: string, parse: (text: string) => T): T {
   }
 }
 
-/** Keeps a secret in the process. While Secrets Manager does not answer, the last known value is used on. */
+/** Keeps a secret in the process. Uses the last known value if Secrets Manager does not answer. */
 const secret = <T>(id: string, lifetimeMs: number, parse: (text: string) => T): Remembered<T> =>
   remembered({
     name: `the secret ${id}`,
@@ -45,7 +45,7 @@ const master = secret(settings.masterSecretId, 5 * minuteMs, (text): MasterSecre
 
 /** Reads the master secret, from which tokens and signing keys are derived. */
 export const masterSecret = master.get;
-/** Reads it again, for a token that does not verify: the master secret may have changed since. */
+/** Reads it again after a token has failed verification, because the master secret may have changed. */
 export const renewedMasterSecret = master.renewed;
 
 const credentials = z.object({
@@ -69,9 +69,9 @@ export const managementCredentials = management.get;
 export const renewedManagementCredentials = management.renewed;
 
 /**
- * Writes the value of a secret that an app has for an account.
+ * Writes an app's secret for an account.
  *
- * @param version the id of the secret's version that has this value. A call that comes twice makes one version
+ * @param version the id of the version with this value, so that a repeated call makes only one version
  */
 export async function keepInSecret(arn: string, value: string, version: string): Promise<void> {
   await client.send(

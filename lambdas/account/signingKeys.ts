@@ -10,7 +10,7 @@ import { retryOnConflict } from '../aws/retryOnConflict.ts';
 export const getSigningKeys = async (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
   signingKeysOf(await masterSecret(), account);
 
-/** Refuses a rotation that would change nothing. */
+/** A rotation would change nothing. */
 export const credentialsFixed = (): HttpError =>
   forbidden(
     'credentials_fixed',
@@ -19,15 +19,11 @@ export const credentialsFixed = (): HttpError =>
 
 const refusal = 'The account is being changed by others; send the request again.';
 
-/**
- * Makes the next signing key the current one, and a new one the next.
- *
- * @throws HttpError 403 where the keys are fixed, or 503
- */
+/** Makes the next signing key the current one, and a new one the next. @throws HttpError 403 if the keys are fixed, or 503 */
 export async function rotateSigningKeys(account: Account): Promise<Answer<typeof answers.signingKeys>> {
   const secret = await masterSecret();
   if (givenTo(secret, account.id) !== undefined) throw credentialsFixed();
-  // The first attempt needs no read of its own: the account was read for this very request.
+  // The first try uses the account that was read for this request.
   let known: Account | undefined = account;
   return retryOnConflict(refusal, async () => {
     const before = known ?? (await loadAccount(account.id, true));

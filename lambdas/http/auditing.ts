@@ -1,4 +1,4 @@
-/** The entry in the audit trail of a request that changes something which lasts. */
+/** The audit trail's entry for a request that makes a lasting change. */
 import * as z from 'zod/mini';
 import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
@@ -14,7 +14,7 @@ import type { routes } from './routes.ts';
 
 type WriteRoute = Extract<(typeof routes)[number], { readonly access: 'write' }>;
 
-/** The routes that change something which lasts, each with its action. A test asks of each other one why it is not here. */
+/** The routes that make a lasting change, and their actions. A test requires a reason for every other route. */
 export const auditedRoutes = {
   'DELETE /v2/messages': 'messages.cancel',
   'DELETE /v2/messages/{messageId}': 'messages.cancel',
@@ -71,18 +71,18 @@ export const auditedRoutes = {
 
 const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));
 
-/** An entry that was written, and what it takes to finish it. */
+/** A written entry that is not finished yet. */
 export interface Audited {
   readonly place: AuditPlace;
   readonly call: Call;
-  /** Reads the subject from the answer, where the request does not name it. */
+  /** Reads the subject from the answer if the request does not name it. */
   readonly made: z.ZodMiniType<string> | undefined;
 }
 
-/** Characters of a subject. */
+/** Characters. */
 const longestSubject = 256;
 
-/** Who a caller is, in the trail. */
+/** The caller's name in the trail. */
 export const actorOf = ({ access, named }: Caller): string =>
   named?.id ?? (access === 'write' ? 'token' : 'readOnlyToken');
 
@@ -94,7 +94,7 @@ const decoded = (text: string): string => {
   }
 };
 
-/** The filters whose values are names. Other values, such as URLs, may have secrets. */
+/** The filters whose values are names. Other values, such as URLs, may contain secrets. */
 const shownFilters = new Set([
   'topicName',
   'queueName',
@@ -124,7 +124,6 @@ const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
     canonical.config.get('schedule-id')?.find((text) => namePattern.test(text)),
 };
 
-/** The filters of a bulk operation. */
 const filtersOf = ({ canonical }: Call): string =>
   canonical.otherQuery
     .map(([name, value]) => (shownFilters.has(name) ? `${name}=${value}` : `${name}=…`))
@@ -141,10 +140,10 @@ function subjectOf(call: Call): string | undefined {
     : subject.slice(0, longestSubject).toWellFormed();
 }
 
-/** Changes that every account may make in a day, however few messages it may send. */
+/** Daily changes that every account may make, even if it may send only few messages. */
 const leastChangesPerDay = 100;
 
-/** Writes the entry of a request before it is answered. */
+/** Writes a request's entry before the request is answered. */
 export async function beginAudited(call: Call, caller: Caller): Promise<Audited | undefined> {
   const action = actions.get(`${call.route.method} ${call.route.path}`);
   if (action === undefined) return undefined;
@@ -158,7 +157,7 @@ export async function beginAudited(call: Call, caller: Caller): Promise<Audited 
   return { place, call, made };
 }
 
-/** What a request has made, in its answer. */
+/** Reads from the answer what a request has made. */
 const madeBy: Readonly<Record<string, z.ZodMiniType<string>>> = {
   '/v2/schedules/{schedule+}': z.pipe(
     z.object({ scheduleId: z.string() }),
@@ -181,7 +180,7 @@ const lengthOf = (field: 'responses' | 'workflowRuns'): z.ZodMiniType<number> =>
     z.transform((answer) => answer[field]?.length ?? 0),
   );
 
-/** How many a bulk operation took, in its answer. */
+/** Reads from the answer how many a bulk operation took. */
 const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
   '/v2/messages': numberIn('cancelled'),
   '/v2/dlq': numberIn('deleted'),
@@ -192,16 +191,16 @@ const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
   '/v2/workflows/dlq/restart': lengthOf('workflowRuns'),
 };
 
-/** The routes whose requests set settings of what they send again. */
+/** Requests to these routes have settings for the messages that they send again. */
 const sendsAgain = /^\/v2\/(dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
 
-/** The settings of a request that sends again. What clients add about themselves, or for their endpoint, is no setting. */
+/** The settings of such a request. Headers in which clients describe themselves, or address their endpoint, are not settings. */
 function settingsOf({ canonical: { prefix, config } }: Call): Changes {
   const settings = [...config].filter(([name]) => !/^(workflow-|telemetry-|feature-set$)/.test(name));
   return changesBetween(undefined, configValues(prefix, new Map(settings)), hideForwarded);
 }
 
-/** Adds to an entry what is known of the change by its answer. */
+/** Adds the details from the answer to an entry. */
 export async function finishAudited(
   { place, call, made }: Audited,
   { body, isBase64Encoded }: Result,
@@ -220,6 +219,6 @@ export async function finishAudited(
   });
 }
 
-/** Takes the entry of a request back that was refused. */
+/** Removes the entry of a refused request. */
 export const refuseAudited = ({ place }: Audited, error: unknown): Promise<void> =>
   withdrawRefused(place, error);

@@ -6,19 +6,19 @@ import { HttpError } from '../error/httpError.ts';
 import type { Header } from '../shared/headers.ts';
 import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
 
-/** Finds the token: in the query, for senders that can set only a URL, else in the header. */
+/** Finds the token in the query, for senders that can set only a URL, or else in the header. */
 export const tokenOf = (
   headers: readonly Header[],
   { queryToken }: Pick<CanonicalRequest, 'queryToken'>,
 ): string | undefined => queryToken ?? bearerToken(headers);
 
 /**
- * Finds the account of a request by its head alone, for a server that decides whether to read the body.
+ * Finds a request's account from its head, for a server that decides whether to read the body.
  *
  * @param headers names in lower case
  * @param query decoded
- * @returns the id of the account; undefined where the token is missing or refused
- * @throws when the account cannot be read
+ * @returns the id of the account; undefined if the token is missing or refused
+ * @throws if the account cannot be read
  */
 export async function accountOf(
   headers: readonly Header[],

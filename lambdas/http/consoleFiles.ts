@@ -1,8 +1,8 @@
 /**
- * The files of the console. They are built and compressed before; a process only reads them, once.
+ * The console's files. They are built and compressed beforehand; a process reads them once.
  *
- * `index.html` names the others, and these have a hash of their content in their names. So a browser may keep them for ever,
- * and asks for the page each time.
+ * Each file that `index.html` names has a hash of its content in its name. So a browser may keep it forever, and requests only
+ * the page each time.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -12,8 +12,8 @@ import { notFound, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 
 /**
- * The folder of the built files: in a function's bundle beside its code, on the local stage where it has built them. The
- * local stage builds them when the console is first opened, after the settings were read.
+ * The folder of the built files: in a function's bundle, or where the local stage has built them. The stage builds them when the
+ * console is first opened, which is after the settings are read.
  */
 const folder = process.env['CONSOLE_DIRECTORY'] ?? fileURLToPath(new URL('./console/', import.meta.url));
 
@@ -23,7 +23,7 @@ const types: ReadonlyMap<string, string> = new Map([
   ['.svg', 'image/svg+xml'],
 ]);
 
-/** The compressed forms of a file, the smallest first, with the ends of their names. */
+/** The compressed forms of a file, smallest first, and their file extensions. */
 const encodings = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -33,10 +33,7 @@ const files: ReadonlyMap<string, Uint8Array> = new Map(
   readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]),
 );
 
-/**
- * Nothing but the page's own files may run, and it may talk to its own API only. Any script in the page
- * could read the token.
- */
+/** Only the page's own files may run, and they may call only its own API, because any script in the page could read the token. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -56,7 +53,7 @@ interface Served {
 /** A year, in seconds. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** The page with the list of the APIs at its own address: only these can be called from it. */
+/** The page with the list of APIs at its own address, the only ones that it can call. */
 const page = Buffer.from(
   Buffer.from(files.get('index.html') ?? '')
     .toString()
@@ -98,7 +95,7 @@ const headersOf = (type: string, cacheControl: string): Readonly<Record<string, 
   'x-content-type-options': 'nosniff',
 });
 
-/** Reads `Accept-Encoding`. An encoding with the weight 0 is refused. */
+/** Reads `Accept-Encoding`. An encoding with weight 0 is refused. */
 function acceptedEncodings(headers: readonly Header[]): ReadonlySet<string> {
   const items = headers
     .filter(([name]) => name === 'accept-encoding')

@@ -1,22 +1,21 @@
-/** Finds the route of a request. */
 import type { Route } from './route.ts';
 
 export const segmentsOf = (path: string): readonly string[] => path.slice(1).split('/');
 export const isVariable = (segment: string): boolean => segment.startsWith('{');
 export const isGreedy = (segment: string): boolean => segment.endsWith('+}');
 
-/** The two ways in which a path is matched. */
+/** The two ways to match a path. */
 interface Patterns {
-  /** The path as it is described; a slash at its end is allowed. */
+  /** The path as described; a trailing slash is allowed. */
   readonly exact: RegExp;
   /**
-   * Ignores extra slashes, and the case of the names of operations: a published Go client sends `/v2/Schedules/…`. Variables
-   * and the rest of a path, a destination, are still taken byte for byte.
+   * Ignores extra slashes and the case of operation names, because a published Go client sends `/v2/Schedules/…`. Variables and
+   * the rest of a path, a destination, are still matched byte for byte.
    */
   readonly lenient: RegExp;
 }
 
-/** Makes regular expressions of a path: a variable matches one segment, a greedy one the rest. */
+/** A variable matches one segment, a greedy one the rest. */
 function patternsOf(path: string): Patterns {
   const make = (slash: string, end: string, flags: string): RegExp => {
     const parts = segmentsOf(path).map((segment) => {
@@ -32,9 +31,9 @@ function patternsOf(path: string): Patterns {
 const known = new Map<string, Patterns>();
 
 /**
- * Reads the variables of a route's path out of the path of a request: the rest of it byte for byte, others as they were sent.
+ * Reads a route's variables from a request's path: the rest of the path byte for byte, others as sent.
  *
- * @returns the values by name; none where the path is not that route's
+ * @returns the values by name; empty if the path does not match
  */
 export function variablesIn(routePath: string, rawPath: string): Readonly<Record<string, string>> {
   const patterns = known.get(routePath) ?? patternsOf(routePath);
@@ -44,8 +43,9 @@ export function variablesIn(routePath: string, rawPath: string): Readonly<Record
 }
 
 /**
- * Whether one path is found before another that matches, too: where they part, it has a fixed segment and the other a variable.
- * `/v2/dlq/retry` is never the dead letter `retry`, with any method: API Gateway finds a resource first, and then its method.
+ * Whether one path takes precedence over another: at the first difference it has a fixed segment and the other a variable.
+ * `/v2/dlq/retry` is never the dead letter `retry`, with any method, because API Gateway finds a resource first and then its
+ * method.
  */
 function isFoundBefore(one: string, other: string): boolean {
   const others = segmentsOf(other);
@@ -57,7 +57,7 @@ function isFoundBefore(one: string, other: string): boolean {
 const foremost = (routes: readonly Route[]): readonly Route[] =>
   routes.filter(({ path }) => !routes.some((other) => isFoundBefore(other.path, path)));
 
-/** Orders the more specific route first: fixed segments before variables, and variables before greedy ones. */
+/** Fixed segments come before variables, and variables before greedy ones. */
 const bySpecificity = (one: Route, other: Route): number => rankOf(one) - rankOf(other);
 const rankOf = ({ path }: Route): number =>
   segmentsOf(path).reduce(
@@ -66,33 +66,32 @@ const rankOf = ({ path }: Route): number =>
   );
 
 /**
- * Finds where the API's own path begins in a raw path: a custom domain's mapping, and API Gateway's stage, may have put
- * something before it. A destination may have `/console` in its path as well, so `/v2/` counts first.
+ * Finds where the API's own path begins in a raw path, after a custom domain's mapping or API Gateway's stage. A destination may
+ * contain `/console`, so `/v2/` is looked for first.
  */
 export function ownPathAt(rawPath: string): number {
   const api = rawPath.indexOf('/v2/');
   return Math.max(0, api === -1 ? rawPath.search(/\/console(\/|$)/) : api);
 }
 
-/** The part of a raw path before the API's own, without slashes at its end. */
+/** The part of a raw path before the API's own, without trailing slashes. */
 export const basePathOf = (rawPath: string): string =>
   rawPath.slice(0, ownPathAt(rawPath)).replace(/\/+$/, '');
 
-/** @returns the most specific route of the request's method, for HEAD also that of GET, and all that its path matches */
+/** @returns the most specific route for the request's method, and all routes whose path matches */
 export type FindRoute = (
   method: string,
   rawPath: string,
 ) => { readonly route: Route | undefined; readonly matching: readonly Route[] };
 
-/** Finds the route for a method. HEAD is answered as GET is, without the body (RFC 9110, 9.3.2). */
+/** HEAD is answered like GET, without the body (RFC 9110, 9.3.2). */
 const routeFor = (method: string, matching: readonly Route[]): Route | undefined =>
   matching.find((route) => route.method === method) ??
   (method === 'HEAD' ? matching.find((route) => route.method === 'GET') : undefined);
 
 /**
- * Makes the function that finds a request's route by its raw path. The exact path counts first: in
- * `/v2/schedules/https://pause`, everything after `schedules/` is a destination. Only then are extra slashes ignored, as API
- * Gateway does to find the resource, and the case of the names of operations.
+ * Makes the function that finds a request's route. The exact path is tried first: in `/v2/schedules/https://pause`, everything
+ * after `schedules/` is a destination. Only then are extra slashes ignored, as in API Gateway, and the case of operation names.
  */
 export function finder(table: readonly Route[]): FindRoute {
   const all = [...table].sort(bySpecificity).map((route) => ({ route, ...patternsOf(route.path) }));

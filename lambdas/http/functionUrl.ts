@@ -1,6 +1,6 @@
 /**
- * The publish URL, a function URL of Lambda: the only file that knows its events. API Gateway does not stand before it, so the
- * gateway's own refusals are made here, and the line of its access log is written here.
+ * The publish URL, a function URL of Lambda. Only this file knows its events. It has no API Gateway, so this file also makes the
+ * gateway's refusals and writes its access log.
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
@@ -15,7 +15,7 @@ import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
 import type { ApiRequest, RequestHandler, Result } from './request.ts';
 
-/** Reads a query as API Gateway does, in the form of HTML forms: `+` is a space, and badly encoded text stays as it is. */
+/** Reads a query as API Gateway does, in the form of HTML forms: `+` is a space, and badly encoded text is not decoded. */
 const readQueryString = (raw: string): readonly Header[] =>
   raw
     .replace(/^\?/, '')
@@ -27,8 +27,8 @@ const readQueryString = (raw: string): readonly Header[] =>
     });
 
 /**
- * Reads the headers. Lambda has joined the values of a name by commas, which cannot be taken apart: a value may have commas of its
- * own. Cookies come in a list besides, whether or not they stand among the headers as well.
+ * Reads the headers. Lambda has joined repeated headers by commas, which cannot be undone, because a value may have commas.
+ * Cookies are in a separate list, and may be among the headers, too.
  */
 function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Header[] {
   const pairs = Object.entries(headers).map(([name, value = '']): Header => [name.toLowerCase(), value]);
@@ -36,7 +36,7 @@ function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Hea
   return [...pairs.filter(([name]) => name !== 'cookie'), ['cookie', cookies.join('; ')]];
 }
 
-/** Reads the event of a function URL: payload format 2.0. */
+/** Reads a function URL's event, in payload format 2.0. */
 export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest {
   const { rawPath, rawQueryString, requestContext, isBase64Encoded, body = '' } = event;
   return {
@@ -52,16 +52,16 @@ export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest 
   };
 }
 
-/** Bytes of the request line and the headers, without those that AWS adds. */
+/** Bytes of the request line and of the headers that the client sent. */
 function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: string): number {
   const sent = headers.filter(([name]) => !isGatewayHeader(name));
   return Buffer.byteLength([method, rawPath, rawQueryString, ...sent.flat()].join(''));
 }
 
 /**
- * Tells whether a body may not be the bytes that the client sent. Lambda hands over bodies with types of text as text. If it
- * replaced bytes that are not UTF-8, the body has another length than the client said; where the client said none, it has the
- * replacement character.
+ * Whether a body may differ from the bytes that the client sent. Lambda passes bodies with text types on as text. If it replaced
+ * bytes that are not UTF-8, the body's length differs from the client's `Content-Length`, or, without that header, the body has
+ * the replacement character.
  */
 function isDoubtful(
   { body = '', isBase64Encoded }: LambdaFunctionURLEvent,
@@ -72,7 +72,7 @@ function isDoubtful(
   return length === undefined ? body.includes('\uFFFD') : Number(length) !== Buffer.byteLength(body);
 }
 
-/** Finds why a request is refused before it is routed; undefined when it is not. */
+/** Finds why a request is refused before it is routed, if it is. */
 function refusalOf(
   event: LambdaFunctionURLEvent,
   request: ApiRequest,
@@ -86,7 +86,7 @@ function refusalOf(
       `The request line and headers together exceed ${largestHeaders} bytes.`,
     );
   }
-  // A path that was decoded on the way, or never encoded, would name another destination than the client meant.
+  // A path that was decoded on the way, or never encoded, would name the wrong destination.
   if (!/^[\x21-\x7e]*$/.test(rawPath) || /[?#]/.test(rawPath)) {
     return badRequest(
       'request_malformed',
@@ -109,7 +109,7 @@ function refusalOf(
   return undefined;
 }
 
-/** Writes the line of API Gateway's access log: without path, query and headers, which have destinations and tokens. */
+/** Writes the line of API Gateway's access log. It omits path, query and headers, which have destinations and tokens. */
 function logRequest(
   { id, method, rawPath, callerIp }: ApiRequest,
   { statusCode, body, isBase64Encoded = false }: Result,
@@ -128,7 +128,7 @@ function logRequest(
   });
 }
 
-/** Makes the handler of a function that its URL invokes. */
+/** Makes the handler of a function that is invoked by its URL. */
 export const throughFunctionUrl = (answer: RequestHandler, find: FindRoute) =>
   withMetrics(async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     const startedAt = now();

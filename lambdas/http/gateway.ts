@@ -1,4 +1,4 @@
-/** API Gateway: the only file that knows its events. */
+/** API Gateway. Only this file knows its events. */
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Header } from '../shared/headers.ts';
 import { basePathOf } from './findRoute.ts';
@@ -8,7 +8,7 @@ import type { ApiRequest, RequestHandler, Result } from './request.ts';
 const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
   Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
 
-/** Reads the proxy event of a REST API. Its `path` is raw; its captured path variables are decoded, and not read here. */
+/** Reads a REST API's proxy event. Its `path` is raw. Its captured path variables are decoded, and are not used. */
 export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
   const { requestContext } = event;
   return {

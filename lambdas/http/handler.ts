@@ -1,4 +1,4 @@
-/** The part that the Lambda handlers of both APIs have in common. */
+/** The common part of both APIs' Lambda handlers. */
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../wire/answerSize.ts';
@@ -16,13 +16,13 @@ import type { RoutesOf } from './routes.ts';
 
 export type { ApiResponse } from './request.ts';
 
-/** Answers 200. A promise is no body: it would be sent as `{}`. */
+/** Answers 200. A promise is not allowed, because it would be sent as `{}`. */
 export const ok = <Body>(body: Body extends PromiseLike<unknown> ? never : Body): ApiResponse => ({
   status: 200,
   body,
 });
 
-/** Answers 200 with an empty object to a request that has changed something. */
+/** Answers 200 with an empty object to a request that changed something. */
 export const changed = (changes: ApiResponse['changes']): ApiResponse => ({ ...ok({}), changes });
 
 /** A request that has passed the middlewares. */
@@ -35,7 +35,7 @@ export interface AuthenticatedCall extends Call {
   readonly caller: Caller;
 }
 
-/** The endpoints of a function, by method and path. The compiler reports a route without one. */
+/** The endpoints of a function, by method and path. A missing one does not compile. */
 export type Endpoints<F extends ApiFunction> = {
   readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: (
     call: R['access'] extends 'open' | 'management' ? Call : AuthenticatedCall,
@@ -46,16 +46,12 @@ export type Endpoints<F extends ApiFunction> = {
 interface ApiContext extends Context {
   call?: Call;
   caller?: Caller;
-  /** What the endpoint has changed. */
   changes?: ApiResponse['changes'];
 }
 
 export type Middleware = MiddlewareObj<ApiRequest, Result, Error, ApiContext>;
 
-/**
- * Makes the result of a function from an answer: in base64 where that is shorter, which AWS decodes for the client. The
- * answer to a HEAD request has no body.
- */
+/** Uses base64 if that is shorter; AWS decodes it for the client. The answer to a HEAD request has no body. */
 function resultOf(
   method: string,
   status: number,
@@ -90,28 +86,27 @@ function resultOf(
 
 const onlyReads = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
-/** The sentence of a 500. A request that only reads has changed nothing; any other may have changed something. */
+/** The message of a 500. Only requests that just read are sure to have changed nothing. */
 const failed = (method: string): string =>
   onlyReads(method)
     ? 'The service failed to answer the request. Send it again.'
     : 'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.';
 
-/** Makes the result of a function from an error that its client is told of. */
 export function refuse({ id, method }: ApiRequest, { status, code, message, headers }: HttpError): Result {
   log.debug('refused', { requestId: id, status, code });
   count(status < 500 ? 'Refused' : 'RequestsFailed');
   return resultOf(method, status, { error: message, code }, headers);
 }
 
-/** The sentence of a 503: the failure passes. */
+/** The message of a 503: the failure is temporary. */
 const failedForNow = (method: string): string =>
   onlyReads(method)
     ? 'The service cannot answer the request now. Send it again a moment later.'
     : 'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.';
 
 /**
- * Turns an error into an answer: an `HttpError` with its sentence, an outage such as throttling into a 503, and every other error
- * into a 500. The sentences of the latter two do not name the cause.
+ * Turns an error into an answer: an `HttpError` keeps its message, an outage such as throttling becomes a 503, and any other
+ * error a 500. The messages of 503 and 500 do not name the cause.
  */
 const errors: Middleware = {
   onError: async ({ error, event: request, context }) => {
@@ -124,7 +119,7 @@ const errors: Middleware = {
     count('RequestsFailed');
     const code: HttpError['code'] = 'service_failed';
     const { method } = request;
-    // Few requests come to this, and no cold start should load it.
+    // Loaded here to keep it out of cold starts, because few requests need it.
     const { isFault } = await import('../job/fault.ts');
     return isFault(error)
       ? resultOf(method, 500, { error: failed(method), code })
@@ -132,7 +127,7 @@ const errors: Middleware = {
   },
 };
 
-/** The methods of a path, for the header `Allow`. */
+/** For the header `Allow`. */
 const allowedOf = (matching: readonly Route[]): readonly string[] => [
   ...new Set(matching.flatMap(({ method }) => (method === 'GET' ? [method, 'HEAD'] : [method]))),
 ];
@@ -174,7 +169,7 @@ export function answerOf<F extends ApiFunction>(
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers, changes } = await endpoint({ ...call, caller });
       context.changes = changes;
-      // The line of API Gateway's access log with this id has only the beginning of the path.
+      // API Gateway's access log has only the beginning of the path.
       log.debug('answered', { requestId: call.request.id, route: call.route.path, status });
       return resultOf(call.request.method, status, body, headers);
     });

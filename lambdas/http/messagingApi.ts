@@ -16,7 +16,7 @@ const token: Middleware = {
   before: async ({ context }) => {
     const { call } = context;
     if (call === undefined || call.route.access === 'open') return;
-    // The rules for destinations are read at the same time as the account, so that a publish does not wait for them later.
+    // The rules for destinations are read together with the account, so that a publish need not wait for them later.
     const [caller] = await Promise.all([
       authenticate(tokenOf(call.request.headers, call.canonical)),
       deploymentRules(),
@@ -38,15 +38,13 @@ const token: Middleware = {
   },
 };
 
-/** Notes that a named token was used. */
 const noteUse = async (named: NonNullable<Caller['named']>): Promise<void> =>
   (await import('../account/namedCaller.ts')).noteUse(named);
 
-/** Reports what a request used, and that its token was used. */
 const report = async ({ account, named }: Caller): Promise<unknown> =>
   Promise.all([reportUsage(account), named && logAndContinue(noteUse(named))]);
 
-/** Reports what a request used once it is answered, also with an error, and warns in the answer's headers. */
+/** Reports a request's usage after its answer, even an error, and adds a warning header. */
 const usage: Middleware = {
   after: async (request) => {
     const { caller, call } = request.context;
@@ -60,10 +58,10 @@ const usage: Middleware = {
   },
 };
 
-/** The entries of the audit trail whose requests are not answered yet. */
+/** Entries of the audit trail whose requests are not answered yet. */
 const begun = new WeakMap<object, Audited>();
 
-/** Writes the audit trail of what changes something that lasts. A publish is in the log, and is no such change. */
+/** Writes the audit trail of lasting changes. A publish is not one: it is in the log. */
 const trail: Middleware = {
   before: async ({ context }) => {
     const { call, caller } = context;
@@ -86,14 +84,10 @@ const trail: Middleware = {
   },
 };
 
-/** The middlewares of requests that publish, in this order. */
+/** The middlewares of requests that publish, in order. */
 export const publishingMiddlewares: readonly Middleware[] = [token, usage];
 
-/**
- * Makes the Lambda handler of one function of the messaging API.
- *
- * @param more middlewares of this function alone
- */
+/** Makes the Lambda handler of one function of the messaging API. @param more middlewares of this function alone */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,

@@ -1,14 +1,17 @@
-/** An operation's own query parameters, and lists that are answered as arrays, as the published clients expect: the cursor is a header. */
+/**
+ * Query parameters of an operation, and lists that are answered as arrays, as the published clients expect. The cursor of such a
+ * list is in a header.
+ */
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { headerName } from '../shared/headers.ts';
 import type { ApiResponse, Call } from './handler.ts';
 
 /**
- * Reads an operation's own query parameters, each of which may be given once.
+ * Reads an operation's query parameters, each of which may be given once.
  *
  * @param names the operation's parameters
- * @returns the values of those that are given
- * @throws HttpError 400 for another name, and for one that is given twice or is empty
+ * @returns the given values
+ * @throws HttpError 400 for an unknown, repeated or empty parameter
  */
 export function readQuery<Name extends string>(
   { canonical }: Pick<Call, 'canonical'>,
@@ -30,11 +33,7 @@ export function readQuery<Name extends string>(
   return given;
 }
 
-/**
- * Reads the cursor of a request for the next page.
- *
- * @throws HttpError 400
- */
+/** @throws HttpError 400 */
 export function cursorOf({ canonical }: Call): string | undefined {
   const given = canonical.otherQuery.filter(([name]) => name === 'cursor');
   const [[, cursor] = []] = given;
@@ -43,7 +42,7 @@ export function cursorOf({ canonical }: Call): string | undefined {
   return cursor;
 }
 
-/** Answers with a list, and with the cursor of the next page in a header. */
+/** Answers with a list, and puts the cursor of the next page into a header. */
 export const listAnswer = (
   { canonical }: Call,
   page: { readonly records: readonly unknown[]; readonly cursor: string | undefined },

@@ -7,25 +7,23 @@ import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';
 import type { Context } from 'aws-lambda';
 
-/** A request as the handlers see it; `gateway.ts` and `functionUrl.ts` make it of their events. */
+/** A request for the handlers, made by `gateway.ts` and `functionUrl.ts`. */
 export interface ApiRequest {
   readonly id: string;
   readonly method: string;
-  /** The path as AWS passes it on: not decoded, and with every slash that arrived there. */
+  /** The path as AWS passes it on: not decoded, with all its slashes. */
   readonly rawPath: string;
   /** The path before the API's own: the stage's name, or the path of a custom domain's mapping. */
   readonly basePath: string;
-  /** Decoded, in the order they were sent. */
+  /** Decoded, in the order sent. */
   readonly query: readonly Header[];
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
   readonly callerIp: string;
-  /** The host the request was sent to. */
   readonly host: string;
 }
 
-/** A request whose route is known. */
 interface Routed {
   readonly request: ApiRequest;
   readonly route: Route;
@@ -43,11 +41,10 @@ const decoded = (raw: string): string => {
 };
 
 /**
- * Reads a variable of a route's path from the raw path: `{name}`, one segment, decoded; `{name+}`, the rest of the path,
- * byte for byte as it was sent.
+ * Reads a variable from the raw path. `{name}` is one segment and is decoded. `{name+}` is the rest of the path, byte for byte.
  *
- * @throws HttpError 400 when a segment is not correctly encoded
- * @throws Error when the route has no such variable
+ * @throws HttpError 400 if a segment is not correctly encoded
+ * @throws Error if the route has no such variable
  */
 export function variable({ request, route }: Routed, name: string): string {
   const isRest = route.path.includes(`{${name}+}`);
@@ -59,23 +56,23 @@ export function variable({ request, route }: Routed, name: string): string {
 }
 
 /**
- * Reads a variable that is the name of a URL group, a queue or a schedule.
+ * Reads the name of a URL group, a queue or a schedule.
  *
  * @param of the subject of the error's text, such as `The name of the queue`
- * @throws HttpError 400 for a text that can be no name, too
+ * @throws HttpError 400, also for an invalid name
  */
 export const nameIn = (routed: Routed, name: string, of: string): string =>
   parseName(of, variable(routed, name));
 
 /**
- * Reads the rest of a path as its segments, each decoded where it is encoded correctly: workflow clients write the id of an event
- * into the path as it is, with slashes and percent signs of its own. A slash at the end of the path adds no segment, as everywhere.
+ * Splits the rest of a path into segments, and decodes each that is correctly encoded. Workflow clients write an event's id into
+ * the path unescaped, with slashes and percent signs. A trailing slash adds no segment.
  */
 export const segmentsOf = (routed: Routed, name: string): readonly string[] =>
   variable(routed, name).replace(/\/$/, '').split('/').map(decodedOrAsIs);
 
 /**
- * Refuses a body where another one is delivered: its sender expects it to be taken.
+ * Refuses a body if another one is delivered in its place.
  *
  * @param why the reason, as the end of a sentence
  * @throws HttpError 400
@@ -85,10 +82,9 @@ export function refuseBody({ request: { body } }: { readonly request: ApiRequest
     throw badRequest('body_invalid', `The body has ${body.length} bytes; allowed is none, because ${why}.`);
 }
 
-/** The answer of an endpoint. */
 export interface ApiResponse {
   readonly status: number;
-  /** Sent as JSON; bytes are sent as they are, with the content type that `headers` give. */
+  /** Sent as JSON. Bytes are sent unchanged, with the content type from `headers`. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** For the audit trail. */
@@ -96,8 +92,8 @@ export interface ApiResponse {
 }
 
 /**
- * The result of a function behind an API, in a form that API Gateway and function URLs both take. A header has one value: function
- * URLs know no `multiValueHeaders`.
+ * The result of a function behind an API, in a form that API Gateway and function URLs both accept. A header has one value,
+ * because function URLs do not support `multiValueHeaders`.
  */
 export interface Result {
   readonly statusCode: number;
@@ -106,5 +102,5 @@ export interface Result {
   readonly isBase64Encoded?: boolean;
 }
 
-/** Answers a request. It never rejects: an error is an answer, too. */
+/** Answers a request. Never rejects: an error is also an answer. */
 export type RequestHandler = (request: ApiRequest, context: Context) => Promise<Result>;

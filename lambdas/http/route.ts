@@ -18,17 +18,17 @@ export type ManagementFunction = 'accounts';
 export type ApiFunction = MessagingFunction | ManagementFunction;
 
 /**
- * The credentials that a route needs. `write`: the account's token, to change something or to see what is redacted elsewhere.
- * `read`: that token or the read-only one. `management`: the credentials of the management API. `open`: none.
+ * The credentials that a route needs. `write`: the account's token, to change something or to see redacted values. `read`: that
+ * token or the read-only one. `management`: the credentials of the management API. `open`: no credentials.
  */
 export type Access = 'write' | 'read' | 'management' | 'open';
 
 export interface Route {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** `{name}` is one segment; `{name+}`, always last, is the whole rest of the path, slashes included. */
+  /** `{name}` is one segment. `{name+}`, always last, is the rest of the path, slashes included. */
   readonly path: string;
   readonly function: ApiFunction;
   readonly access: Access;
-  /** Whether a named token of the scope `publish` may do it, too. */
+  /** Whether a named token of the scope `publish` is accepted, too. */
   readonly publishes?: true;
 }

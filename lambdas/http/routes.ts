@@ -1,6 +1,6 @@
 /**
- * The route table: the one list of the paths that the APIs answer. The gateway's routes are made from it, on AWS
- * and on the local stage; the handlers find a request's route in their part of it, and which token that needs.
+ * The only list of the APIs' paths. The gateway's routes are made from it, on AWS and on the local stage. The handlers find a
+ * request's route and its required token in their part of it.
  */
 import { finder } from './findRoute.ts';
 import type { ApiFunction, Route } from './route.ts';
@@ -25,7 +25,7 @@ import {
 export { consoleRoutes } from './routeTable.ts';
 export type { Access, ApiFunction, ManagementFunction, MessagingFunction, Route } from './route.ts';
 
-/** The messaging API: one in each region. The console, which each API serves, is a page for people, and no part of an API. */
+/** The messaging API, one in each region. Each API also serves the console, a page for people that is not part of an API. */
 export const routes = [
   ...publishRoutes,
   ...messagesRoutes,
@@ -42,29 +42,28 @@ export const routes = [
   ...descriptionRoutes,
 ] as const;
 
-/** The management API: one for a deployment. */
+/** The management API, one for a deployment. */
 export const managementRoutes = accountsRoutes;
 
 const allRoutes = [...routes, ...managementRoutes, ...consoleRoutes];
 
-/** The routes of one function. */
 export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number], { readonly function: F }>;
 
 export const findRoute = finder(routes);
 export const findManagementRoute = finder(managementRoutes);
 
-/** A route of the gateway: all methods of a path, which may end with a greedy variable. */
+/** A gateway route takes all methods of a path, which may end with a greedy variable. */
 export interface GatewayRoute {
   readonly path: string;
   readonly function: ApiFunction;
 }
 
-/** The segments that say which function a path belongs to: `/v2` and one more, or `/console`. */
+/** The segments that decide a path's function: `/v2` and one more, or `/console`. */
 const familyOf = (path: string): string => /^(\/v2)?\/[^/]+/.exec(path)?.[0] ?? path;
 
 /**
- * The spellings of a family's path that the gateway knows. API Gateway's resources are case-sensitive, while the function
- * behind them ignores the case of names: clients send `/v2/Schedules`.
+ * The spellings of a family's path for the gateway. API Gateway's resources are case-sensitive, but the functions ignore the case
+ * of names, because clients send `/v2/Schedules`.
  */
 function spellingsOf(family: string): readonly string[] {
   const [, name] = /^\/v2\/([\w.]+)$/.exec(family) ?? [];
@@ -79,8 +78,8 @@ function spellingsOf(family: string): readonly string[] {
 }
 
 /**
- * Makes the routes of the gateway: for each function the paths that begin its own, and one greedy variable for all below them. The
- * function finds the rest in the table, so the gateway has few routes, and none for a path that no route begins with.
+ * Makes the gateway's routes: for each function the beginnings of its paths, and one greedy variable for everything below them.
+ * The function finds the exact route in the table. So the gateway has few routes, and refuses paths with an unknown beginning.
  */
 export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[] {
   const byPath = new Map(
@@ -95,5 +94,5 @@ export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[
   return [...byPath.values()];
 }
 
-/** The routes of both APIs, which the local stage serves at one port. */
+/** The routes of both APIs, which the local stage serves on one port. */
 export const gatewayRoutes = gatewayRoutesOf(allRoutes);

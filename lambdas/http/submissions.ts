@@ -1,14 +1,13 @@
-/** Fails the runs whose requests are refused. */
 import { HttpError } from '../error/httpError.ts';
 import type { refusalOfRequest } from '../workflow/refusals.ts';
 import type { Call, Middleware } from './handler.ts';
 
 /**
- * Fails the run of a request that was refused, and chooses the status that its endpoint understands. It takes the refusals of
- * the middlewares after the token was verified, too.
+ * Fails the run of a refused request, and chooses the status that its endpoint understands. Also handles refusals by the
+ * middlewares that run after the token was verified.
  *
  * @param load loads the code for the first such request
- * @param endedBy finds the run that a request ends, in the name of its endpoint
+ * @param endedBy finds the run that its endpoint ends with the request
  */
 export const submissions = (
   load: () => Promise<{ readonly refusalOfRequest: typeof refusalOfRequest }>,
@@ -27,7 +26,7 @@ export const submissions = (
       const refused = { config, body, host, isBatch, ends };
       request.error = await (await load()).refusalOfRequest(caller, refused, error);
     } catch (failure) {
-      // The answer is that of a failure of the service: the endpoint's delivery is retried.
+      // Answers with a 5xx status, so that the endpoint's delivery is retried.
       request.error = failure instanceof Error ? failure : new Error(String(failure));
     }
   },

@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
 
-/** The notice to a region that an account was changed, so that the region follows. */
+/** Tells a region that an account was changed, so that the region follows. */
 export interface AccountChange {
   readonly accountId: string;
-  /** Regions that the receiving region has to tell. */
+  /** Regions that the receiving region must tell. */
   readonly others?: readonly string[] | undefined;
-  /** The version of the account's row that must have come to the region before it can follow. */
+  /** The version of the account's row that must reach the region before it can follow. */
   readonly version?: number | undefined;
 }
 
@@ -15,7 +15,7 @@ const changeShape = z.object({
   version: z.optional(z.number()),
 });
 
-/** @throws Error for a text that is no notice */
+/** @throws Error for a malformed notice */
 export const parseAccountChange = (text: string): AccountChange => changeShape.parse(JSON.parse(text));
 
 export const formatAccountChange = (change: AccountChange): string => JSON.stringify(change);

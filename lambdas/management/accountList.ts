@@ -11,7 +11,7 @@ import { accountsOf } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
-/** The query parameters of the list, with the values that are allowed. */
+/** The query parameters and their allowed values. */
 const pageFields: Readonly<
   Record<string, { readonly isRight: (value: string) => boolean; readonly allowed: string }>
 > = {
@@ -42,10 +42,8 @@ function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
 }
 
 /**
- * Reads the first accounts that a region serves. Where that region does not answer, they are read from this region's
- * replica, which has them as they were some seconds before the other went away.
- *
- * @param most how many accounts to read
+ * Reads the first accounts that a region serves. If that region does not answer, this region's replica is read, which may be some
+ * seconds old.
  */
 async function firstOf(region: string, after: string | undefined, most: number): Promise<readonly Account[]> {
   const take = async (replica: string): Promise<readonly Account[]> => {
@@ -63,8 +61,8 @@ async function firstOf(region: string, after: string | undefined, most: number):
 /**
  * Lists accounts, region by region.
  *
- * @param query `count`, and where to go on: `region` and `after`
- * @returns a page, with the query of the next page where there is one
+ * @param query `count`, and where to continue: `region` and `after`
+ * @returns a page, and the query of the next page if there is one
  * @throws HttpError 400
  */
 export async function listAccounts(query: readonly Header[]): Promise<{
@@ -77,7 +75,7 @@ export async function listAccounts(query: readonly Header[]): Promise<{
   let last = { region: first, after: after ?? '' };
   for (const region of settings.regions.slice(settings.regions.indexOf(first))) {
     const left = count - accounts.length;
-    // One account more than fits shows whether another page follows.
+    // One more account than fits shows that there is another page.
     for (const account of await firstOf(region, region === first ? after : undefined, left + 1)) {
       if (accounts.length === count) return { accounts, next: { count: String(count), ...last } };
       accounts.push(accountRecord(account, await masterSecret(), now()));

@@ -1,4 +1,4 @@
-/** The fields of an account that the management API takes, as they are checked and as its description shows them. */
+/** The account fields that the management API accepts, for its checks and its description. */
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../circuit/shape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
@@ -13,7 +13,7 @@ import {
   tlsName,
 } from '../value/tlsIdentities.ts';
 
-/** Characters of a text: an e-mail address has at most 320. */
+/** Characters. An e-mail address has at most 320. */
 const longestText = 320;
 const mostDollars = 1_000_000_000;
 
@@ -51,12 +51,12 @@ const tlsIdentity = z
     ),
   })
   .check(z.refine(({ ca, identity }) => ca !== undefined || identity !== undefined));
-/** Characters of a default failure callback. */
+/** Characters. */
 const longestCallback = 2_048;
 
 /**
- * The fields of the account record that the management API may set. `null` goes back to the plan's value, or to no value;
- * where a field has neither (`orNull`), it counts as not given.
+ * The account fields that the management API may set. `null` restores the plan's value, or removes the value. A field with
+ * neither (`orNull`) ignores it.
  */
 export const accountFields = {
   customer_id: orNull(text('The customer: an e-mail address or a team.')),
@@ -105,7 +105,7 @@ export type AccountField = keyof typeof accountFields;
 
 const allowedText = `a text of 1 to ${longestText} characters, none of them half of one`;
 
-/** The values that may be set, in words. `region` is not here: it depends on the deployment. */
+/** The allowed values in words. `region` is missing, because it depends on the deployment. */
 export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, string>> = {
   customer_id: allowedText,
   created_by: allowedText,
@@ -131,21 +131,20 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
 export const changedAccountInput = z.partial(z.strictObject(accountFields));
 export type AccountInput = z.infer<typeof changedAccountInput>;
 
-/** The most accounts of a page: so many fit into an answer of Lambda, which has at most 6 MB. */
+/** An answer of Lambda has room for this many accounts in its 6 MB. */
 export const longestAccountPage = 2_000;
 
 export const accountId = z.uuid().check(z.describe('A UUID; a random one by default.'));
-/** A new account may be given an id, so that a request which is sent twice makes one account. */
+/** With an id in the request, a repeated request makes only one account. */
 export const newAccountInput = z.extend(changedAccountInput, { id: optionalField(accountId) });
 
 const longestTokenName = 100;
-/** The most destinations of a named token, and the characters of one. */
+/** The most destinations of a named token, and the length of one in characters. */
 export const mostDestinations = 20;
 const longestDestination = 200;
-/** Unix seconds; above it somebody sent milliseconds. */
+/** Unix seconds. A larger number is probably in milliseconds. */
 const latestSeconds = 9_999_999_999;
 
-/** The fields of a new named token. */
 export const newTokenInput = z.strictObject({
   name: z.string().check(z.minLength(1), z.maxLength(longestTokenName), z.describe('What it is for.')),
   scope: z
@@ -171,10 +170,10 @@ export const newTokenInput = z.strictObject({
   ),
 });
 
-/** The scopes of the tokens that an account makes itself. */
+/** The scopes of tokens that an account can make itself. */
 const ownScopes = ['read', 'publish'] as const satisfies readonly TokenScope[];
 
-/** The fields of a new named token that an account makes itself. */
+/** The fields of a token that an account makes itself. */
 export const newOwnTokenInput = z.strictObject({
   ...newTokenInput.shape,
   scope: z

@@ -33,18 +33,18 @@ const recordOf = async (account: Account): Promise<AccountRecord> =>
 export const getAccount = async (id: string): Promise<AccountRecord> =>
   recordOf(await existingAccount(id, 'stale'));
 
-/** @throws HttpError 403 for a failure callback to which nothing may be delivered */
+/** @throws HttpError 403 if nothing may be delivered to the failure callback */
 async function checkCallback({ failure_callback: url }: AccountInput): Promise<void> {
   if (typeof url === 'string') refuseSsrf('failure_callback', url, await deploymentRules());
 }
 
-/** What was changed of an account. The URL of its failure callback may have a secret in its path. */
+/** The path of a failure callback's URL may have a secret. */
 const accountChanges = (before: Values | undefined, after: Values): Changes =>
   changesBetween(before, after, (field, text) => (field === 'failure_callback' ? hidden : text));
 
 /**
  * @param address of the operator, for the audit trail
- * @throws HttpError 400, 403, or 409 when the id is taken; nothing is changed then
+ * @throws HttpError 400, 403, or 409 if the id is taken; nothing is changed then
  */
 export async function createAccount(bytes: Uint8Array, address?: string): Promise<AccountRecord> {
   const { id: givenId, input } = parseNewAccount(bytes, settings);
@@ -59,11 +59,11 @@ export async function createAccount(bytes: Uint8Array, address?: string): Promis
     signingSecret: secretMark(secret.current),
   });
   const account = withFields(fresh, input, now());
-  // A row needs a moment from one replica to the next, so all of them are asked.
+  // A row needs a moment to reach other regions, so all of them are asked.
   const isTaken = givenId !== undefined && (await findAccount(givenId)) !== undefined;
   const taken = new HttpError(409, 'account_exists', `There is an account ${quote(account.id)} already.`);
   if (isTaken) throw taken;
-  // Most fields have the values of its plan: those that were given are told, and what makes it this account.
+  // Only the given fields and those that identify the account, because most others have the values of its plan.
   const told = new Set(['id', 'customer_id', 'type', 'region', 'state', ...Object.keys(input)]);
   const values = Object.entries({ id: account.id, ...shownSettings(account) });
   const changes = accountChanges(undefined, Object.fromEntries(values.filter(([field]) => told.has(field))));
@@ -74,10 +74,10 @@ export async function createAccount(bytes: Uint8Array, address?: string): Promis
 }
 
 /**
- * Changes an account in its own region, on the condition that no other request changed it between the read and the write.
+ * Changes an account in its own region, unless another request changes it at the same time.
  *
  * @param entry of the audit trail
- * @param changed makes the account as it shall be; the same object where nothing is to be changed
+ * @param changed makes the changed account, or returns the same object if nothing changes
  * @throws HttpError 404 or 503
  */
 const change = (
@@ -101,7 +101,7 @@ const change = (
   });
 };
 
-/** @throws HttpError 404 for an account that was deleted */
+/** @throws HttpError 404 for a deleted account */
 function notDeleted(account: Account): Account {
   if (isDeleted(account))
     throw notFound('account_not_found', `The account ${quote(account.id)} was deleted.`);
@@ -115,13 +115,12 @@ export async function updateAccount(id: string, bytes: Uint8Array, address?: str
   const subject = Object.keys(input).join(', ');
   const entry = { action: 'account.change', subject, address } as const;
   const account = await change(id, entry, (before) => withFields(notDeleted(before), input, now()));
-  // An account that moved is answered as its new region has it; or, where that takes too long, as another has it.
+  // Shows a moved account as its new region has it, or as another region has it if that takes too long.
   return recordOf(await existingAccount(account.id, 'stale'));
 }
 
 /**
- * Deletes an account: its tokens end at once, its schedules and deliveries follow, and its data expires. Deleting it again
- * changes nothing.
+ * Deletes an account. Its tokens end at once, its schedules and deliveries soon after, and its data expires. Can be repeated.
  *
  * @throws HttpError 404 or 503
  */
@@ -135,7 +134,7 @@ export async function deleteAccount(id: string, address?: string): Promise<Accou
 /**
  * Gives an account new tokens. Its region refuses the old ones from now on.
  *
- * @throws HttpError 403 where the token is fixed, 404 or 503
+ * @throws HttpError 403 if the token is fixed, 404 or 503
  */
 export async function rotateTokens(id: string, address?: string): Promise<AccountRecord> {
   if (givenTo(await masterSecret(), id) !== undefined) throw credentialsFixed();

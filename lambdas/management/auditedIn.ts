@@ -3,23 +3,22 @@ import { beginChange, finishChange, operator, withdrawRefused } from '../audit/a
 import type { AuditAction } from '../wire/auditActions.ts';
 import { answerOf } from './replicas.ts';
 
-/** A change by the operator. */
 export interface OperatorsChange {
   readonly action: AuditAction;
   readonly subject?: string | undefined;
-  /** The address of the operator; undefined where a deployment makes the change. */
+  /** The operator's address; undefined for a change by a deployment. */
   readonly address?: string | undefined;
   readonly changes?: Changes | undefined;
 }
 
-/** Notes in an account's region that the operator is about to change it. @throws HttpError 503 where the region is away */
+/** Records in an account's region that the operator is about to change it. @throws HttpError 503 if the region does not answer */
 export const beginIn = (account: Account, change: OperatorsChange): ReturnType<typeof beginChange> =>
   answerOf(account.region, beginChange(account, { actor: operator, ...change }));
 
 /**
- * Makes a change by the operator, with its entry in the audit trail.
+ * Makes a change by the operator and records it in the audit trail.
  *
- * @param changesOf tells what was changed, where that is known only then
+ * @param changesOf describes the change, if that is only known afterwards
  */
 export async function auditedIn<T>(
   account: Account,

@@ -11,7 +11,7 @@ import {
 import { addFailedLogin, failedLogins, loginMemoryMs } from './store/logins.ts';
 import { log } from '../aws/log.ts';
 
-/** Failures of a client within a quarter of an hour, after which it must wait for the next one. */
+/** After so many failures within a quarter of an hour, a client must wait for the next one. */
 const mostFailures = 10;
 
 const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
@@ -37,20 +37,20 @@ function readBasic(authorization: string): ManagementCredentials | undefined {
 }
 
 const isSame = (given: ManagementCredentials, real: ManagementCredentials): boolean => {
-  // Both are always compared, so that the time of an answer does not tell which of them is wrong.
+  // Both are always compared, so that the time of the answer does not reveal which of them is wrong.
   const matches = [sameText(given.username, real.username), sameText(given.password, real.password)];
   return matches.every(Boolean);
 };
 
-/** Verifies credentials; where that fails, once more with the secret read again: it may have changed. */
+/** If verification fails, the secret is read again, because it may have changed. */
 async function verify(given: ManagementCredentials): Promise<boolean> {
   if (isSame(given, await managementCredentials())) return true;
   return isSame(given, await renewedManagementCredentials());
 }
 
 /**
- * Lets a request pass that shows the management API's credentials. A network that fails often is refused for a while, so
- * that passwords cannot be tried.
+ * Checks the management API's credentials. A network that fails often is refused for a while, so that passwords cannot be
+ * guessed.
  *
  * @throws HttpError 401, 429
  */
@@ -77,7 +77,7 @@ export async function authenticateManager(
   if (await verify(given)) return;
   const failures = await addFailedLogin(client, time);
   log.warn('Wrong credentials for the management API', { client, failures });
-  // Attempts that were made at once and are beyond the limit do not learn either whether they were right.
+  // Concurrent attempts above the limit do not learn whether they were right.
   if (failures > mostFailures) throw tooMany(time);
   throw unauthorized('credentials_invalid', 'The user name or the password is wrong.');
 }

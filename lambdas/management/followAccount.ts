@@ -11,14 +11,14 @@ import { tellRegion } from './store/accountChanges.ts';
 import { removeLanes, resumeAccount } from '../lane/accountLanes.ts';
 import { stopFiring } from '../schedule/firing.ts';
 
-/** Seconds that a row takes from one region to another; where it takes longer, the notice is sent again. */
+/** Usual replication time between regions. If it takes longer, the notice is retried. */
 const replicationSeconds = 5;
 
 /**
- * Brings this region in line with an account that was changed, and tells the other regions that the notice names. Doing it
- * twice, or for an account that was not changed, does nothing more.
+ * Applies a changed account in this region, and tells the other regions that the notice names. Can be repeated, and does nothing
+ * for an unchanged account.
  *
- * @throws when it has to be done again: something failed, a region did not answer, or the change has not come here yet
+ * @throws if it must be retried: something failed, a region did not answer, or the change has not arrived here
  */
 export async function followAccount({ accountId, others = [], version = 0 }: AccountChange): Promise<void> {
   const account = await loadAccount(accountId, true);
@@ -28,7 +28,7 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
       `Version ${version} of the account ${accountId} has not come to this region yet.`,
     );
   }
-  // A region that does not answer must not hold back the others, nor this one.
+  // A region that does not answer must not hold back this one or the others.
   const told = { accountId, version: account.version };
   const outcomes = await Promise.allSettled([
     follow(account),
@@ -40,7 +40,7 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
   if (failures.length > 0) throw new AggregateError(failures, 'A region does not follow the account yet.');
 }
 
-/** Lets go on what waits for an account that is served; ends what does not expire by itself where the account is deleted. */
+/** Starts the waiting work of a served account, or removes everything of a deleted account that does not expire. */
 async function follow(account: Account): Promise<void> {
   if (isDeleted(account)) await removeAll(account);
   if (isServed(account)) await resumeAccount(account);
@@ -48,7 +48,7 @@ async function follow(account: Account): Promise<void> {
 
 const removedAtOnce = 10;
 
-/** Removes what does not expire: named tokens, schedules, URL groups and lanes. Messages, dead letters and the log expire. */
+/** Removes named tokens, schedules, URL groups and lanes. Messages, dead letters and the log expire. */
 async function removeAll({ id: accountId, tokenIds = [] }: Account): Promise<void> {
   await eachOf(tokenIds, removedAtOnce, (tokenId) => deleteNamedToken(accountId, tokenId, settings.region));
   await eachOf(await listSchedules(accountId), removedAtOnce, async ({ scheduleId }) => {

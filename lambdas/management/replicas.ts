@@ -1,6 +1,5 @@
 /**
- * The accounts as all regions have them. Every region has a replica of an account's row; the row is written in the
- * account's own region, and the latest of it is read there.
+ * Every region has a replica of an account's row. The row is written in the account's own region, which has its latest version.
  */
 import { setTimeout } from 'node:timers/promises';
 import { accountId } from './accountShapes.ts';
@@ -11,16 +10,16 @@ import { log } from '../aws/log.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 
-/** A row takes at most this long from one region to another, most of them a second. A request ends after 29 s. */
+/** A row takes at most this long to reach another region, and usually a second. A request ends after 29 s. */
 const replicationMs = 10_000;
-/** The pause between two reads of a row that is on its way. */
+/** Between two reads of a row that has not arrived yet. */
 const pauseMs = 100;
 
-/** The sentence of the 503 for an account that others change, or that is on its way to another region. */
+/** The message of the 503 for an account that others are changing, or that has not reached its new region. */
 export const busySentence = (id: string): string =>
   `The account ${quote(id)} is being changed by others; send the request again.`;
 
-/** @throws HttpError 503 that names the region when it does not answer */
+/** @throws HttpError 503 that names the region if it does not answer */
 export async function answerOf<T>(region: string, asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -40,19 +39,19 @@ interface Replica {
   readonly account: Account | undefined;
 }
 
-/** @throws Error when the replica is not that of the account's own region */
+/** @throws Error if the replica is not in the account's own region */
 function ownAccount({ region, account }: Replica): Account {
   if (account?.region !== region) throw new Error(`The account is not served in ${region}.`);
   return account;
 }
 
 /**
- * Finds an account in its own region, whichever that is. Once it is found there, no other region is waited for.
+ * Finds an account in its own region, which may be any. Once found there, no other region is waited for.
  *
- * @param otherwise `stale`: where the account's own region does not answer, or does not have the account in time, take the
- * latest that another region has
- * @returns undefined when no region has it
- * @throws HttpError 503 when it may be in a region that does not answer
+ * @param otherwise `stale`: if the account's own region does not answer, or does not have the account in time, use the latest
+ * version of another region
+ * @returns undefined if no region has it
+ * @throws HttpError 503 if it may be in a region that does not answer
  */
 export async function findAccount(id: string, otherwise?: 'stale'): Promise<Account | undefined> {
   const until = now() + replicationMs;
@@ -72,7 +71,7 @@ export async function findAccount(id: string, otherwise?: 'stale'): Promise<Acco
     );
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure === undefined && found.length === 0) return undefined;
-    // If no region failed, the account has just moved, and its row is on its way to the new region.
+    // If no region failed, the account has just moved, and its row has not reached the new region.
     if (failure !== undefined || now() > until) {
       const [latest] = found.sort((one, other) => other.version - one.version);
       if (otherwise === 'stale' && latest !== undefined) return latest;
@@ -83,8 +82,6 @@ export async function findAccount(id: string, otherwise?: 'stale'): Promise<Acco
 }
 
 /**
- * Finds an account that a request names.
- *
  * @param otherwise as for {@link findAccount}
  * @throws HttpError 404 or 503
  */

@@ -1,4 +1,4 @@
-/** A call of an account's failure callback that its operator asks for, to see that it works. */
+/** Calls an account's failure callback, so that its operator can test it. */
 import { callUrl } from '../delivery/callDestination.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
 import { accountCallbackSettings } from '../delivery/accountCallbackSettings.ts';
@@ -13,12 +13,12 @@ import type { Answer } from '../wire/answers.ts';
 import type { testedCallback } from '../wire/accountAnswers.ts';
 import { existingAccount } from './replicas.ts';
 
-/** The function that waits ends after 28 s. */
+/** The waiting function ends after 28 s. */
 const timeoutMs = 20 * secondMs;
 /** Bytes of the answer's body that are shown. */
 const shownBytes = 2_000;
 
-/** The message whose failure the call tells of. It was never sent. */
+/** The message whose failure is reported. It was never sent. */
 const failedMessage = (account: Account, time: number, callerIp: string): Message => ({
   messageId: newId('msg', time, account.shards),
   accountId: account.id,
@@ -36,8 +36,8 @@ const failedMessage = (account: Account, time: number, callerIp: string): Messag
 });
 
 /**
- * Calls the failure callback of an account as a delivery does, with a failure that is made up, and waits for its answer. Nothing is
- * stored and nothing is tried again. The call comes from the management API's function: where deliveries come from a VPC, it does not.
+ * Calls the failure callback of an account in the way of a delivery, with an invented failure, and waits for its answer. Nothing
+ * is stored or retried. The call comes from the management API's function, which is not in a VPC even if deliveries are.
  *
  * @throws HttpError 400 for an account without one, 404 or 503
  */

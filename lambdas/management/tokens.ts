@@ -1,6 +1,6 @@
 /**
- * Named tokens, as an operator or the account itself makes and revokes them. The account's row has their ids, and decides which are
- * valid; each has a row with the rest.
+ * Named tokens, which an operator or the account itself makes and revokes. The account's row has the ids of the valid ones. Each
+ * token's own row has the rest.
  */
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
@@ -48,7 +48,7 @@ export function tokenChanges(before: TokenRecord | undefined, after: TokenRecord
   return changesBetween(values(before), values(after));
 }
 
-/** @throws HttpError 404 for no account, and for a deleted one; 503 */
+/** @throws HttpError 404 for an unknown or deleted account; 503 */
 async function liveAccount(id: string): Promise<Account> {
   const account = await existingAccount(id);
   if (isDeleted(account))
@@ -63,24 +63,20 @@ const tokensOf = async ({ id, region, tokenIds = [] }: Account): Promise<readonl
   return all.flatMap((token) => token ?? []);
 };
 
-/** Lists an account's named tokens, the newest first, without their secrets. @throws HttpError 503 */
+/** Lists an account's named tokens, newest first, without their secrets. @throws HttpError 503 */
 export const listOwnTokens = async (account: Account): Promise<Answer<typeof answers.namedTokens>> =>
   (await tokensOf(account)).map(recordOf).reverse();
 
-/** Lists the named tokens of an account that an operator names. @throws HttpError 404 or 503 */
+/** For the operator. @throws HttpError 404 or 503 */
 export const listTokens = async (id: string): Promise<Answer<typeof answers.namedTokens>> =>
   listOwnTokens(await liveAccount(id));
 
-/** A token that was made by a request that died, and that nobody was shown, is gone after this. */
+/** A token of a request that died expires after this. No one has seen it. */
 const unfinishedMs = dayMs;
 
 type MadeToken = Answer<typeof answers.madeToken>;
 
-/**
- * Makes a named token for an account that an operator names.
- *
- * @throws HttpError 400, 404, 412 or 503; nothing is changed then
- */
+/** For the operator. @throws HttpError 400, 404, 412 or 503; nothing is changed then */
 export async function createToken(id: string, body: Uint8Array, address?: string): Promise<MadeToken> {
   const asked = readToken(body);
   const account = await liveAccount(id);
@@ -90,10 +86,10 @@ export async function createToken(id: string, body: Uint8Array, address?: string
   return auditedIn(account, entry, () => makeToken(account, token, () => liveAccount(id)));
 }
 
-/** A full token is the operator's to make and to revoke. */
+/** Only the operator makes and revokes full tokens. */
 const isOwn = ({ scope }: Pick<NamedToken, 'scope'>): boolean => scope !== 'full';
 
-/** Reads an account again that is served in this region. */
+/** For an account that this region serves. */
 const sameAccount =
   ({ id }: Account): Reload =>
   async () => {
@@ -102,11 +98,7 @@ const sameAccount =
     return account;
   };
 
-/**
- * Makes a named token that an account asks for itself.
- *
- * @throws HttpError 400, 412 or 503; nothing is changed then
- */
+/** For the account itself. @throws HttpError 400, 412 or 503; nothing is changed then */
 export async function createOwnToken(account: Account, body: Uint8Array): Promise<MadeToken> {
   const asked = readOwnToken(body);
   return makeToken(account, newToken(account, asked), sameAccount(account));
@@ -119,19 +111,19 @@ const newToken = ({ id }: Account, asked: AskedToken): NamedToken => ({
   createdAt: now(),
 });
 
-/** Reads the latest of an account. */
+/** Reads the latest version of an account. */
 type Reload = () => Promise<Account>;
 
 /**
- * Makes a token. Its row is written first and expires soon; it stays once the account's row has the token's id. So wherever this dies,
- * no token stays that nobody knows.
+ * Makes a token. Its row is written first and expires soon. Once the account's row has the token's id, the row is kept. So if
+ * this dies, no unknown token stays.
  */
 async function makeToken(first: Account, token: NamedToken, reload: Reload): Promise<MadeToken> {
   await answerOf(first.region, saveNamedToken(token, first.region, now() + unfinishedMs));
   const account = await changeTokens(
     first,
     async (before) => {
-      // Tokens that ended long ago, or were never finished, have no row any more.
+      // Tokens that ended long ago or were never finished no longer have a row.
       const known = (await tokensOf(before)).filter((one) => one.id !== token.id);
       if (known.length >= mostNamedTokens) {
         throw overLimit(
@@ -147,12 +139,7 @@ async function makeToken(first: Account, token: NamedToken, reload: Reload): Pro
   return { ...recordOf(token), token: namedTokenOf(await masterSecret(), account, token.id) };
 }
 
-/**
- * Revokes a named token of an account that an operator names: requests with it are refused once this has answered.
- *
- * @returns the token
- * @throws HttpError 404 or 503
- */
+/** For the operator. The token is refused as soon as this has answered. @throws HttpError 404 or 503 */
 export async function revokeToken(id: string, tokenId: string, address?: string): Promise<TokenRecord> {
   const account = await liveAccount(id);
   const token = await tokenOf(account, tokenId);
@@ -164,12 +151,7 @@ export async function revokeToken(id: string, tokenId: string, address?: string)
   return recordOf(token);
 }
 
-/**
- * Revokes a named token that an account asks for itself.
- *
- * @returns the token
- * @throws HttpError 403 for a full one; 404 or 503
- */
+/** For the account itself. @throws HttpError 403 for a full token; 404 or 503 */
 export async function revokeOwnToken(account: Account, tokenId: string): Promise<TokenRecord> {
   const token = await tokenOf(account, tokenId);
   if (token !== undefined && !isOwn(token)) {
@@ -186,22 +168,22 @@ export async function revokeOwnToken(account: Account, tokenId: string): Promise
 const noToken = (tokenId: string): HttpError =>
   notFound('token_not_found', `The account has no token ${quote(tokenId)}.`);
 
-/** @returns undefined for a token whose row a request has removed that died. @throws HttpError 404 or 503 */
+/** @returns undefined if a request that died has removed the token's row. @throws HttpError 404 or 503 */
 function tokenOf({ id, region, tokenIds = [] }: Account, tokenId: string): Promise<NamedToken | undefined> {
   if (!tokenIds.includes(tokenId)) throw noToken(tokenId);
   return answerOf(region, loadNamedToken(id, tokenId, region));
 }
 
-/** Removes a token. Its row goes first, so that a request that died is finished when it is sent again. */
+/** Removes a token. Its row goes first, so that a repeated request can finish the work of one that died. */
 async function removeToken(account: Account, tokenId: string, reload: Reload): Promise<void> {
   await answerOf(account.region, deleteNamedToken(account.id, tokenId, account.region));
   await changeTokens(account, ({ tokenIds = [] }) => tokenIds.filter((one) => one !== tokenId), reload);
 }
 
 /**
- * Changes the ids of an account's named tokens, on the condition that no other request changed the account meanwhile.
+ * Changes the ids of an account's named tokens, unless another request changes the account at the same time.
  *
- * @param read the account as it was read for this request
+ * @param read the account as this request read it
  */
 function changeTokens(
   read: Account,

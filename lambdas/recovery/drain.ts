@@ -1,4 +1,4 @@
-/** Empties a region: it takes nothing new, and what it has is finished. */
+/** Drains a region: it accepts nothing new, and finishes the rest. */
 import { isDeleted, type Account } from '../account/account.ts';
 import { isThere, waitingIn } from '../lane/lane.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,35 +11,34 @@ import { countActiveRuns } from '../workflow/recover.ts';
 import { queueDepths } from '../aws/queueDepths.ts';
 import { dueTimeOf } from '../message/status.ts';
 
-/** The messages, runs and schedules that are left in a region which is being emptied. */
+/** The messages, runs and schedules left in a region that is being drained. */
 export interface Left {
   /** Messages that are not delivered, cancelled or failed. */
   readonly messages: number;
   /** Unix milliseconds at which the last of them is due; undefined without any. */
   readonly lastDueAt: number | undefined;
-  /** Runs of workflows that have not ended. */
+  /** Active runs. */
   readonly runs: number;
-  /** Schedules that are not paused: each fire makes another message. */
+  /** Schedules that are not paused, because each fire makes another message. */
   readonly schedules: number;
-  /** Messages in queues of SQS, by the queue; those that are empty are left out. */
+  /** Messages in each SQS queue that is not empty. */
   readonly queues: Readonly<Record<string, number>>;
   /** Queues and flow-control keys that are paused while messages wait in them. */
   readonly paused: readonly string[];
-  /** Paused schedules and dead letters: nothing waits for them, but they go with the region. */
+  /** Nothing waits for paused schedules and dead letters, but they are lost with the region. */
   readonly pausedSchedules: number;
   readonly deadLetters: number;
 }
 
-/** Queues that are not waited for: fires that were given up stay until an operator takes them out. */
+/** A region counts as drained while these still have messages: fires that were given up stay until an operator removes them. */
 const notWaitedFor = new Set(['undeliveredFires']);
 
-/** Tells whether nothing of a region is still to be done. */
 export const isEmptied = ({ messages, runs, schedules, queues }: Left): boolean =>
   messages + runs + schedules === 0 && Object.keys(queues).every((name) => notWaitedFor.has(name));
 
 /**
- * Has all accounts of this region take nothing new, or take it again. Their functions read the account with each request, so it
- * holds from the next request on. An account that is made afterwards is stopped by the next call.
+ * Makes all accounts of this region refuse new work, or accept it again, from their next request on. Accounts that are created
+ * later are changed by the next call.
  *
  * @returns how many accounts were changed
  */
@@ -60,7 +59,7 @@ export async function setDraining(isDraining: boolean): Promise<number> {
   return changed;
 }
 
-/** Reads what a region still has to do: all its tables, once. */
+/** Reads what a region still has to do. Reads all its tables once. */
 export async function readRegion(): Promise<Left> {
   const depths = await queueDepths();
   let messages = 0;

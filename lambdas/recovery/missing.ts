@@ -1,4 +1,4 @@
-/** Finds messages that are lost: they are not over, and nothing will attempt them. */
+/** Finds lost messages, which are unfinished and will never be attempted. */
 import { attemptJob } from '../job/job.ts';
 import { laneJobsOf, nameOf, readLanes } from '../lane/recover.ts';
 import { isOver } from '../message/message.ts';
@@ -12,7 +12,7 @@ export interface KnownAttempt {
 }
 
 /**
- * Reads all messages, and the lines of all lanes. Nothing may be written meanwhile.
+ * Reads all messages, and the lines of all lanes. Nothing may be written at the same time.
  *
  * @returns the ids of the lost messages
  */
@@ -25,7 +25,7 @@ export async function lostMessages(known: Iterable<KnownAttempt>): Promise<reado
     if (isOver(history)) continue;
     const { message, attempts } = history;
     const last = attempts.at(-1)?.number;
-    // Until the job of the last attempt is done, the next one may not be there.
+    // The next attempt may not exist until the job of the last one is done.
     const numbers = last === undefined ? [0] : [last, last + 1];
     const names = numbers.map((number) => nameOf(message.accountId, attemptJob(message, number)));
     if (!names.some((name) => found.has(name))) lost.push(message.messageId);

@@ -1,7 +1,7 @@
 /**
- * Recreates the jobs that tables ask for, after tables were restored, or queues or schedules were lost. Tables say what is to be
- * done; SQS and Scheduler only say when, so all that they had can be recreated from the tables. To do it twice, or beside jobs
- * that are still there, may make an attempt twice, and does no other harm.
+ * Recreates jobs after tables were restored, or queues or schedules were lost. The tables say what must be done; SQS and
+ * Scheduler only say when, so their contents can be recreated from the tables. If this is repeated, or if the old jobs still
+ * exist, some attempts may be made twice. It has no other side effect.
  */
 import { hourMs, now } from '../shared/clock.ts';
 import { attemptJob } from '../job/job.ts';
@@ -16,38 +16,35 @@ import { allSchedules } from '../schedule/rows.ts';
 import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
 /**
- * The longest time that a worker takes from a record to all that follows from it. A long job whose worker died at its start stays
- * hidden for 90 minutes, and may meet that twice.
+ * The longest time from a record until the work that follows it is done. If the worker of a long job dies at its start, the job
+ * stays hidden for 90 minutes, and that may happen twice.
  */
 export const longestWorkMs = 3 * hourMs;
 
 export interface RecoverOptions {
   /**
-   * Unix milliseconds. What follows from records since then is done again, because it may not have been done. `longestWorkMs`
-   * before the moment that was restored, or of the loss, is enough.
+   * Unix milliseconds. Work that follows records since then is repeated, because it may not have been done. `longestWorkMs`
+   * before the restored moment, or before the loss, is enough.
    */
   readonly since: number;
-  /** Whether jobs are only counted, and none is sent. */
+  /** Whether jobs are only counted, not sent. */
   readonly isDryRun: boolean;
 }
 
-/** The counts of all that was made, or would be. */
 export interface Recovered extends RecoveredRuns {
   /** Attempts that were sent. */
   readonly attempts: number;
-  /** Attempts that wait in lines, and go on when there is capacity. */
+  /** Attempts in waiting lines, which start when there is capacity. */
   readonly waiting: number;
-  /** Records whose consequences are done again. */
+  /** Records whose follow-up work is repeated. */
   readonly followUps: number;
-  /** Pumps of lanes. */
   readonly pumps: number;
   readonly schedules: number;
 }
 
-/** Jobs that are sent at once. */
 const together = 500;
 
-/** @throws when something could not be sent: it has to be done again, from the beginning */
+/** @throws if something could not be sent: the whole recovery must then be repeated */
 export async function recover({ since, isDryRun }: RecoverOptions): Promise<Recovered> {
   const send = async (due: readonly DueJob[]): Promise<void> => {
     if (!isDryRun) await sendAll(due, (one) => one);
@@ -70,13 +67,13 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   await send(batch);
 
   const pumps = lanes.flatMap(pumpsOf);
-  // Pumps come after the attempts: an attempt to which a pump grants a slot has its place already.
+  // Attempts come before pumps, so that an attempt is there before a pump grants it a slot.
   await send(pumps);
   const schedules = await startSchedules(isDryRun);
   return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
 }
 
-/** The jobs of one message: its next attempt, and the check of its last record where that is new. */
+/** The jobs of one message: its next attempt, and the check of its last record if that is new. */
 function jobsOf(
   history: Unfinished,
   since: number,
@@ -93,13 +90,13 @@ function jobsOf(
   const name = nameOf(message.accountId, { messageId: message.messageId, attempt });
   if (waiting.has(name)) return { jobs: followUp, isInLine: true };
   const admittedTo = granted.get(name);
-  // The check sends the next attempt itself, but it does not know of a grant.
+  // The check sends the next attempt itself, but does not know of a grant.
   if (followUp.length > 0 && admittedTo === undefined) return { jobs: followUp, isInLine: false };
   const next = { job: { ...attemptJob(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
   return { jobs: [...followUp, next], isInLine: false };
 }
 
-/** Has Scheduler fire all schedules; those that it fires already stay as they are. */
+/** Has Scheduler fire all schedules. Schedules that it already fires do not change. */
 async function startSchedules(isDryRun: boolean): Promise<number> {
   let count = 0;
   for await (const schedule of allSchedules()) {

@@ -1,6 +1,6 @@
 /**
- * Sends back what was put aside: parked messages to the queues that they came from, undelivered fires to the queue of fires. A
- * message is deleted after it was sent, so it may be sent twice; what its job has done already is not done again.
+ * Returns parked messages to their queues, and undelivered fires to the queue of fires. A message is deleted after it was sent,
+ * so it may be sent twice. Work that its job has already done is not repeated.
  */
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -16,12 +16,12 @@ import { sendToSource } from '../job/receipt.ts';
 import { now } from '../shared/clock.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 
-/** The counts of what was looked at. What somebody else looks at meanwhile is hidden, and not counted. */
+/** Messages that another receiver hides are not counted. */
 export interface Redriven {
   readonly sent: number;
   /** Messages that stay where they are. */
   readonly left: number;
-  /** Messages that were put aside after the start: most of them were sent back, and their jobs could not be done. */
+  /** Messages that arrived after the start. Most of them were sent back and failed again. */
   readonly since: number;
 }
 
@@ -34,16 +34,16 @@ export interface RedriveOptions {
   readonly until: number;
 }
 
-/** SQS gives and takes 10 messages at once. */
+/** The limit of SQS. */
 const messagesPerCall = 10;
 
-/** Sends parked messages back. What cannot be sent is logged, and stays. */
+/** Sends parked messages back. Messages that cannot be sent are logged and stay. */
 export async function redriveParked({ isWanted, until }: RedriveOptions): Promise<Redriven> {
   if (settings.parkedQueueUrl === undefined) return { sent: 0, left: 0, since: 0 };
   const begunAt = now();
   return sendBack(settings.parkedQueueUrl, until, async (text) => {
     const parked = parseParked(text);
-    // A worker parks what it still cannot do within milliseconds. To send it back again would go on until the time is over.
+    // A worker parks a job that still fails within milliseconds. Sending it back again would repeat that until the time is over.
     if (parked.parkedAt > begunAt) return 'since';
     if (!isWanted(parked)) return 'left';
     await sendToSource(parked.queue, { text: parked.text, group: parked.group });
@@ -51,14 +51,14 @@ export async function redriveParked({ isWanted, until }: RedriveOptions): Promis
   });
 }
 
-/** Sends undelivered fires again. What cannot be sent is logged, and stays. */
+/** Sends undelivered fires again. Fires that cannot be sent are logged and stay. */
 export const redriveFires = (until: number): Promise<Redriven> =>
   sendBack(settings.undeliveredFiresQueueUrl, until, async (text) => {
     await sendToSource('fire', { text, group: undefined });
     return 'sent';
   });
 
-/** Looks at each message of a queue once. */
+/** Reads each message of a queue once. */
 async function sendBack(
   queueUrl: string,
   until: number,
@@ -89,7 +89,7 @@ async function sendBack(
 }
 
 async function receive(queueUrl: string): Promise<readonly Message[]> {
-  // With a wait SQS asks all of its servers, and does not miss a message.
+  // Long polling asks all servers of SQS, so no message is missed.
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({
       QueueUrl: queueUrl,
@@ -100,7 +100,7 @@ async function receive(queueUrl: string): Promise<readonly Message[]> {
   return Messages;
 }
 
-/** One message that cannot be sent does not keep the others. */
+/** A message that cannot be sent does not hold up the others. */
 async function sendOrLog(
   { Body = '', MessageId }: Message,
   send: (text: string) => Promise<Outcome>,
@@ -116,7 +116,7 @@ async function sendOrLog(
   }
 }
 
-/** Makes messages visible again at once: the next who looks finds them. */
+/** Makes messages visible again at once. */
 async function show(queueUrl: string, messages: readonly Message[]): Promise<void> {
   for (const some of chunksOf(messages, messagesPerCall)) {
     await sqs.send(

@@ -15,7 +15,6 @@ import { hangingRuns } from '../workflow/logs.ts';
 
 type Attention = Answer<typeof attention>;
 
-/** Bounds of a look at rows of one kind. */
 export interface Bounds {
   readonly mostRead: number;
   readonly budgetMs: number;
@@ -29,7 +28,7 @@ export interface Looked<T> {
   readonly isCut: boolean;
 }
 
-/** Looks at rows until its time is over, or enough were looked at. @param wanted gives undefined for a row that is in order */
+/** Looks at rows until the time is over, or enough rows are read. @param wanted returns undefined for a row without a problem */
 export async function look<R, T>(
   rows: AsyncIterable<R>,
   wanted: (row: R) => T | undefined,
@@ -56,8 +55,8 @@ export interface Fired {
 const mostStates = 50;
 
 /**
- * Finds the schedules whose last fire failed: by the dead letters, or, where those were not all looked at, by the messages of fires
- * that are older than the last one that was.
+ * Finds the schedules whose last fire failed, by the dead letters. If not all dead letters were read, the messages of fires that
+ * are older than the last one read are checked, too.
  */
 async function failingOf(
   account: Account,
@@ -82,7 +81,7 @@ async function failingOf(
   return { found, isCut };
 }
 
-/** Reads the dead letters of an account since a moment in Unix milliseconds, the newest first; undefined for one that was taken out. */
+/** Reads the dead letters of an account since a time in Unix milliseconds, newest first. Yields undefined for a removed one. */
 export async function* deadLettersSince(account: Account, since: number) {
   const shards = shardsOf(account).map((shard) => listDeadLetters(shard, { fromDate: since }, now()));
   for await (const { deadLetter } of merged(shards, precedes(undefined))) yield deadLetter;
@@ -91,9 +90,9 @@ export async function* deadLettersSince(account: Account, since: number) {
 const itself = <T>(one: T): T => one;
 
 interface LookedAtSchedules {
-  /** How many schedules were looked at. */
+  /** How many schedules were read. */
   readonly number: number;
-  /** Those that have fired and are not paused. */
+  /** Schedules that have fired and are not paused. */
   readonly fired: Looked<Fired>;
 }
 
@@ -110,7 +109,7 @@ export async function lookAtSchedules(account: Account, bounds?: Bounds): Promis
   return { number, fired };
 }
 
-/** Finds the schedules whose last fire failed, among those that have fired. */
+/** Finds the schedules whose last fire failed. */
 export const failingAmong = async (
   account: Account,
   fired: Looked<Fired>,
@@ -120,7 +119,7 @@ export const failingAmong = async (
     ? fired
     : failingOf(account, fired, await look(deadLettersSince(account, now() - dayMs), itself, bounds));
 
-/** Finds what the owner of an account should look at. What it reads is bounded: see {@link look}. */
+/** Finds problems that the owner of an account should look at. Its reads are bounded: see {@link look}. */
 export async function getAttention(account: Account): Promise<Attention> {
   const time = now();
   const since = time - dayMs;

@@ -8,17 +8,17 @@ import type { Sharded } from '../table/shards.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { countOutcomes, placesIn, wholeCount, type CountingPart } from './countOutcomes.ts';
 
-/** Accounts that are counted at once. Each reads its 8 or 32 shards side by side, and the client has a hundred sockets. */
+/** Each account reads its 8 or 32 shards in parallel, and the client has a hundred sockets. */
 const accountsAtOnce = 3;
-/** An account whose log is long takes turns with the others. */
+/** Accounts with long logs take turns. */
 const turnMs = 10 * secondMs;
 
 /**
- * Counts the outcomes of all accounts that this region serves, those included that nobody asks for before their
- * records leave the log. Doing it twice, or from two processes at once, counts nothing twice.
+ * Counts the outcomes of all accounts that this region serves, even if no one asks for them before their records leave the log.
+ * Repeated or concurrent calls count nothing twice.
  *
- * @param until Unix milliseconds; what is not counted by then is left to the next time
- * @param part the shards of each account that are counted
+ * @param until Unix milliseconds; the rest is left to the next call
+ * @param part the shards of each account to count
  */
 export async function countAllOutcomes(until: number, part: CountingPart = wholeCount): Promise<void> {
   let left: Sharded[] = [];

@@ -1,9 +1,9 @@
 /**
- * Counts what became of an account's messages. The log has the record that ended each of them, so nothing is counted, or
- * written, when that happens: a question reads what was recorded since the last count, and adds that to the counts. They are
- * kept in one row with the place up to which each shard of the log is counted, written on the version that was read: so where
- * several count a shard at once one count is kept, and each record is counted once, whichever process dies meanwhile. Several
- * that count different shards each add their own to the row.
+ * Counts the outcomes of an account's messages. The log already has the record that ended each message, so nothing else is
+ * written then. A request reads the records since the last count and adds them to the counts. One row has the counts and how far
+ * each shard of the log is counted. It is written only if its version has not changed. So if several processes count the same
+ * shard, one of their counts is kept, and each record is counted once, even if a process dies. Processes that count different
+ * shards each add their counts to the row.
  */
 import { minuteMs, now } from '../shared/clock.ts';
 import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
@@ -14,38 +14,38 @@ import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
 /**
- * A record has its place in the log by the time at which its attempt ended, and comes into the log later: after up to four
- * calls of AWS, which end after 13 s each, and when the index has followed its table. After this time none is expected any
- * more before that place; later ones are not counted. Younger records are counted again each time.
+ * A record's place in the log is the time at which its attempt ended, but it is written later: after up to four AWS calls, which
+ * time out after 13 s each, and when the index has caught up with its table. After this time no further record is expected before
+ * that place; a later one is not counted. Younger records are counted again each time.
  */
 export const settledAfterMs = 2 * minuteMs;
 
 export interface CountedOutcomes {
   readonly counts: OutcomeCounts;
-  /** The part of them that no later count changes. */
+  /** The counts that no later request changes. */
   readonly settled: OutcomeCounts;
-  /** Unix milliseconds: later records are not all counted, because they were too many. Undefined where all are. */
+  /** Unix milliseconds: not all later records are counted, because there were too many. Undefined if all are. */
   readonly countedUntil: number | undefined;
 }
 
-/** One of several parts of the work, each of which counts other shards. */
+/** One of several parts of the work. Each part counts different shards. */
 export interface CountingPart {
-  /** From 0 on. */
+  /** Counted from 0. */
   readonly part: number;
   readonly parts: number;
 }
 
 export const wholeCount: CountingPart = { part: 0, parts: 1 };
 
-/** The places of the shards that a part counts, among all shards of the account. */
+/** The shards that a part counts, as indexes into all shards of the account. */
 export const placesIn = ({ shards }: Sharded, { part, parts }: CountingPart): readonly number[] =>
   Array.from({ length: shards }, (_, place) => place).filter((place) => place % parts === part);
 
 /**
  * Counts the outcomes of an account.
  *
- * @param budgetMs how long the log is read where much of it was not counted yet; it is read at least once
- * @param part the shards that are read; what is kept of the others is taken as it is
+ * @param budgetMs how long to read the log if much of it is uncounted; it is read at least once
+ * @param part the shards to read; the stored counts are used for the others
  */
 export async function countOutcomes(
   account: Sharded,
@@ -63,7 +63,7 @@ export async function countOutcomes(
     }),
   );
   const settled = withSettled(kept, shards, time);
-  // Counts that could not be kept are counted again the next time.
+  // If this fails, the next request counts them again.
   if (shards.some(({ hasMoved }) => hasMoved)) await logAndContinue(keep(account, kept, shards, time));
   const ends = shards.flatMap(({ readUntil }) => readUntil ?? []);
   return {
@@ -80,12 +80,12 @@ const withSettled = (
 ): OutcomeCounts =>
   withoutPast(sumOf([kept?.counts ?? noCounts, ...shards.map((shard) => shard.settled)]), time);
 
-/** Tries to keep a count beside those of other shards; each of the others may have been kept meanwhile. */
+/** Tries to store a count. The count of each other shard may be stored in between. */
 const mostTries = 20;
 
 /**
- * Adds to the row what was counted. Where others have written the row meanwhile, it is added to theirs, unless they counted one
- * of the same shards: then nothing is kept, and what they left is counted the next time.
+ * Adds the new counts to the row, even if others have changed it since, unless they counted one of the same shards. Then nothing
+ * is stored, and the next request counts the rest.
  *
  * @param kept the row before the shards were read
  */
@@ -105,7 +105,7 @@ async function keep(
     );
     const counts = withSettled(there, shards, time);
     if (await saveOutcomes(account.id, { counts, countedUntil, version: there?.version ?? 0 }, time)) return;
-    // What refused it may be a moment younger than an eventually consistent read.
+    // The conflicting row may be newer than an eventually consistent read.
     there = await loadOutcomes(account.id, true);
     if (shards.some(({ place }) => untilOf(there, place) !== untilOf(kept, place))) return;
   }
@@ -113,18 +113,18 @@ async function keep(
 }
 
 interface CountedShard extends CountedRecords {
-  /** The place of the shard among all of the account. */
+  /** The index of the shard among all of the account. */
   readonly place: number;
 }
 
 interface CountedRecords {
-  /** Counts of records that are settled. */
+  /** Counts of settled records. */
   readonly settled: OutcomeCounts;
-  /** Counts of the younger ones. */
+  /** Counts of younger records. */
   readonly recent: OutcomeCounts;
-  /** Unix milliseconds: what is settled is counted up to here. */
+  /** Unix milliseconds up to which settled records are counted. */
   readonly settledUntil: number;
-  /** Whether there was anything settled. */
+  /** Whether any outcome became final. */
   readonly hasMoved: boolean;
   /** As in {@link CountedOutcomes}. */
   readonly readUntil: number | undefined;

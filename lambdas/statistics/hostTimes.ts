@@ -9,15 +9,15 @@ import type * as answers from '../wire/statsAnswers.ts';
 import { readBack, readOnce, type Looked } from './readAttempts.ts';
 import { hostTimesOf, isFailing, stepsOf, type HostTime } from './rules/hostTimes.ts';
 
-/** Attempts that are looked at. */
+/** Attempts that are read. */
 const mostAttempts = 1_000;
 const mostHosts = 100;
-/** Failing hosts whose last success is looked for further back. */
+/** Failing hosts whose last success is looked up in older attempts. */
 const mostFailing = 10;
 
 /**
- * Reads the newest attempts. Where a host fails, and none of them tells since when, its attempts before them are read, too: those of
- * one more call for each shard.
+ * Reads the newest attempts. If a host is failing and they do not show since when, one more call for each shard reads older
+ * attempts.
  */
 async function readNewest(
   account: Account,
@@ -35,7 +35,7 @@ async function readNewest(
   return { ...looked, before: attempts.filter((one) => isWanted(one) && hosts.includes(hostOf(one.url))) };
 }
 
-/** Finds since when hosts fail, in attempts before those that are counted. */
+/** Finds since when hosts have been failing, from older attempts. */
 function withBefore(
   hosts: readonly HostTime[],
   looked: readonly TimedAttempt[],
@@ -50,11 +50,7 @@ function withBefore(
   });
 }
 
-/**
- * Finds the hosts whose last attempts have all failed.
- *
- * @param isWanted selects the attempts that count; by default all
- */
+/** Finds the hosts whose last attempts have all failed. @param isWanted selects the attempts that count; by default all */
 export async function failingHosts(
   account: Account,
   isWanted?: (attempt: TimedAttempt) => boolean,
@@ -66,7 +62,7 @@ export async function failingHosts(
 
 type HostTimes = Answer<typeof answers.hostTimes>;
 
-/** Shows how the hosts of an account's destinations have answered lately. */
+/** Shows how the hosts of an account's destinations answered recently. */
 export async function getHostTimes(account: Account): Promise<HostTimes> {
   const { attempts, from, before } = await readNewest(account);
   return {
@@ -85,10 +81,11 @@ const oldestOf = (attempts: readonly TimedAttempt[]): number | undefined =>
 /** Steps in which the attempts of one host are counted. */
 const steps = 48;
 /**
- * Shows how one host has answered. It reads the log back to a moment, with ten calls for each shard, or for a second.
+ * Shows how one host answered. Reads the log back to the given time, with at most ten calls for each shard and for at most a
+ * second.
  *
- * @param sinceText Unix milliseconds; a day ago where it is absent
- * @throws HttpError 400 for a moment that is none
+ * @param sinceText Unix milliseconds; by default a day ago
+ * @throws HttpError 400 if it is malformed
  */
 export async function getHostTime(
   account: Account,

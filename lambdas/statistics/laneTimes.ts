@@ -10,7 +10,7 @@ import { parseName } from '../value/names.ts';
 import { readBack } from './readAttempts.ts';
 import { stepsOf } from './rules/hostTimes.ts';
 
-/** The query parameters: one of them. */
+/** Query parameters, of which one must be given. */
 interface Asked {
   readonly queueName?: string;
   readonly flowControlKey?: string;
@@ -27,7 +27,7 @@ function laneOf({ queueName, flowControlKey }: Asked): LogLane {
 }
 
 /**
- * Shows how many waited in a queue, or with a flow-control key, in the last 24 hours, and how many of its attempts ended.
+ * Shows the waiting and the ended attempts of a queue or a flow-control key in the last 24 hours.
  *
  * @throws HttpError 400 or 404
  */

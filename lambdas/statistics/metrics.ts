@@ -1,4 +1,4 @@
-/** The figures of an account for Prometheus, and for all that reads its text format. */
+/** The metrics of an account, for Prometheus and other readers of its text format. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
 import { readFigures } from '../lane/figures.ts';
@@ -14,20 +14,19 @@ import { expositionOf, type Family, type Series } from './rules/exposition.ts';
 
 /** Series of an answer. */
 export const mostSeries = 1_000;
-/** Pages of waiting lines that are read to find how old their first message is. */
+/** Pages of waiting lines that are read for the age of their first message. */
 const mostPages = 100;
 const pagesAtOnce = 20;
-/** An answer reads the log this long where much of it was not counted yet. */
+/** How long an answer reads the log if much of it is uncounted. */
 const logBudgetMs = secondMs;
 
-/** Those that wait most come first; among them, those that do most. */
+/** The lanes with the longest waiting lines come first; among equals, those with the most slots in use. */
 const busiestFirst = (time: number) => (one: Lane, other: Lane) =>
   waitingIn(other) - waitingIn(one) || slotsInUse(other, time) - slotsInUse(one, time);
 
-/** Series of a queue: what waits, how old it is, and whether the queue is paused. */
+/** Series of a queue: its waiting messages, their age, and whether the queue is paused. */
 const seriesOfQueue = 3;
 
-/** Makes the text of an account's figures. */
 export async function readMetrics(account: Account): Promise<string> {
   const time = now();
   const [lanes, deadLetters, { settled }] = await Promise.all([
@@ -39,7 +38,7 @@ export async function readMetrics(account: Account): Promise<string> {
   const limits = limitsOf(account);
   const lines = [...queues, ...keys].reduce((sum, lane) => sum + waitingIn(lane), 0);
   const waiting = lines + lanes.waitingForHosts + (lanes.account ? waitingIn(lanes.account) : 0);
-  // Counters only grow within a day: what is younger than this may be seen by one answer, and not yet by the next.
+  // Counters only grow within a day. Younger counts may be in one answer and missing in the next.
   const day = dayOf(time - settledAfterMs);
   const ended = settled.days.get(day) ?? noOutcomes;
 
@@ -76,7 +75,7 @@ export async function readMetrics(account: Account): Promise<string> {
     },
   ] satisfies readonly Family[];
 
-  // One series more says how many are dropped.
+  // One more series says how many are dropped.
   const room = mostSeries - 1 - fixed.reduce((sum, { series }) => sum + series.length, 0);
   const { shown, dropped } = busiest([...queues, ...keys].toSorted(busiestFirst(time)), room);
   const shownQueues = shown.filter(({ kind }) => kind === 'queue');
@@ -132,7 +131,7 @@ const ofLanes = (
  * Chooses the lanes whose series fit.
  *
  * @param lanes the busiest first
- * @param room the series that there may be
+ * @param room how many series fit
  */
 function busiest(
   lanes: readonly Lane[],
@@ -152,7 +151,7 @@ function busiest(
   return { shown, dropped };
 }
 
-/** Finds how old what waits in queues is. Of the queues behind the first hundred that would need a read, no series is made. */
+/** The age of the first message of each queue. At most a hundred queues are read; others that would need it are omitted. */
 async function oldestSeries(queues: readonly Lane[], time: number): Promise<readonly Series[]> {
   const series = new Map<string, number>();
   let pages = 0;

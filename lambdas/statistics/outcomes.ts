@@ -1,7 +1,7 @@
 /**
- * The outcomes of an account's messages, counted by hour and by day (UTC), and of the last hour in steps of five minutes. They are counted from the log: nothing is written
- * when a message ends besides the record that ends it. Here are the counts without I/O; `countOutcomes.ts` reads the
- * log, and keeps the counts in one row of the account.
+ * The outcomes of an account's messages, counted by hour and by day (UTC), and for the last hour in steps of five minutes. They
+ * are counted from the log, where the record that ends a message already is. The counting here has no I/O; `countOutcomes.ts`
+ * reads the log and stores the counts.
  */
 import { dayMs, dayOf, hourMs, minuteMs } from '../shared/clock.ts';
 import type { LoggedEnd } from '../message/log.ts';
@@ -13,28 +13,28 @@ export type PerOutcome = Readonly<Record<MessageOutcome, number>>;
 
 export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
 
-/** Reads a message's outcome from a record. A retry has none, nor has an attempt whose message was cancelled before. */
+/** Reads a message's outcome from a record. A retry has no outcome, nor has an attempt of a cancelled message. */
 export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefined {
   if (state === undefined) return 'cancelled';
   if (state === 'DELIVERED') return 'delivered';
   return state === 'FAILED' ? 'failed' : undefined;
 }
 
-/** Hours for which counts by hour are kept; those by day are kept for the days that are shown. */
+/** Hours for which hourly counts are kept. Daily counts are kept for the shown days. */
 const keptHours = 48;
 
-/** Steps of the last hour, for which counts are kept as well. */
+/** Counts by step are kept for the last hour. */
 const stepMs = 5 * minuteMs;
 const keptSteps = hourMs / stepMs;
 
 export interface OutcomeCounts {
-  /** By the beginning of the step of five minutes, Unix milliseconds. */
+  /** By the beginning of the step in Unix milliseconds. */
   readonly steps: ReadonlyMap<number, PerOutcome>;
-  /** By the beginning of the hour, Unix milliseconds. */
+  /** By the beginning of the hour in Unix milliseconds. */
   readonly hours: ReadonlyMap<number, PerOutcome>;
   /** By the day, as `2026-11-20`. */
   readonly days: ReadonlyMap<string, PerOutcome>;
-  /** Attempts that failed and are followed by another, by the day: yesterday's and today's. */
+  /** Failed attempts with a retry, by day: yesterday's and today's. */
   readonly retries: ReadonlyMap<string, number>;
 }
 
@@ -45,23 +45,22 @@ export const noCounts: OutcomeCounts = {
   retries: new Map(),
 };
 
-/** The beginning of the hour in which a moment is; Unix milliseconds both. */
+/** Unix milliseconds. */
 export const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
 
-/** The hours that are kept at a moment, this one included, the oldest first; Unix milliseconds. */
+/** The kept hours including this one, oldest first, in Unix milliseconds. */
 export const hoursAt = (time: number): readonly number[] =>
   Array.from({ length: keptHours }, (_, index) => hourStart(time) - (keptHours - 1 - index) * hourMs);
 
 const stepStart = (time: number): number => Math.floor(time / stepMs) * stepMs;
 
-/** The steps of the last hour at a moment, this one included, the oldest first; Unix milliseconds. */
+/** The steps of the last hour including this one, oldest first, in Unix milliseconds. */
 export const stepsAt = (time: number): readonly number[] =>
   Array.from({ length: keptSteps }, (_, index) => stepStart(time) - (keptSteps - 1 - index) * stepMs);
 
-/** The first moment that is still counted; Unix milliseconds both. */
+/** The first moment that is still counted, in Unix milliseconds. */
 export const countedFrom = (time: number): number => (Math.floor(time / dayMs) - (shownDays - 1)) * dayMs;
 
-/** Adds counts up, key by key. */
 function sumBy<Key>(all: readonly ReadonlyMap<Key, PerOutcome>[]): ReadonlyMap<Key, PerOutcome> {
   const sums = new Map<Key, PerOutcome>();
   for (const counts of all) {
@@ -77,7 +76,6 @@ function sumBy<Key>(all: readonly ReadonlyMap<Key, PerOutcome>[]): ReadonlyMap<K
   return sums;
 }
 
-/** Adds counts up. */
 export const sumOf = (all: readonly OutcomeCounts[]): OutcomeCounts => ({
   steps: sumBy(all.map(({ steps }) => steps)),
   hours: sumBy(all.map(({ hours }) => hours)),
@@ -88,7 +86,6 @@ export const sumOf = (all: readonly OutcomeCounts[]): OutcomeCounts => ({
   }, new Map<string, number>()),
 });
 
-/** Counts records. */
 export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
   const steps = new Map<number, PerOutcome>();
   const retries = new Map<string, number>();
@@ -111,7 +108,7 @@ export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
   };
 }
 
-/** Leaves out the steps, hours and days that are not kept any more. @param time Unix milliseconds, now */
+/** Omits the steps, hours and days that are no longer kept. @param time Unix milliseconds, now */
 export function withoutPast({ steps, hours, days, retries }: OutcomeCounts, time: number): OutcomeCounts {
   const [oldestStep = 0] = stepsAt(time);
   const [oldestHour = 0] = hoursAt(time);

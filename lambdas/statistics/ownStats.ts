@@ -16,10 +16,10 @@ import { countOutcomes } from './countOutcomes.ts';
 type OwnStats = Answer<typeof answers.ownStats>;
 type UsageOfDays = ReadonlyMap<string, DayUsage>;
 
-/** An answer reads the log this long where much of it was not counted yet. */
+/** How long an answer reads the log if much of it is uncounted. */
 const logBudgetMs = secondMs;
 
-/** Shows what the account of a caller has used, what became of its messages, and what it may use. */
+/** Shows the usage, the outcomes and the limits of the caller's account. */
 export async function getOwnStats({ account, access }: Caller): Promise<OwnStats> {
   const time = now();
   const period = shownPeriod(time);
@@ -51,7 +51,7 @@ export async function getOwnStats({ account, access }: Caller): Promise<OwnStats
   };
 }
 
-/** Processes take back what they have counted too much, in another hour or before another process has added its part. */
+/** A count can be negative: a process may take back an overcount in a later hour, or before another one adds its share. */
 const shownCount = (count = 0): number => Math.max(0, count);
 
 function hourStats(usage: UsageOfDays, { hours }: OutcomeCounts, hour: number): OwnStats['hours'][number] {

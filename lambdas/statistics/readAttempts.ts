@@ -1,4 +1,4 @@
-/** Reads the attempts of an account from its log, of all of its shards. */
+/** Reads attempts from all shards of an account's log. */
 import type { Account } from '../account/account.ts';
 import { listBudgetMs } from '../list/pages.ts';
 import { newestAttempts, type TimedAttempt, type WantedAttempts } from '../message/log.ts';
@@ -7,14 +7,14 @@ import { shardsOf } from '../table/shards.ts';
 
 export interface Looked {
   readonly attempts: readonly TimedAttempt[];
-  /** Unix milliseconds: all attempts since then were looked at. 0 where there are no older ones. */
+  /** Unix milliseconds: all attempts since then were read. 0 if there are no older ones. */
   readonly from: number;
 }
 
 /** Reads attempts of all shards of an account, with one call for each. */
 export async function readOnce(account: Account, wanted: WantedAttempts): Promise<Looked> {
   const read = await Promise.all(shardsOf(account).map((shard) => newestAttempts(shard, wanted)));
-  // Shards are read back to different moments: from the latest of them on all have been read.
+  // The shards are read back to different moments. Only from the latest of these on is every attempt known.
   const from = Math.max(0, ...read.flatMap(({ readFrom }) => readFrom ?? []));
   return {
     attempts: read.flatMap((one) => one.attempts.filter(({ recordedAt }) => recordedAt >= from)),
@@ -22,17 +22,19 @@ export async function readOnce(account: Account, wanted: WantedAttempts): Promis
   };
 }
 
-/** The calls that attempts are read back with, for each shard. */
+/** Calls for each shard. */
 const mostCalls = 10;
 
-/** Attempts that were read back to a moment. */
 interface ReadBack {
   readonly attempts: readonly TimedAttempt[];
-  /** Unix milliseconds: all attempts since then were looked at; undefined where all were that are wanted. */
+  /** Unix milliseconds: all attempts since then were read; undefined if all wanted ones were. */
   readonly lookedFrom: number | undefined;
 }
 
-/** Reads attempts back to a moment, with ten calls for each shard, or for a second. @param since Unix milliseconds, as `time` */
+/**
+ * Reads attempts back to a moment, with at most ten calls for each shard and for at most a second. @param since Unix
+ * milliseconds, as `time`
+ */
 export async function readBack(
   account: Account,
   since: number,
@@ -46,7 +48,7 @@ export async function readBack(
     const { attempts, from } = await readOnce(account, { ...wanted, from: since, to });
     found.push(...attempts);
     if (from === 0) break;
-    // More records of one moment than a call reads would be read for ever.
+    // Otherwise this would never end if one moment has more records than a call reads.
     to = Math.min(from, to) - 1;
   }
   return { attempts: found, lookedFrom: undefined };

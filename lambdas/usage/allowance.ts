@@ -1,26 +1,26 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
 
-/** The limits of an account that its use is held against. */
+/** The limits that an account's usage is checked against. */
 export interface Allowance {
   readonly accountId: string;
-  /** Messages a day above which answers and metrics say so. */
+  /** Messages a day above which answers and metrics warn. */
   readonly softPerDay: number;
-  /** Messages a day above which no more are accepted. */
+  /** Messages a day above which further ones are refused. */
   readonly hardPerDay: number;
-  /** Requests with a token in a second; calls of webhooks may be as many again. */
+  /** Requests with a token in a second. The same number of webhook calls is allowed in addition. */
   readonly callsPerSecond: number;
-  /** Bytes in a second of the bodies of requests with a token; calls of webhooks may have as many again. */
+  /** Bytes in a second of the bodies of requests with a token. The same is allowed for webhook calls in addition. */
   readonly bytesPerSecond: number;
   /** Dollars a month; 0 for no limit. */
   readonly budget: number;
   /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
-  /** Whether the account's own metrics are written. */
+  /** Whether the account has separate metrics. */
   readonly isExported: boolean;
 }
 
-/** Prices are decimal fractions, which binary numbers only come close to: 0.3 / 0.1 is a little less than 3. */
+/** Binary numbers only approximate prices: 0.3 / 0.1 is slightly less than 3. */
 const rounding = 1e-9;
 
 export function allowanceOf(account: Account): Allowance {

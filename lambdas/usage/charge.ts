@@ -9,23 +9,25 @@ import { counterOf, type UsageCounter } from './counter.ts';
 
 export interface Charges {
   /**
-   * Counts messages that are about to be accepted.
+   * Counts messages before they are accepted.
    *
-   * @returns the refusal when there are too many: 429 above the hard daily limit, 412 above the budget; then none is
-   * counted.
+   * @returns the refusal if there are too many, which are then not counted: 429 above the hard daily limit, 412 above the budget
    */
   readonly charge: (messages: number) => HttpError | undefined;
-  /** Takes back messages that were counted and not accepted after all. */
+  /** Takes back counted messages that were not accepted. */
   readonly giveBack: (messages: number) => void;
 }
 
-/** Messages from which on a request reports all of them before they are charged: other processes may do the same. */
+/**
+ * A request with at least this many messages reports all of them before they are charged, because other processes may do the
+ * same.
+ */
 const reservedFrom = 20;
 
 /**
- * Does work that accepts messages. The work charges each before it accepts it; what was reserved and not charged is given
- * back when the work ends, and all that was charged when it throws. While the common count cannot be read, the limits are
- * held against what this process knows.
+ * Does work that accepts messages. The work charges each before it accepts it. Reserved messages that were not charged are given
+ * back when the work ends, and all charged ones if it throws. If the common count cannot be read, this process checks the limits
+ * with the counts that it knows.
  *
  * @param most messages that the work may accept
  */
@@ -73,7 +75,7 @@ export async function withCharges<T>(
 }
 
 /**
- * @param reserved messages of this request that are counted already, and not charged
+ * @param reserved messages of this request that are counted but not charged
  * @param time Unix milliseconds
  */
 function refusalOf(

@@ -1,7 +1,6 @@
 /**
- * Counts what accounts use. A process counts in memory, and reports to the account's row of the day in steps
- * (`rules/processCount.ts`): a report adds to the row, and its answer is what all processes have reported. So a message
- * costs a fraction of a write.
+ * Counts the usage of accounts. A process counts in memory and reports to the account's row of the day in steps
+ * (`rules/processCount.ts`). A report returns the total of all processes. So a message costs a fraction of a write.
  */
 import type { Account } from '../account/account.ts';
 import { dayOf, hourOf, now } from '../shared/clock.ts';
@@ -13,16 +12,16 @@ import { count, countOf } from '../aws/metrics.ts';
 import { addUsage, usageOf } from './usageRows.ts';
 import { allowanceOf, type Allowance } from './allowance.ts';
 
-/** This process's count of one account on one day (UTC), and its way to the table. */
+/** This process's count of one account on one day (UTC), with its reads and writes. */
 export class UsageCounter {
   readonly day: string;
-  /** The account's limits, as they were last read. */
+  /** The account's limits, as last read. */
   allowance: Allowance;
   readonly #count: ProcessCount;
   #loading: Promise<void> | undefined;
   #reporting: Promise<void> | undefined;
 
-  /** @param before the counter of the same account for the day before, if this process had one */
+  /** @param before this process's counter of the account for the previous day, if any */
   constructor(day: string, allowance: Allowance, before?: UsageCounter) {
     this.day = day;
     this.allowance = allowance;
@@ -32,12 +31,12 @@ export class UsageCounter {
     );
   }
 
-  /** Messages that requests, schedules and retries made today. */
+  /** Messages of requests, schedules and retries today. */
   get dailyRequests(): number {
     return this.#count.dailyRequests;
   }
 
-  /** All messages of this month, callbacks included. */
+  /** All messages of this month, including callbacks. */
   get monthlyMessages(): number {
     return this.#count.monthlyMessages;
   }
@@ -51,23 +50,23 @@ export class UsageCounter {
     this.#count.count(usage);
   }
 
-  /** Reads the row of the day, unless it was read or reported to within the last 5 s. */
+  /** Reads the row of the day, unless it was read or written within the last 5 s. */
   async refresh(): Promise<void> {
     await this.#loadMonth();
     if (this.#count.hasNewsAt(now())) return;
     const { accountId } = this.allowance;
     const row = (await usageOf(accountId, this.day, this.day)).get(this.day) ?? noUsage;
-    // The answer to a report that is under way is newer than this one.
+    // The answer to a report in progress will be newer.
     if (this.#reporting === undefined) this.#count.hear(row, now());
   }
 
-  /** Reports what was counted while a step is full. A report that is under way is not waited for: who makes it looks again. */
+  /** Reports while a step is full. Does nothing during another report, whose caller checks again. */
   async reportWhenDue(): Promise<void> {
     if (this.#reporting !== undefined) return;
     while (this.#count.isReportDue(this.allowance, now())) await this.report();
   }
 
-  /** Reports all that was counted. A report that is under way is waited for instead. */
+  /** Reports the whole count, or waits for the report in progress. */
   async report(): Promise<void> {
     this.#reporting ??= this.#addToRow().finally(() => {
       this.#reporting = undefined;
@@ -75,7 +74,7 @@ export class UsageCounter {
     await this.#reporting;
   }
 
-  /** Reads the days of the month: once, and again after a failure. */
+  /** Reads the days of the month once, and again after a failure. */
   #loadMonth(): Promise<void> {
     this.#loading ??= usageOf(this.allowance.accountId, `${this.day.slice(0, 7)}-01`, this.day).then(
       (days) => {
@@ -108,14 +107,11 @@ export class UsageCounter {
   }
 }
 
-/** Accounts that a process counts at once. Above it, the one that was used longest ago is reported and dropped. */
+/** Above this number, the least recently used counter is reported and dropped. */
 const mostCounters = 1_000;
 const counters = new Map<string, UsageCounter>();
 
-/**
- * Waits for a report. A request does not fail because its count could not be written: what was counted stays counted, and
- * goes with the next report.
- */
+/** Waits for a report. If the report fails, the request does not fail: the count stays, and goes with the next report. */
 async function logFailure({ allowance: { accountId } }: UsageCounter, report: Promise<void>): Promise<void> {
   try {
     await report;
@@ -133,7 +129,7 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
   counter.allowance = allowance;
   counters.delete(account.id);
   counters.set(account.id, counter);
-  // The day before is over for this account: its last messages are reported.
+  // Reports the last messages of the previous day.
   if (known !== undefined && known !== counter) await logFailure(known, known.report());
   const [oldest] = counters.values();
   if (counters.size > mostCounters && oldest !== undefined) {
@@ -144,15 +140,15 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
 }
 
 /**
- * Reports what this process counted of an account when a step is full. Called at the end of each request, because
- * afterwards the process may stand still.
+ * Reports this process's count of an account if a step is full. Each request ends with this, because the process may be frozen
+ * afterwards.
  */
 export async function reportUsage(account: Account): Promise<void> {
   const counter = await counterOf(account, now());
   await logFailure(counter, counter.reportWhenDue());
 }
 
-/** Counts messages that follow from others, such as callbacks: the budget pays for them, but no limit holds them back. */
+/** Counts messages that follow from others, such as callbacks. The budget pays for them, but no limit refuses them. */
 export async function countFollowing(account: Account, messages: number): Promise<void> {
   if (messages === 0) return;
   const counter = await counterOf(account, now());
@@ -160,7 +156,7 @@ export async function countFollowing(account: Account, messages: number): Promis
   await reportUsage(account);
 }
 
-/** The header that an answer has once the account's soft daily limit is passed. */
+/** The warning header above the account's soft daily limit. */
 export function usageHeaders(account: Account, prefix: string): Readonly<Record<string, string>> {
   const counter = counters.get(account.id);
   if (counter === undefined || counter.dailyRequests <= counter.allowance.softPerDay) return {};

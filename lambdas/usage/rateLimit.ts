@@ -1,6 +1,6 @@
 /**
- * The limits of an account's requests in a second, and of their bytes. Requests with a token and calls of webhooks, which need
- * none, are held to the same limits, each kind by itself: too many of one kind do not make the other refused.
+ * Limits an account's requests and bytes in a second. Requests with a token and webhook calls, which need no token, have the same
+ * limits but are counted separately, so that too many of one kind do not block the other.
  */
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
@@ -16,17 +16,17 @@ interface Buckets {
   bytes?: TokenBucket;
 }
 
-/** A counter lives for as long as this process has requests of its account, and so do its buckets. */
+/** A counter, and thus its buckets, lives as long as this process has requests of its account. */
 const bucketsOf: Readonly<Record<LimitedRequests, WeakMap<UsageCounter, Buckets>>> = {
   calls: new WeakMap(),
   hooks: new WeakMap(),
 };
 
 /**
- * Counts a request with a token, of whatever kind. Each process holds the account to the process's share of its requests.
+ * Counts a request of any kind with a token. Each process allows its share of the account's limit.
  *
  * @param bytes the bytes of its body
- * @throws HttpError 429 when there are too many within a second, or too many bytes; nothing is counted then
+ * @throws HttpError 429 if there are too many requests or bytes within a second; nothing is counted then
  */
 export async function limitCall(account: Account, bytes: number): Promise<void> {
   const time = now();
@@ -35,19 +35,19 @@ export async function limitCall(account: Account, bytes: number): Promise<void> 
   counter.count({ calls: 1, bytes });
 }
 
-/** A call of a webhook that may go on. */
+/** An allowed webhook call. */
 export interface LimitedHook {
-  /** Counts it among the account's requests: it was accepted. */
+  /** Counts it among the account's requests, because it was accepted. */
   readonly count: () => void;
-  /** Lets another call take its place: this one was refused after all. */
+  /** Gives its place to another call, because it was refused later. */
   readonly giveBack: () => void;
 }
 
 /**
- * Lets a call of a webhook pass, as {@link limitCall} does a request with a token, and counts it later.
+ * Allows a webhook call in the way of {@link limitCall}. It is counted later.
  *
  * @param bytes the bytes of its body
- * @throws HttpError 429 when there are too many within a second, or too many bytes
+ * @throws HttpError 429 if there are too many calls or bytes within a second
  */
 export async function limitHook(account: Account, bytes: number): Promise<LimitedHook> {
   const time = now();
@@ -89,7 +89,7 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
   }
   if (bytes > 0) {
     const perSecond = bytesPerSecond * share;
-    // A body may be larger than a second's worth, so it is taken when there is anything left, and the rest is a debt.
+    // A body may be larger than the limit of a second. It is taken if any bytes are left, and the rest becomes a debt.
     const body = takeTokens(buckets.bytes, bytes, perSecond, Math.min(1, perSecond), time);
     if (!body.isTaken) {
       throw tooMany(

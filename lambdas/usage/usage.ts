@@ -1,12 +1,12 @@
-/** An account's use, of a day or of a part of it. */
+/** An account's usage in a day or a part of it. */
 export interface Usage {
-  /** Messages that requests, schedules and retries made: the daily limits count these. */
+  /** Messages of requests, schedules and retries, which count towards the daily limits. */
   readonly requests: number;
-  /** All messages, callbacks included: the budget counts these. */
+  /** All messages, including callbacks, which count towards the budget. */
   readonly messages: number;
-  /** Requests to the API with a token, of every kind. */
+  /** Requests of any kind with a token. */
   readonly calls: number;
-  /** Calls of webhooks that were accepted. */
+  /** Accepted webhook calls. */
   readonly hooks: number;
   /** Bytes of the bodies of requests. */
   readonly bytes: number;

@@ -1,4 +1,4 @@
-/** The usage table: what each account used on each day. */
+/** The usage table: the usage of each account on each day. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -24,10 +24,10 @@ const usageRow = z.object({
   bytes: z._default(z.number(), 0),
 });
 
-/** The attribute of a day's row that counts the messages of an hour: `h0` to `h23`. */
+/** The attribute in a day's row for the messages of an hour: `h0` to `h23`. */
 export const hourAttribute = (hour: number): string => `h${hour}`;
 
-/** A day's row is kept this long: a year of statistics, and a month more. */
+/** A year of statistics, and a month more. */
 const keptMs = 400 * dayMs;
 
 /** @param day as `2026-11-20`, UTC */
@@ -37,11 +37,10 @@ const keyOf = (accountId: string, day: string): { readonly owner: string; readon
 });
 
 /**
- * Adds to an account's use of a day.
+ * Adds to an account's usage of a day.
  *
- * @param hour 0 to 23, UTC: the messages are counted in this hour of the day, too. The hour stands in the same row, so it
- * costs nothing more
- * @returns all that it has used on that day by now
+ * @param hour 0 to 23, UTC; the same row counts the messages of the hour at no extra cost
+ * @returns the total of the day so far
  */
 export async function addUsage(accountId: string, day: string, hour: number, usage: Usage): Promise<Usage> {
   const { Attributes = {} } = await dynamodb.send(
@@ -65,8 +64,8 @@ export async function addUsage(accountId: string, day: string, hour: number, usa
  * Reads the rows of an account's days.
  *
  * @param first the first day to read, as `2026-11-20`
- * @param last the last one; it need not be in its month, so `2026-11-31` is the end of any November
- * @param region the one that the account is served in
+ * @param last the last day, which need not exist: `2026-11-31` is the end of any November
+ * @param region the account's region
  */
 export const usageRows = (
   accountId: string,
@@ -89,13 +88,12 @@ export const usageRows = (
     dynamodbIn(region),
   );
 
-/** Reads a row's day, and what was used on it. */
 export function dayOfRow(row: Row): readonly [day: string, usage: Usage] {
   const { id, ...counts } = usageRow.parse(row);
   return [id.replace('day#', ''), counts];
 }
 
-/** Reads an account's use, by day; see {@link usageRows}. */
+/** Reads an account's usage by day; see {@link usageRows}. */
 export async function usageOf(...days: Parameters<typeof usageRows>): Promise<ReadonlyMap<string, Usage>> {
   const usage = new Map<string, Usage>();
   for await (const row of usageRows(...days)) usage.set(...dayOfRow(row));

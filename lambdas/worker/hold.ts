@@ -1,10 +1,11 @@
 /**
- * Holds the messages of an invocation that takes longer than most. Two calls that a quick invocation saves:
+ * Holds the messages of an invocation that takes longer than most. A quick invocation saves both calls:
  *
- * - What is still under way is hidden until the invocation has surely ended. A queue hides a message for longer, counted from its
- *   receive. So a message whose invocation begins late stays hidden, and one whose worker dies comes back soon. An invocation that
- *   may take longer than a quarter of an hour hides it for a few minutes, and again and again.
- * - What is done is deleted, and does not wait for the slowest of its batch: should the worker die, it does not come again.
+ * - Unfinished messages are hidden until the invocation has surely ended. The time counts from now, but a queue's own visibility
+ * timeout counts from the receive. So a message whose invocation begins late stays hidden, and a message whose worker dies
+ * returns soon. An invocation that may take longer than 15 minutes hides its messages for a few minutes at a time.
+ * - Finished messages are deleted without waiting for the slowest of their batch, so that they are not retried if the worker
+ * dies.
  */
 import type { SQSRecord } from 'aws-lambda';
 import { log } from '../aws/log.ts';
@@ -14,29 +15,29 @@ import type { Source } from '../job/receipt.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { chunksOf } from '../shared/lists.ts';
 
-/** The time between two looks at what is done. */
+/** How often finished messages are deleted. */
 const deleteEveryMs = 2 * secondMs;
-/** SQS takes 10 messages at once. */
+/** The limit of SQS. */
 const messagesPerCall = 10;
 
-/** The time between the end of an invocation and the return of what it has not done. */
+/** From the end of an invocation until its unfinished messages return. */
 const marginSeconds = 10;
-/** The longest function whose messages are hidden once for all of its time. */
+/** Up to this timeout, a function hides its messages once, for its whole time. */
 const longestHiddenOnceSeconds = 900;
-/** The messages of longer ones are hidden for this long, and again in time for two renewals to fail. */
+/** A longer function hides its messages for this long at a time. Two renewals may fail before they return. */
 const heldSeconds = 300;
 const renewEveryMs = 90 * secondMs;
 
 export interface Hold {
   /** Resolves when work may begin: at once, unless a message may have killed a worker before. */
   readonly ready: Promise<void>;
-  /** Takes a message that is done. */
+  /** Takes a finished message. */
   readonly done: (record: SQSRecord) => void;
-  /** Resolves when no call is under way any more. */
+  /** Resolves when all calls have finished. */
   readonly end: () => Promise<void>;
 }
 
-/** Begins to hold the messages of an invocation, which has just started. */
+/** @param records messages of an invocation that has just started */
 export function hold(records: readonly SQSRecord[], source: Source): Hold {
   const underWay = new Set(records);
   let toDelete: SQSRecord[] = [];
@@ -68,7 +69,7 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
   const ready = calls;
   const endsAt = now() + functionSeconds * secondMs;
   const renewals = isRenewed ? setInterval(renew, renewEveryMs) : undefined;
-  // Lambda does not end the code of an invocation that is late on a managed instance. Another worker gets its messages.
+  // A managed instance lets the code of a late invocation run on. Another worker gets its messages.
   function renew(): void {
     if (now() < endsAt) hideAll();
     else clearInterval(renewals);
@@ -79,7 +80,7 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
     toDelete = [];
     then(() => inCalls(deleted, 'remove'));
   };
-  // A message alone has no others that wait for it. Thousands may wait for their answers on one machine, at no cost.
+  // A single message keeps no other waiting. On one machine, thousands of them may wait for their answers at no cost.
   const others = records.length > 1 ? setInterval(deleteDone, deleteEveryMs) : undefined;
 
   return {
@@ -97,6 +98,6 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
   };
 }
 
-/** Whether a job may have killed a worker: it is to come back soon even from one that dies at once. */
+/** Whether a job may have killed a worker. It must then return soon, even if its worker dies at once. */
 const isSuspect = (records: readonly SQSRecord[], name: Source['name']): boolean =>
   name === 'dead' || records.some(({ attributes }) => Number(attributes.ApproximateReceiveCount) > 1);

@@ -7,16 +7,14 @@ import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
 import { pump } from '../lane/pump.ts';
 
-/** The code of runs is loaded when the first job of one comes. */
+/** The code of runs is loaded with the first job of a run. */
 const runs = () => import('../workflow/forWorkers.ts');
 plugInRuns(async () => (await runs()).messageKind);
 plugInGroups(() => import('../urlGroup/forWorkers.ts'));
 
 /**
- * Does a job of any kind.
- *
- * @param isAgain whether it has been handed out before
- * @throws when it has to be done again
+ * @param isAgain whether the job was received before
+ * @throws if it must be retried
  */
 export async function perform(job: Job, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
   switch (job.kind) {
@@ -37,7 +35,7 @@ export async function perform(job: Job, { isAgain }: { readonly isAgain: boolean
   }
 }
 
-/** Does something for the account of a run; nothing where the account is gone. */
+/** Does nothing if the account is gone. */
 async function forOwner(
   { accountId }: RunEndJob,
   work: (account: Account) => Promise<unknown>,
@@ -46,17 +44,13 @@ async function forOwner(
   if (account !== undefined && !isDeleted(account)) await work(account);
 }
 
-/**
- * Ends a job that kills its worker, or that the service itself fails with again and again.
- *
- * @throws when that has to be done again
- */
+/** Gives up a job that kills its worker or fails inside the service repeatedly. @throws if it must be retried */
 export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   switch (job.kind) {
     case 'attempt':
       return giveUpAttempt(job, why);
     case 'completionTimeout':
-      // What cannot be timed out is given up as an attempt.
+      // A timeout that cannot be handled is given up as an attempt.
       return giveUpAttempt(
         {
           kind: 'attempt',
@@ -68,7 +62,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
         why,
       );
     case 'pump':
-      // A pump is never given up: the attempts in the line would wait for ever.
+      // A pump is never given up, because the attempts in the line would wait forever.
       return pump(job);
     case 'runStart':
       return (await runs()).giveUpStart(job, why);
@@ -81,7 +75,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   }
 }
 
-/** Names a job, so that its starts are counted by themselves. */
+/** A unique name under which a job's starts are counted. */
 export function nameOf(job: Job): string {
   switch (job.kind) {
     case 'attempt':

@@ -1,26 +1,26 @@
 /**
- * Counts the deaths of workers. A worker does a suspect job alone, so that nothing else dies with it, and notes the start before
- * it reads anything else. A start whose job ends, be it in an error, is removed; starts that stay are deaths.
+ * Counts the deaths of workers. A worker does a suspect job alone, so that its death affects no other job, and records the start
+ * before it reads anything else. A start is removed when its job ends, even with an error. The remaining starts are deaths.
  */
 import { now } from '../shared/clock.ts';
 import { forgetStarts, noteStart, removeStarts } from './store/starts.ts';
 
-/** The states of a start, in their order: noted, ended, removed. */
+/** The states of a start, in order: recorded, ended, removed. */
 export interface Start {
-  /** Notes the start. Resolves to how many starts are noted, this one included: each before it was a death. */
+  /** Records the start. Resolves to the number of recorded starts, including this one; each earlier one was a death. */
   readonly note: () => Promise<number>;
-  /** Marks of starts that have ended and may still be noted: the next delivery of the job has to remove them. */
+  /** Marks of starts that have ended but may still be recorded. The next delivery of the job must remove them. */
   readonly ended: () => readonly string[];
   /** Removes the start after its job has ended. */
   readonly remove: () => Promise<void>;
-  /** Removes all starts of the job, deaths too: it begins anew when it is sent again. */
+  /** Removes all starts of the job, including deaths, so that its count begins again. */
   readonly forget: () => Promise<void>;
 }
 
 /**
- * @param job the name of the job, which no other job has
+ * @param job a unique name
  * @param mark different for each start
- * @param endedBefore marks of earlier starts that could not be removed when they ended
+ * @param endedBefore marks of earlier starts that ended but could not be removed
  */
 export function startOf(job: string, mark: string, endedBefore: readonly string[]): Start {
   let ended = endedBefore;

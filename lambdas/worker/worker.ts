@@ -1,4 +1,4 @@
-/** Workers: the Lambda handlers behind queues. */
+/** The Lambda handlers of queues. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import {
   formatRedelivered,
@@ -22,60 +22,56 @@ import { startOf, type Start } from './starts.ts';
 
 type Handler = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-/** A queue whose function gets several messages at a time, with the functions that do their jobs. */
+/** A queue whose function gets several messages at a time. */
 interface BatchQueue<T> {
-  /** @throws Error for a text that is no message of this queue */
+  /** @throws Error if the text is not a message of this queue */
   readonly parse: (text: string) => T;
-  /**
-   * @throws when the message must be sent again
-   */
+  /** @throws if the message must be retried */
   readonly perform: (item: T, sending: Sending) => Promise<void>;
   /**
-   * Ends a job that the service fails with again and again. Without it, such a job is sent again for ever.
+   * Gives up a job that fails inside the service repeatedly. Without this, the job is retried forever.
    *
-   * @throws when that has to be done again
+   * @throws if it must be retried
    */
   readonly giveUp?: (item: T, why: GiveUpReason, sending: Sending) => Promise<void>;
-  /** Absent where no job is slow. Slow jobs go to a queue of their own when they came together with quick ones. */
+  /** Absent if no job is slow. A slow job that arrives in one batch with quick ones goes to a separate queue. */
   readonly slow?: {
-    /** Names the destination of a slow job. */
+    /** The destination of a slow job. */
     readonly nameOf: (item: T) => string | undefined;
     readonly send: (text: string, group: string | undefined, name: string) => Promise<void>;
   };
 }
 
-/** The way of a message to its worker. */
 interface Sending {
-  /** Unix milliseconds at which it was sent for the first time. */
+  /** Unix milliseconds at which it was first sent. */
   readonly sentAt: number;
-  /** Whether it has been handed out before. */
+  /** Whether it has been received before. */
   readonly isAgain: boolean;
 }
 
 /** A queue whose function gets one message at a time. */
 interface SingleQueue<T> extends Required<Omit<BatchQueue<T>, 'slow'>> {
-  /** Names a job as no other is named. */
+  /** A unique name for a job. */
   readonly nameOf: (item: T) => string;
-  /** Whether its starts are noted from the first delivery on, and not only from the second. */
+  /** Whether starts are recorded from the first delivery on, not just from the second. */
   readonly isSuspect: boolean;
 }
 
-/** One message's job, ready to run. */
 interface Task {
-  /** Undefined where starts are not noted. */
+  /** Undefined if starts are not recorded. */
   readonly start?: Start;
-  /** Sends a slow job to the queue of those. */
+  /** Sends a slow job to the slow queue. */
   readonly handOn?: (() => Promise<void>) | undefined;
   readonly run: () => Promise<void>;
 }
 
-/** A message that was received, with the queue that it came from. */
+/** A received message and its queue. */
 interface Receipt {
   readonly record: SQSRecord;
   readonly source: Source;
 }
 
-/** A message that could be read. */
+/** A message that could be parsed. */
 interface ReadReceipt extends Receipt {
   readonly message: Redelivered;
   readonly task: Task;
@@ -85,7 +81,7 @@ type TaskOf = (receipt: Receipt, message: Redelivered, sending: Sending) => Task
 
 const receivesOf = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateReceiveCount);
 
-/** From this return on a message comes every quarter of an hour: an operator should see why. */
+/** From this return on, a message is retried every quarter of an hour, and is logged as an error for an operator. */
 const returnsUntilError = 8;
 
 const errorFields = (error: unknown): { readonly error: Error | string } => ({
@@ -99,8 +95,8 @@ const recordFields = (record: SQSRecord) => ({
 });
 
 /**
- * Makes a handler in which each message of a batch takes its own time. A message that fails, and only that, is sent again, with
- * a delay that grows. Where it cannot be sent, SQS shows it again when its visibility timeout ends.
+ * Makes a handler in which no message of a batch waits for another. Only a message that fails is sent again, with a growing
+ * delay. If it cannot be sent, SQS shows it again after its visibility timeout.
  */
 const handlerOf = (taskOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
@@ -144,8 +140,8 @@ function readReceipt(receipt: Receipt, taskOf: TaskOf): ReadReceipt | Unread {
 }
 
 /**
- * @param isMixed whether quick jobs are in the batch
- * @returns false when the message is left to SQS
+ * @param isMixed whether the batch has quick jobs
+ * @returns false if the message is left to SQS
  */
 async function handle(receipt: ReadReceipt | Unread, isMixed: boolean): Promise<boolean> {
   if (receipt.task === undefined) return parkUnreadable(receipt);
@@ -154,7 +150,7 @@ async function handle(receipt: ReadReceipt | Unread, isMixed: boolean): Promise<
   return underTrace(record.attributes.AWSTraceHeader ?? message.trace, () => run(receipt, work));
 }
 
-/** @returns false when it could not be parked */
+/** @returns false if it could not be parked */
 async function parkUnreadable({ record, source, error }: Unread): Promise<boolean> {
   count('WorkUnreadable');
   log.error('A message that this release cannot read is parked', {
@@ -174,7 +170,7 @@ async function parkUnreadable({ record, source, error }: Unread): Promise<boolea
   }
 }
 
-/** Parks a message. What does that is loaded when the first has to be. */
+/** Parks a message. The code for this is loaded when first needed. */
 async function park({ record, source }: Receipt, why: Parked['why']): Promise<void> {
   const parked = await import('../job/parked.ts');
   await parked.park({
@@ -187,7 +183,7 @@ async function park({ record, source }: Receipt, why: Parked['why']): Promise<vo
   });
 }
 
-/** @returns false when the message is left to SQS */
+/** @returns false if the message is left to SQS */
 async function run(receipt: ReadReceipt, work: () => Promise<void>): Promise<boolean> {
   const { record, message } = receipt;
   try {
@@ -205,7 +201,7 @@ async function run(receipt: ReadReceipt, work: () => Promise<void>): Promise<boo
 
 const sentAtOf = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);
 
-/** @returns false when the message could not be sent again */
+/** @returns false if the message could not be sent again */
 async function redeliver(
   { record, source, message, task: { start } }: ReadReceipt,
   hasFault: boolean,
@@ -234,7 +230,7 @@ async function redeliver(
 export const batchWorker = <T>(queue: BatchQueue<T>): Handler =>
   handlerOf(({ record, source }, { faults }, sending) => {
     const item = queue.parse(record.body);
-    // A job that was handed out before must be known as such, which another queue would not tell.
+    // A job that was received before must stay here, because another queue would not know that.
     const mayHandOn = source.name !== 'slow' && !sending.isAgain;
     return {
       handOn: mayHandOn ? handOnOf(queue, item, record) : undefined,
@@ -258,16 +254,16 @@ const performOrGiveUp = <T>(
   faults < mostFaults || giveUp === undefined ? perform(item, sending) : giveUp(item, 'faults', sending);
 
 /**
- * Makes the handler of a queue whose function gets one message at a time: when its worker dies, nothing else dies with it.
- * A job that killed several workers is given up. Receives do not tell it, because Lambda also receives messages that it then
- * throttles. A job that kills workers even then is parked.
+ * Makes the handler of a queue whose function gets one message at a time, so that a worker's death affects no other job. A job
+ * that has killed several workers is given up, and parked if it kills workers even then. Deaths are recorded separately, because
+ * SQS's receive count includes messages that Lambda received but throttled.
  */
 export const singleWorker = <T>(queue: SingleQueue<T>): Handler =>
   handlerOf((receipt, { ended, faults }, { sentAt, isAgain }) => {
     const { record } = receipt;
     const item = queue.parse(record.body);
     const receives = receivesOf(record);
-    // A suspect job has been handed out before, by another queue.
+    // Another queue has already delivered a suspect job.
     const sending = { sentAt, isAgain: isAgain || queue.isSuspect };
     const run = () => performOrGiveUp(queue, item, faults, sending);
     if (!queue.isSuspect && receives <= 1) return { run };

@@ -1,4 +1,3 @@
-/** Cancels many runs. */
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { matchesRun, parseCancelQuery, type CancelQuery, type RunIdentity } from '../wire/workflowFilters.ts';
@@ -15,13 +14,12 @@ import { merged } from '../list/pages.ts';
 import { endRun } from './steps/endRun.ts';
 import { refuseWhenBusy } from './refusals.ts';
 
-/** Runs that are cancelled at once. */
 const atOnce = 10;
 
 /** The gateway gives up after 29 s, and the last step needs some seconds. */
 const budgetMs = 15 * secondMs;
 
-/** Finds the active runs that a request selects: those of the list, newest first, or those whose ids are given. */
+/** The listed runs are newest first. */
 async function* selected(account: Account, query: CancelQuery, until: number): AsyncGenerator<RunIdentity> {
   const { runIds, fromDate, toDate } = query;
   if (runIds === undefined) {
@@ -36,11 +34,11 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
 }
 
 /**
- * Cancels the runs that a request selects, step by step: all of them, or `count`, or as many as the time allows. There is no
- * cursor: callers repeat the request until its answer is 0, because cancelled runs are not selected again.
+ * Cancels the selected runs: all of them, or `count`, or as many as the time allows. There is no cursor. Callers repeat the
+ * request until its answer is 0, because cancelled runs are not selected again.
  *
- * @throws HttpError 400 for a malformed request; 503 where the time was over before any run was found, because 0 would mean that
- * there is none
+ * @throws HttpError 400 for a malformed request; 503 if the time ran out before any run was found, because 0 would mean that none
+ * is left
  */
 export async function cancelRuns(
   account: Account,

@@ -1,4 +1,4 @@
-/** The dead letters of runs: one for each run that failed, until it is run again. */
+/** The dead letters of runs. Each failed run has one until it is run again. */
 import type { Account } from '../account/account.ts';
 import {
   countDeadLetters,
@@ -44,7 +44,7 @@ export async function listRunDeadLetters(
   return { messages: records, cursor };
 }
 
-/** Shows a dead letter with its payload, and with all of the last answer that is kept. @throws HttpError 404 */
+/** Shows a dead letter with its payload, and with as much of the last answer as is kept. @throws HttpError 404 */
 export async function getRunDeadLetter(
   account: Account,
   dlqId: string,
@@ -66,7 +66,7 @@ export async function getRunDeadLetter(
 export const deleteRunDeadLetter = (account: Account, dlqId: string): Promise<void> =>
   deleteDeadLetter(account, dlqId, isOfRun);
 
-/** Deletes all dead letters that a filter selects. May be repeated. @throws HttpError 400 */
+/** Deletes the dead letters that a filter selects. Can be repeated. @throws HttpError 400 */
 export const deleteRunDeadLetters = (
   account: Account,
   query: readonly Header[],

@@ -6,7 +6,7 @@ import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/endR
 import { loadSnapshot } from './store/journals.ts';
 import type { RunKey, WhichRun } from './rules/journal.ts';
 
-/** Ends the run by a request of its endpoint or of a user, and answers it again where it was answered before. */
+/** Ends the run at the request of its endpoint or of a user. A repeated request gets the same answer. */
 export async function endRunByRequest(
   account: Account,
   { cancel, body, ...which }: WhichRun & { readonly cancel: boolean; readonly body: Uint8Array },
@@ -23,6 +23,6 @@ export async function endRunByRequest(
     throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
   }
   if (!isIt) return;
-  // The process that ended the run may have died before it told of the end.
+  // The process that ended the run may have died before it reported the end.
   await followUpEnd(account, { ...which, startSeq: snapshot.startSeq }, followEndOrLeave);
 }

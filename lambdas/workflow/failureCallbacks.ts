@@ -1,4 +1,4 @@
-/** The failure function of a run by hand: it is run again when it failed, and cancelled while it is to run. */
+/** Lets a user rerun or cancel the failure function of a run. */
 import type { Account } from '../account/account.ts';
 import { deadLetterOf, isOfRun, type DeadLetterOfRun } from '../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../deadLetter/rows.ts';
@@ -19,7 +19,7 @@ const saying = (state: FailureFunctionRecord['state']): string =>
   state === undefined ? 'Nobody is told of the failure' : `The failure function is ${state}`;
 
 /**
- * Tells of a run's failure once more, with a message of its own.
+ * Reports a run's failure again, with a new message.
  *
  * @throws HttpError 404; 400 unless the failure function has failed; or as for a publish
  */
@@ -62,15 +62,15 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
 }
 
 /**
- * Cancels the message that tells of a run's failure: no attempt starts after this. One that is in flight may still arrive.
+ * Cancels the failure callback of a run: no further attempt starts, but one that has started may still arrive.
  *
- * @throws HttpError 404; 400 unless the failure function is to run
+ * @throws HttpError 404; 400 unless the failure function is still to run
  */
 export async function cancelFailureCallback(account: Account, dlqId: string): Promise<void> {
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
   const key = runOf(deadLetter);
   const change = await changeRun(key, async (current): Promise<Decision<string | undefined>> => {
-    // Read each time: by now the failure function may have failed, and be run again by another message.
+    // Read in each try: the failure function may have failed and been run again with another message.
     const messageId = await failureRequestIdOf(key, deadLetter.workflow.startSeq);
     if (messageId === undefined || !mayCancel(stateIn(current, deadLetter))) return { result: messageId };
     const note: FailureFunctionRecord = {
@@ -83,7 +83,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   });
   const { snapshot, record, result: requestId } = change;
   const state = stateIn(snapshot, deadLetter);
-  // Another process may have written that state, and have died before it came here.
+  // Also done if another process wrote the state, because it may have died before it did this.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');
     await withdrawRequest(key, requestId);

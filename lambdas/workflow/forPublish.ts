@@ -1,4 +1,7 @@
-/** The modules that publishing loads when the first request of a workflow comes. One file for all: `forWorkers.ts` says why. */
+/**
+ * The modules that publishing loads with the first workflow request. They are in one file for the reason given in
+ * `forWorkers.ts`.
+ */
 export { publishRequests } from './steps/publish.ts';
 export { refusalOfRequest, refuseWhenBusy } from './refusals.ts';
 export { trigger, triggerBatch } from './steps/trigger.ts';

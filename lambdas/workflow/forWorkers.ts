@@ -1,7 +1,6 @@
 /**
- * The modules that workers load when the first message of a run comes: messages of runs as a kind of messages, and the jobs of
- * runs. One file exports all of it, because for every set of files that several late files share the bundler adds a part to the
- * cold start, with lists of what it takes from the others: three late files cost 3 KB.
+ * The modules that workers load with the first message of a run. One file exports them all, because the bundler adds a chunk to
+ * the cold start for every set of files that several lazily loaded files share: three such files cost 3 KB.
  */
 import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
@@ -17,13 +16,13 @@ import { callResultBody } from './delivery/callResult.ts';
 import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
 import { openDelivery } from './delivery/openDelivery.ts';
 
-/** Tells whether an attempt ends its message's part in the run, and a continuation follows from that. */
+/** Whether an attempt ends its message's part in the run, so that a continuation follows. */
 function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean {
   if (!isFinal(attempt) || attempt.state === 'CANCELED') return false;
   switch (role) {
     case 'list':
     case 'callResult':
-      // A success ends the delivery only: the run goes on with the submissions of its endpoint.
+      // After a success the run goes on with the submissions of its endpoint.
       return attempt.state === 'FAILED';
     case 'failureRequest':
       return true;
@@ -33,13 +32,13 @@ function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean
   }
 }
 
-/** The callback of a message of a run belongs to the run, too. The callback of a call brings the result of its step. */
+/** The callback belongs to the run, too. The callback of a call brings the result of its step. */
 const callbackOf = (part: WorkflowPart): KindOfCallback => ({
   workflow: { ...part, role: 'callResult' },
   bodyOf: part.role === 'call' ? callResultBody : callbackBody,
 });
 
-/** Fails the run of a call whose result could not be stored: its endpoint would wait for ever. */
+/** Fails the run of a call whose result could not be stored, because its endpoint would wait forever. */
 async function failWithoutResult(
   message: Message,
   part: WorkflowPart,
@@ -59,7 +58,7 @@ async function failWithoutResult(
 
 export const messageKind: MessageKind = {
   open: openDelivery,
-  // The process that ended the run may have died before it told of the end, and no later job checks that.
+  // The process that ended the run may have died before it reported the end, and no later job checks that.
   drop: (_, part, account) => followUpEnd(account, part, followEndOrLeave),
   store: async (made, part) => {
     if (endsPart(made, part) && part.role !== 'failureRequest') await storeFailureRequest(made, part);

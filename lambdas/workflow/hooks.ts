@@ -1,7 +1,7 @@
 /**
- * Calls of webhooks. Any caller who knows the URL of one may call it, without a token. So a call is checked in this order: its
- * form, then the run, and the account only when the run has such a webhook. Calls that find no webhook are all answered alike,
- * cost one read at most, and are charged to nobody.
+ * Calls of webhooks. Anyone who knows a webhook's URL may call it without a token. So the form of a call is checked first, then
+ * the run, and the account only if the run has such a webhook. All calls that find no webhook get the same answer, cost at most
+ * one read, and are not charged.
  */
 import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';
@@ -17,7 +17,6 @@ import { limitHook } from '../usage/rateLimit.ts';
 import { giveEvent } from './waits/giveEvent.ts';
 import { checkAddress, noWebhook, webhookOf } from './waits/webhook.ts';
 
-/** A request to the webhook of a run. */
 export interface HookCall {
   readonly accountId: string;
   readonly runId: string;
@@ -26,11 +25,11 @@ export interface HookCall {
 }
 
 /**
- * Gives a run the request as the event of its webhook: the oldest step that waits for the webhook ends with it; where none does,
- * the call is kept for the next one. Sent twice, it counts twice.
+ * Gives a run the request as the event of its webhook. The oldest step that waits for the webhook ends with it. If no step waits,
+ * the call is kept for the next one. A repeated call counts twice.
  *
- * @throws HttpError 404 where no active run has such a webhook; 413; 429 where the run keeps too many calls, or above the limits
- * of the account's webhooks; 429 or 412 above other limits of the account
+ * @throws HttpError 404 if no active run has such a webhook; 413; 429 if the run keeps too many calls, or above the limits of the
+ * account's webhooks; 429 or 412 above other limits of the account
  * @throws RunBusy
  */
 export async function callHook({ accountId: user, runId, eventId, request }: HookCall): Promise<void> {
@@ -55,12 +54,12 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
       callBytes,
       known: found,
       noActiveRun: noWebhook,
-      // The delivery that the call gives rise to belongs to the trace of the call.
+      // The delivery that the call causes belongs to the call's trace.
       loadWait: async (seq) => {
         const wait = await webhook.loadWait(seq);
         return { ...wait, forwarded: withTrace(wait.forwarded, request.headers) };
       },
-      // Its size is checked before anything is sent or stored for it.
+      // Checked before anything is sent or stored for it.
       findWait: (snapshot) => webhook.findWaitFor(snapshot, event.length),
       checkKept: (snapshot) => {
         webhook.checkKept(snapshot, callBytes);
@@ -74,7 +73,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   await reportUsage(account);
 }
 
-/** The account of the user that a token names, as it stands in the URLs that clients make. */
+/** The account of the user that a token names. Clients write that user into webhook URLs. */
 function accountOf(user: string): string {
   const given = givenCredentials();
   return user === given?.token.UserID ? given.accountId : user;

@@ -1,4 +1,3 @@
-/** The log of runs. */
 import type { Account } from '../account/account.ts';
 import { countBudgetMs, countEach, listBudgetMs, orderedScope, placeAt, sealed } from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
@@ -15,7 +14,6 @@ import { findHangingRuns, type HangingRuns } from './hanging/find.ts';
 import { loadRunLog, type ShownRun } from './log/runLog.ts';
 import { loadRunJournal } from './runs/loadRun.ts';
 
-/** Tells whether a run is wanted, by its log. */
 function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
   const steps = run.steps.flatMap((group): readonly { state: string; messageId: string }[] => group.steps);
   const ofState = [run.workflowState, ...steps.map(({ state }) => state)];
@@ -26,16 +24,16 @@ function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
   );
 }
 
-/** A run that is shown is read with its journal and its messages: a page of runs is as many rows as need no slot. */
+/** Each run of a page is read with its journal and messages, so a page has only as many runs as need no slot. */
 const rowsOfRun = rowsWithoutSlot / longestPage;
 
-/** Bytes of an answer besides its runs: the names of its fields, and a cursor. */
+/** Bytes of an answer without its runs: field names and cursor. */
 const frameBytes = 1_000;
 const mostBytes = largestAnswer - frameBytes;
 
 /**
- * Makes a page of the log of runs. Each run is read by itself, because a large one fills the memory. The page has as many as the
- * time and the answer allow, but at least one.
+ * Makes a page of the log of runs. Runs are read one by one, because a large one fills the memory. A page has as many runs as the
+ * time and the answer's size allow, but at least one.
  *
  * @throws HttpError 400 for a malformed request
  */
@@ -58,7 +56,7 @@ export async function listRuns(
     if (last !== undefined && (runs.length >= count || now() > until)) return pageUpTo(last);
     if (mayBeWanted(read, candidate)) {
       const journal = await loadRunJournal(candidate, candidate.startSeq);
-      // Behind that moment the bodies may be gone, and records may be left.
+      // After that moment the bodies may be deleted while records remain.
       const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
       const run = isKept
         ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes)
@@ -74,12 +72,11 @@ export async function listRuns(
   return pageUpTo(undefined);
 }
 
-/** Finds the runs of an account that hang: see `findHangingRuns`. */
 export const hangingRuns = (account: Account): Promise<HangingRuns> =>
   findHangingRuns(account, now() + listBudgetMs);
 
 /**
- * Counts the active runs that a filter selects. The list shows an end a moment after it.
+ * Counts the active runs that a filter selects. A run that has just ended may still be counted.
  *
  * @throws HttpError 400 for a malformed request
  */

@@ -1,4 +1,3 @@
-/** Notifications of events, and the waits that they end. */
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
@@ -13,8 +12,8 @@ import { loadSnapshot } from './store/journals.ts';
 import { notify } from './waits/notify.ts';
 
 /**
- * Notifies one run, where the first of several segments is the id of one, or else all that wait for the event. An event's id
- * may have slashes, and clients write it into the path as it is.
+ * Notifies one run if the first of several segments is a run's id, or else all runs that wait for the event. An event's id may
+ * contain slashes, which clients write into the path unescaped.
  *
  * @param segments of the path, decoded
  * @throws HttpError
@@ -32,16 +31,15 @@ export async function notifyAt(
     : notify(account, segments.join('/'), body);
 }
 
-/** Waiters that are read at once. */
 const readAtOnce = 20;
 /** The gateway gives up after 29 s. */
 const budgetMs = 20 * secondMs;
 
 /**
- * Lists the waits for an event, in the order in which they are woken. The client reads one array and knows no next page, so the
- * list has the first of them, as many as fit into an answer.
+ * Lists the waits for an event, in the order in which they are woken. The client reads one array and has no cursor, so the list
+ * has only the first waits that fit into an answer.
  *
- * @throws HttpError 400 for a malformed id of an event
+ * @throws HttpError 400 for a malformed event id
  */
 export async function listWaiters(account: Account, eventId: string): Promise<readonly ShownWaiter[]> {
   checkEventId(eventId, badField);
@@ -49,7 +47,7 @@ export async function listWaiters(account: Account, eventId: string): Promise<re
   const shown: ShownWaiter[] = [];
   let bytes = 2;
   let some: Waiter[] = [];
-  /** @returns whether more fit into the answer */
+  /** @returns whether the answer has room for more */
   const take = async (): Promise<boolean> => {
     const found = await Promise.all(some.map(showIfWaiting));
     some = [];
@@ -69,7 +67,7 @@ export async function listWaiters(account: Account, eventId: string): Promise<re
   return shown;
 }
 
-/** Shows a waiter, unless its wait is over: a row may be left of a wait whose process died, or whose run ended. */
+/** Undefined if the wait is over: a row may remain if a process died or the run ended. */
 async function showIfWaiting({ accountId, runId, seq }: Waiter): Promise<ShownWaiter | undefined> {
   const key = { accountId, runId };
   return isWaiting(await loadSnapshot(key), seq) ? waiterRecord(await loadWait(key, seq)) : undefined;

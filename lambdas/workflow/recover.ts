@@ -1,4 +1,4 @@
-/** Sends again what the records of runs ask for, after tables were restored or queues were lost. */
+/** Repeats the work that the records of runs ask for, after tables were restored or queues were lost. */
 import { ownerOf } from '../account/owner.ts';
 import { log } from '../aws/log.ts';
 import { isFault } from '../job/fault.ts';
@@ -14,7 +14,6 @@ import type { JournalRow } from './store/rows.ts';
 import { allActiveRuns } from './store/runList.ts';
 import { beginWait } from './waits/endWait.ts';
 
-/** Counts runs of the region that have not ended. */
 export async function countActiveRuns(): Promise<number> {
   let count = 0;
   for await (const { state } of allActiveRuns()) count += state === 'RUN_STARTED' ? 1 : 0;
@@ -22,13 +21,13 @@ export async function countActiveRuns(): Promise<number> {
 }
 
 export interface RecoveredRuns {
-  /** Waits that were given their deadlines. */
+  /** Waits whose timeouts were scheduled again. */
   readonly waits: number;
-  /** Runs whose records the service fails with: the log names each. */
+  /** Runs that fail inside the service. The log names each. */
   readonly skippedRuns: number;
 }
 
-/** Does for each run what its records ask for. A run that the service fails with is skipped, and does not hold up the others. */
+/** Does for each run what its records ask for. A run that fails inside the service is skipped. */
 export async function recoverRuns(since: number, isDryRun: boolean): Promise<RecoveredRuns> {
   let waits = 0;
   let skippedRuns = 0;
@@ -48,10 +47,10 @@ export async function recoverRuns(since: number, isDryRun: boolean): Promise<Rec
   return { waits, skippedRuns };
 }
 
-/** @returns how many waits were given their deadlines */
+/** @returns how many timeouts of waits were scheduled again */
 async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
   const snapshot = await loadSnapshot(key);
-  // The list may lack the end of a run, and the next run of its id.
+  // The list may lack the end of a run, and a later run of the same id.
   if (snapshot?.startSeq !== startSeq) return 0;
   const rows = await listOf(readJournal(key, startSeq));
   let waits = 0;
@@ -71,7 +70,7 @@ async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun
   return waits;
 }
 
-/** Tells a run of the end of one that it invoked, where that has ended and the run does not know. */
+/** Reports the end of an invoked run to its invoker, if the invoker does not know of it. */
 async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: InvokeRecord): Promise<void> {
   const { stepId } = invoke.step;
   if (!isActive(snapshot) || hasStep(snapshot.steps, 'result', stepId)) return;
@@ -79,14 +78,14 @@ async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: Invo
   const account = await ownerOf({ accountId, messageId });
   if (account === undefined) return;
   for await (const { record, snapshot: started } of readJournal({ accountId, runId }, 0)) {
-    // The id may have had runs before, and since.
+    // Other runs may have had the same id before or since.
     if (record.kind !== 'start' || record.entry.messageId !== messageId) continue;
     await followUpEnd(account, { runId, startSeq: started.seq }, followEndOrLeave);
     return;
   }
 }
 
-/** Does what follows the last record of a run: its process may not have come so far before the restored moment. */
+/** Repeats the work that follows a run's last record: its process may not have done it before the restored moment. */
 async function followNewest(key: RunKey, { record, snapshot }: JournalRow): Promise<void> {
   const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
   if (account === undefined) return;

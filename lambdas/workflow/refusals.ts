@@ -1,9 +1,10 @@
 /**
  * Refusals of requests that change runs.
  *
- * A run waits for the requests of its endpoint. Their client takes 400 for the end of the run and answers its delivery with a
- * success: the run would stay open for ever. So a refusal for good fails the run, and its status is 412, at which newer clients
- * fail their delivery at once. A refusal that passes, such as 429, keeps its status: the delivery fails by it, and is retried.
+ * A run waits for the requests of its endpoint. The published client reads status 400 as "the run has ended" and answers its
+ * delivery with a success, so the run would stay open forever. A permanent refusal therefore fails the run and has status 412, at
+ * which newer clients fail their delivery at once. A temporary refusal, such as 429, keeps its status: it fails the delivery,
+ * which is retried.
  */
 import type { Caller } from '../account/caller.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -21,32 +22,30 @@ import { givenWithRefused, noteFailureCallback } from './steps/failureCallback.t
 import { loadSnapshot } from './store/journals.ts';
 import { putRefusal } from './store/lastRefusals.ts';
 
-/** A request that was refused. */
 export interface RefusedRequest extends Glimpse {
-  /** Whether its body is a batch, whose items name the run. */
+  /** Whether the body is a batch whose items name the run. */
   readonly isBatch: boolean;
-  /** The run that the request ends, in the name of its endpoint. */
+  /** The run that its endpoint ends with the request. */
   readonly ends?: string | undefined;
-  /** The host of the service that the request was sent to. */
+  /** The host of this service in the request. */
   readonly host: string;
 }
 
-/** A run as a request names it; without its start where the client does not tell that. */
+/** A run as a request names it. Its start is missing if the client does not send it. */
 interface NamedRun extends WhichRun {
-  /** The message that names it. */
   readonly message?: Glimpse | undefined;
 }
 
 /**
- * The run fails this long after the refusal, unless its endpoint has ended it before: newer clients do so by the answer to their
- * delivery, which tells the name of the step as well.
+ * The run fails this long after the refusal unless its endpoint has ended it before. Newer clients end it by their answer to the
+ * delivery, which also names the step.
  */
 export const failsAfterMs = 3 * secondMs;
 
 /**
- * Makes the answer to a refused request, and fails the run that it belongs to.
+ * Makes the answer to a refused request, and fails its run.
  *
- * @throws the errors of AWS: the request has to be answered with a failure of the service then, which its endpoint retries
+ * @throws errors of AWS: the request must then be answered with a 5xx status, so that the endpoint retries it
  */
 export async function refusalOfRequest(
   { account, access }: Pick<Caller, 'account' | 'access'>,
@@ -54,19 +53,20 @@ export async function refusalOfRequest(
   error: HttpError,
 ): Promise<HttpError> {
   const refusal = asSubmissionRefusal(error);
-  // A refusal that passes: the endpoint's delivery fails by it, and is retried.
+  // A temporary refusal fails the endpoint's delivery, which is retried.
   if (refusal.status !== 412) return error;
   const run = runOf(request);
   const mayWrite = access !== 'read';
   if (run === undefined) return error;
-  // Only endpoints send invokes, and 400 would let their run wait for ever.
+  // Only endpoints send invokes, and their run would wait forever after a 400.
   if (run === 'unreadable') return mayWrite ? refusal : error;
   const key: RunKey = { accountId: account.id, runId: run.runId };
   const snapshot = await loadSnapshot(key);
   if (snapshot === undefined || !isMeant(snapshot, run))
     return mayWrite && request.ends === undefined ? endedRun(run.runId) : error;
   const start = await settingsOfRun(key, snapshot);
-  // A token may fail runs at its own destinations only, and one that only reads may fail none: the run hangs if its endpoint takes no notice.
+  // A token may fail runs only at its own destinations, and a read-only token may not fail any. Without that, the run hangs if
+  // its endpoint ignores the refusal.
   if (!mayWrite || account.scope?.allows(start.url) === false) {
     await putRefusal(key, snapshot, { code: error.code, message: error.message, at: now() });
     return error;
@@ -79,13 +79,13 @@ export async function refusalOfRequest(
   }
   const { startSeq } = snapshot;
   const { code, message } = refusal;
-  // A sentence may quote these, and SQS takes all characters but them.
+  // A message may quote these characters, which SQS does not accept.
   const reason = message.replaceAll(/[\ufffe\uffff]/g, '\ufffd');
   await sendJob({ kind: 'runRefused', ...key, startSeq, code, reason }, now() + failsAfterMs);
   return refusal;
 }
 
-/** Finds the run that a request belongs to; undefined for a request that belongs to none. */
+/** Finds the run that a request belongs to, if any. */
 function runOf({ config, body, isBatch, ends }: RefusedRequest): NamedRun | 'unreadable' | undefined {
   if (ends !== undefined) return { runId: ends, createdAt: createdAtIn(config) };
   for (const message of isBatch ? messagesIn(body) : [{ config, body }]) {
@@ -95,7 +95,7 @@ function runOf({ config, body, isBatch, ends }: RefusedRequest): NamedRun | 'unr
   return undefined;
 }
 
-/** The configurations of a submission in which older clients name the failure callback of the run. */
+/** The configurations in which older clients name the failure callback of the run. */
 const configsOf = ({ config, body }: Glimpse): readonly Config[] => [
   ...(isInvoke(config) ? [configOfInvoker(body)] : [config]),
   scoped(config, 'callback'),
@@ -118,7 +118,7 @@ function runOfMessage(message: Glimpse): NamedRun | 'unreadable' | undefined {
   return isOfRun(message) && runId !== '' ? { runId, createdAt: createdAtIn(config), message } : undefined;
 }
 
-/** Finds the invoker in the body of an invoke, whatever else is wrong with it. */
+/** Finds the invoker in the body of an invoke, even if the body is invalid. */
 function invokerIn(body: Uint8Array): NamedRun | undefined {
   const text = Buffer.from(body).toString('utf8');
   try {
@@ -129,16 +129,16 @@ function invokerIn(body: Uint8Array): NamedRun | undefined {
     if (typeof runId !== 'string') return undefined;
     return { runId, createdAt: typeof createdAt === 'number' ? createdAt : undefined };
   } catch {
-    // It may have been cut on its way.
+    // The body may be truncated.
     const [, runId] = /"workflowRunId"\s*:\s*"([^"\\]+)"/.exec(text) ?? [];
     return runId === undefined ? undefined : { runId };
   }
 }
 
 /**
- * Does something for a request to the API that changes runs.
+ * Does the work of a request that changes runs.
  *
- * @throws HttpError 503 when other processes changed the run again and again; and the errors of the work itself
+ * @throws HttpError 503 if other processes kept changing the run; and the errors of the work
  */
 export async function refuseWhenBusy<T>(work: () => Promise<T>): Promise<T> {
   try {

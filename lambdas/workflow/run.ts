@@ -4,33 +4,32 @@ import type { RunState } from '../wire/states.ts';
 
 export const hasEnded = (state: RunState): boolean => state !== 'RUN_STARTED';
 
-/** Characters of the longest id of a run. */
+/** Characters. */
 export const longestRunId = 256;
-/** The id of a run stands in paths as it is. */
+/** A run's id is written into paths unescaped. */
 const runIdForm = /^[\x21-\x7e\x80-\xff]+$/;
 const reservedInPaths = /[/?#%\\]/;
-/** A path of the API has this word in the place of a run's id. */
+/** A path of the API has this word in place of a run's id. */
 export const reservedRunId = 'count';
 
-/** Tells whether a text can be the id of a run. Other texts are never read, because they may not be keys. */
+/** Whether a text can be the id of a run. Other texts are never read, because they may not be valid keys. */
 export const isRunId = (text: string): boolean =>
   text.length <= longestRunId &&
   runIdForm.test(text) &&
   !reservedInPaths.test(text) &&
   text !== reservedRunId;
 
-/** A run with its URL, as its deliveries need it. */
 export interface Run extends RunIdentity {
-  /** The URL that it was started with. */
+  /** The URL that the run was started with. */
   readonly url: string;
 }
 
 /**
- * Decides what a request to end a run does. The endpoint may send it twice, when the first answer is lost, and would fail at an
- * error; a user who cancels a run that ended another way is told that there is none.
+ * Decides what a request to end a run does. An endpoint may repeat its request if the first answer is lost, and an error would
+ * fail it. A user who cancels a run that ended in another way gets 404.
  *
- * @param state undefined for a run that is not known
- * @param cancel the query parameter: `false` when the function has returned
+ * @param state undefined for an unknown run
+ * @param cancel the query parameter; `false` if the function returned
  * @returns the state that the run gets, or the status of an answer that changes nothing
  */
 export function endingOf(
@@ -41,10 +40,10 @@ export function endingOf(
   return { status: !cancel || state === 'RUN_CANCELED' ? 200 : 404 };
 }
 
-/** Retries of a run whose start does not name them: the client leaves the header out when it means three. */
+/** The client omits the header when it means three. */
 const clientsRetries = 3;
 
 export const defaultRunRetries = (maxRetries: number): number => Math.min(clientsRetries, maxRetries);
 
-/** The most runs that may be in a chain of invokes. */
+/** The longest chain of invokes. */
 export const deepestInvoke = 100;

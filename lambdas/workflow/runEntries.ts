@@ -1,4 +1,3 @@
-/** The list of a run's entries, for endpoints that read it themselves. */
 import * as z from 'zod/mini';
 import type { Account } from '../account/account.ts';
 import { HttpError, notFound, quote } from '../error/httpError.ts';
@@ -13,9 +12,9 @@ import { loadSnapshot } from './store/journals.ts';
 const shape = z.array(z.object({ messageId: z.string(), body: z.string(), callType: z.literal('step') }));
 
 /**
- * Reads the whole list of a run that goes on, as an endpoint does whose delivery had no body.
+ * Reads the whole list of an active run, for an endpoint whose delivery had no body.
  *
- * @throws HttpError 404 for a run that has ended or is not known, 413 for a list that is too long for an answer
+ * @throws HttpError 404 for an ended or unknown run, 413 for a list that is too long for an answer
  */
 export async function runEntries(
   account: Account,

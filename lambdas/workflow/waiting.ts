@@ -1,4 +1,3 @@
-/** Waits for events, and the results that the service makes of them. */
 import * as z from 'zod/mini';
 import { passedOn } from '../request/forwarding.ts';
 import { shownHeaders, type Header } from '../shared/headers.ts';
@@ -10,13 +9,13 @@ import { parseStepDurationMs } from './rules/time.ts';
 /** A step that waits for an event, or for a request to a webhook. */
 export interface Wait {
   readonly step: StepIdentity;
-  /** The URL that the result is delivered to when the event has come. */
+  /** Where the result is delivered after the event. */
   readonly url: string;
-  /** The time-out as the user wrote it, for the log. */
+  /** As the user wrote it, for the log. */
   readonly timeout: string;
   readonly timeoutMs: number;
   readonly timeoutUrl: string;
-  /** Headers as of a publish, with the dialect's prefix; names in lower case. */
+  /** Publish headers with the dialect's prefix; names in lower case. */
   readonly timeoutHeaders: readonly Header[];
 }
 
@@ -28,14 +27,10 @@ export const waitShape = z.object({
   timeoutHeaders: optionalField(headersIn('Headers for the delivery of a time-out.')),
 });
 
-/** The client's own default. The client leaves the field out for a webhook whose user gives no timeout. */
+/** The client's own default. It omits the field for a webhook without a timeout. */
 const defaultTimeout = '7d';
 
-/**
- * Reads the body of a wait.
- *
- * @throws HttpError 412
- */
+/** @throws HttpError 412 */
 export function parseWait(body: Uint8Array): Wait {
   const { step, url, timeout = defaultTimeout, ...rest } = parseSubmitted('The wait', body, waitShape);
   if (step.stepType !== 'Wait' && step.stepType !== 'WaitForWebhook') {
@@ -53,24 +48,18 @@ export function parseWait(body: Uint8Array): Wait {
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/**
- * Makes the result of a wait.
- *
- * @param event the bytes of the notification, perhaps none; undefined when the time ran out
- */
+/** @param event the bytes of the notification, possibly empty; undefined after a timeout */
 export function waitResult(step: StepIdentity, eventId: string, event: Uint8Array | undefined): Buffer {
   const { stepId, stepName, stepType, concurrent } = step;
   const end = event === undefined ? { waitTimeout: true } : { out: Buffer.from(event).toString('base64') };
   return json({ stepId, stepName, stepType, ...end, concurrent, waitEventId: eventId });
 }
 
-/** Counts the bytes of the result of a wait by those of its event. */
 export const waitResultBytes = (step: StepIdentity, eventId: string, eventBytes: number): number =>
   waitResult(step, eventId, new Uint8Array()).length + base64Bytes(eventBytes);
 
 export const base64Bytes = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
-/** A request to a webhook, as it came. */
 export interface HookRequest {
   readonly method: string;
   /** Names in lower case. */
@@ -84,8 +73,8 @@ export interface HookRequest {
 }
 
 /**
- * Makes the notification from a request to a webhook. The client builds a `Request` from it for the user. Headers of the
- * connection and of gateways are left out, and so is a token of the service.
+ * Makes the notification from a request to a webhook. The client builds a `Request` from it. Omits the headers of the connection
+ * and of gateways, and a token of this service.
  */
 export const hookEvent = ({ method, headers, body, proto, host, url }: HookRequest): Buffer =>
   json({

@@ -1,4 +1,4 @@
-/** Waits for events: a step that ends with its event, or at its deadline without it. */
+/** A wait is a step that ends with its event or with its timeout. */
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { withCharges } from '../usage/charge.ts';
@@ -16,9 +16,9 @@ import { prepareWait, type WaitRequest } from './waits/prepareWait.ts';
 import { granter, type GrantMessages } from './waits/wakeWaits.ts';
 
 /**
- * Begins a wait; or, where its event has come before, ends it at once. A repeated request for the same step changes nothing.
+ * Begins a wait, or ends it at once if its event has already arrived. A repeated request for the same step changes nothing.
  *
- * @throws HttpError 400 where the run has ended or is not known, 412 for what it can never accept
+ * @throws HttpError 400 if the run has ended or is unknown, 412 if the wait can never be accepted
  * @throws RunBusy
  */
 export async function wait(account: Account, request: WaitRequest): Promise<Answer<typeof published>> {
@@ -65,7 +65,7 @@ async function decide(
   if (stored === undefined) {
     grant(0);
     checkCapacityForWait(snapshot);
-    // The result of a timeout has to fit; an event that does not is refused when it comes.
+    // The result of a timeout must fit. An event that does not fit is refused when it arrives.
     checkCapacity(snapshot, [{ bodyBytes: 0 }]);
     const used = { ...start.settings, ...drafted.settings };
     const keptUntil = await extendRun(key, snapshot, neededUntil(account, used, drafted.deadline));
@@ -85,9 +85,9 @@ const idOf = ({ entries: [entry] }: StepsRecord): string => {
 };
 
 /**
- * Goes on from a wait that was begun before: the process that began or ended it may have died before the rest was done.
+ * Continues a wait that an earlier request began: its process may have died before it finished.
  *
- * @returns the id that was answered the first time
+ * @returns the id that the first request got
  */
 async function begunBefore(
   account: Account,
@@ -97,7 +97,7 @@ async function begunBefore(
   { step }: WaitRecord,
 ): Promise<string> {
   if (!hasStep(snapshot.steps, 'wait', step.stepId)) {
-    // The event had come before.
+    // The event had already arrived.
     const result = await findResult(key, snapshot, step.stepId);
     await followSteps(account, { key, snapshot, start }, result, true);
     return idOf(result);

@@ -1,6 +1,6 @@
 /**
- * The APIs' descriptions. They are made from the tables that answer requests: routes, configuration, filters, the shapes of
- * bodies. A route without an entry in `operations/` does not compile.
+ * The APIs' descriptions, made from the tables that answer requests: routes, configuration, filters, body shapes. A route without
+ * an entry in `operations/` does not compile.
  */
 import manifest from '../../../package.json' with { type: 'json' };
 import { managementRoutes, routes, type Route } from '../routes.ts';
@@ -54,7 +54,6 @@ export interface DescribedOperation {
   readonly responses: Readonly<Record<string, Response | ErrorResponse | Reference>>;
 }
 
-/** The parts of one API's description. */
 interface Api {
   readonly title: string;
   readonly version: string;
@@ -111,13 +110,13 @@ const json = ({ schema, example }: { readonly schema: SchemaName; readonly examp
   'application/json': { schema: schemaOf(schema), example },
 });
 
-/** An answer, which is JSON unless it names another type. */
+/** An answer is JSON unless it names another type. */
 const contentOf = (answer: Pick<Json, 'schema' | 'example'> | Text): Readonly<Record<string, Media>> =>
   'type' in answer
     ? { [answer.type]: { schema: { type: 'string' }, example: answer.example } }
     : json(answer);
 
-/** A body of any type, which is passed on as it is. */
+/** A body of any type, which is passed on unchanged. */
 const bytes = (description: string): RequestBody => ({
   description,
   required: false,
@@ -131,7 +130,7 @@ function bodyOf({ body }: Operation): RequestBody | undefined {
   return { required: body.required, content: json(body) };
 }
 
-/** Makes the parameters that belong to one operation. */
+/** The parameters of a single operation. */
 function ownParameters({ variables, query = {} }: Operation): readonly Parameter[] {
   return [
     ...Object.entries(variables).map(([name, one]) => ({
@@ -144,7 +143,7 @@ function ownParameters({ variables, query = {} }: Operation): readonly Parameter
   ];
 }
 
-/** Makes the parameters that several operations share: each is described once, and referred to. */
+/** Parameters that several operations share. Each is described once and referred to. */
 const sharedParameters = ({ configuration, filters, counts, shared }: Operation): NamedParameters => ({
   ...shared,
   ...(filters && filterParameters(filters)),
@@ -208,7 +207,7 @@ function describe(route: Route, operation: Operation, security: Security): Descr
   };
 }
 
-/** Writes the path of a route as OpenAPI does: it has no variables for the rest of a path. */
+/** OpenAPI has no variables for the rest of a path. */
 export const describedPath = (path: string): string => path.replace('+}', '}');
 
 /** Describes one API as an OpenAPI 3.1 document. */
@@ -250,12 +249,7 @@ function documentOf(api: Api, basePath: string) {
   };
 }
 
-/**
- * Describes the messaging API as an OpenAPI 3.1 document.
- *
- * @param basePath the path before the version segment, such as a stage's name
- */
+/** @param basePath the path before the version segment, such as a stage's name */
 export const describeApi = (basePath = '') => documentOf(messaging, basePath);
 
-/** Describes the management API in the same way. */
 export const describeManagementApi = (basePath = '') => documentOf(management, basePath);

@@ -1,6 +1,6 @@
 /**
- * Serves the descriptions of the APIs. Anybody may ask for them, so each is made once for a process, and a client that has it
- * already gets no body.
+ * Serves the descriptions of the APIs. They are public, so a process makes each only once, and a client that already has it gets
+ * no body.
  */
 import { createHash } from 'node:crypto';
 import { valuesOf } from '../../shared/headers.ts';
@@ -9,13 +9,13 @@ import type { ApiRequest } from '../request.ts';
 import { describeApi, describeManagementApi } from './document.ts';
 
 interface Made {
-  /** The JSON before and after the path of the API, the one part that depends on the request. */
+  /** The JSON before and after the API's path, the only part that depends on the request. */
   readonly before: string;
   readonly after: string;
   readonly etag: string;
 }
 
-/** No description has this text. */
+/** A text that is in no description. */
 const placeholder = '/the-base-path';
 
 function make(describe: (basePath: string) => object): Made {
@@ -27,13 +27,13 @@ function make(describe: (basePath: string) => object): Made {
 const describers = { messaging: describeApi, management: describeManagementApi };
 const known = new Map<keyof typeof describers, Made>();
 
-/** Whether a request says that its client has the version with this tag (RFC 9110, 13.1.2). */
+/** Whether the client already has the version with this tag (RFC 9110, 13.1.2). */
 const has = ({ headers }: Pick<ApiRequest, 'headers'>, etag: string): boolean =>
   valuesOf(headers, 'if-none-match')
     .flatMap((value) => value.split(','))
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 
-/** Answers with the description of an API as JSON, or with 304 to a client that has it. */
+/** Answers with the description of an API as JSON, or with 304 if the client already has it. */
 export function serveDescription(
   of: keyof typeof describers,
   request: Pick<ApiRequest, 'headers' | 'basePath'>,

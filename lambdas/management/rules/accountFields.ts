@@ -1,4 +1,4 @@
-/** Reads the fields of an account that the management API is sent, and makes the account record that it answers. */
+/** Parses the account fields of the management API, and makes the record that it shows. */
 import { accountLifetimeMs, limitsOf, shardsFor, type Account } from '../../account/account.ts';
 import {
   accountFields,
@@ -25,14 +25,13 @@ const isField = (field: string): field is AccountField => Object.hasOwn(accountF
 
 const fieldNames = Object.keys(accountFields).join(', ');
 
-/** What the deployment allows accounts. */
 interface Deployment {
   /** The regions in which accounts can be served. */
   readonly regions: readonly string[];
   readonly longestTimeoutSeconds: number;
 }
 
-/** What may be set in a field, in words. */
+/** The allowed values of a field, in words. */
 function allowedIn(field: AccountField, { regions, longestTimeoutSeconds: longest }: Deployment): string {
   if (field === 'region') return regions.join(' or ');
   if (field !== 'timeout') return allowedValues[field];
@@ -47,7 +46,7 @@ function allowedIn(field: AccountField, { regions, longestTimeoutSeconds: longes
  * Reads the fields that a request sets.
  *
  * @param body parsed JSON
- * @throws HttpError 400 that names the first field that is wrong
+ * @throws HttpError 400 that names the first wrong field
  */
 export function parseAccountInput(body: unknown, deployment: Deployment): AccountInput {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -87,11 +86,7 @@ export function parseAccountInput(body: unknown, deployment: Deployment): Accoun
   return input;
 }
 
-/**
- * Reads a request for a new account: the fields that can be set, and an id.
- *
- * @throws HttpError 400
- */
+/** Reads a new account's id and fields. @throws HttpError 400 */
 export function parseNewAccount(
   bytes: Uint8Array,
   deployment: Deployment,
@@ -110,11 +105,11 @@ export function parseNewAccount(
   return { id: read.data.toLowerCase(), input: parseAccountInput(fields, deployment) };
 }
 
-/** A field's new value: the one before where it is not given, and no value where null is given. */
+/** A missing field keeps its value; null removes it. */
 const changed = <T>(before: T | undefined, input: T | null | undefined): T | undefined =>
   input === undefined ? before : (input ?? undefined);
 
-/** As {@link changed}; one that is written back as it was shown keeps its credentials. */
+/** As {@link changed}. A URL that is sent back as it was shown keeps its credentials. */
 const failureCallbackOf = (
   before: string | undefined,
   input: string | null | undefined,
@@ -122,10 +117,8 @@ const failureCallbackOf = (
   typeof input === 'string' ? withKnownCredentials(input, before) : changed(before, input);
 
 /**
- * Sets fields of an account.
- *
  * @param now Unix milliseconds
- * @throws HttpError 400 when its limits contradict each other
+ * @throws HttpError 400 if the account's limits contradict each other
  */
 export function withFields(account: Account, input: AccountInput, now: number): Account {
   const state =
@@ -165,7 +158,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
   return { ...after, shards: shardsFor(after) };
 }
 
-/** The words of `modifying_state`, by the account's new state: shown while workers may not know that state yet. */
+/** Values of `modifying_state`, by the account's new state. Shown while workers may not know that state yet. */
 const modifyingStates: Readonly<Record<string, string>> = {
   active: 'activated',
   passive: 'suspended',
@@ -174,7 +167,7 @@ const modifyingStates: Readonly<Record<string, string>> = {
 
 export type AccountRecord = Answer<typeof answers.account>;
 
-/** The fields of an account that can be set, as the management API shows them. */
+/** The settable fields of an account, as the management API shows them. */
 export const shownSettings = (account: Account) =>
   ({
     customer_id: account.customerId,
@@ -198,11 +191,7 @@ export const shownSettings = (account: Account) =>
     failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   }) satisfies Partial<AccountRecord>;
 
-/**
- * The account record that the management API shows, with the credentials that are derived for the account.
- *
- * @param now Unix milliseconds
- */
+/** The account record of the management API, with the derived credentials. @param now Unix milliseconds */
 export function accountRecord(account: Account, secret: MasterSecret, now: number): AccountRecord {
   const { stateChangedAt = 0, state } = account;
   const isModifying = now - stateChangedAt < accountLifetimeMs;

@@ -1,4 +1,3 @@
-/** The fields of a request for a named token. */
 import type * as z from 'zod/mini';
 import type { NamedToken } from '../../account/namedToken.ts';
 import { parsePattern } from '../../destination/onlyTo.ts';
@@ -40,9 +39,9 @@ function readFields(
 
 export type AskedToken = ReturnType<typeof readFields>;
 
-/** Reads an operator's request for a named token. @throws HttpError 400 */
+/** Reads an operator's request. @throws HttpError 400 */
 export const readToken = (body: Uint8Array): AskedToken => readFields(body, newTokenInput, allowedToken);
 
-/** Reads a request of an account for a named token of its own. @throws HttpError 400 */
+/** Reads a request of the account itself. @throws HttpError 400 */
 export const readOwnToken = (body: Uint8Array): AskedToken =>
   readFields(body, newOwnTokenInput, allowedOwnToken);

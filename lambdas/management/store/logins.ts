@@ -1,4 +1,4 @@
-/** Failed attempts to log in to the management API: rows of the usage table. */
+/** Failed logins to the management API, in rows of the usage table. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -16,17 +16,13 @@ const loginKey = (client: string, now: number) => ({
 
 const loginRow = z.object({ failures: z.number() });
 
-/** Counts how often a client failed to log in within the present quarter of an hour. */
+/** How often a client failed to log in within the current quarter of an hour. */
 export async function failedLogins(client: string, now: number): Promise<number> {
   const row = await getRow(settings.usageTable, loginKey(client, now), true);
   return row === undefined ? 0 : loginRow.parse(row).failures;
 }
 
-/**
- * Counts a failed login.
- *
- * @returns the failures within the present quarter of an hour
- */
+/** @returns the failures within the current quarter of an hour */
 export async function addFailedLogin(client: string, now: number): Promise<number> {
   const { Attributes = {} } = await dynamodb.send(
     new UpdateItemCommand({

@@ -2,7 +2,6 @@
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** A figure and its series. */
 export interface Family {
   readonly name: string;
   readonly type: 'gauge' | 'counter';
@@ -23,7 +22,7 @@ const labelsText = (labels: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}="${escaped(value)}"`)
     .join(',');
 
-/** Writes figures. One without series is left out. */
+/** Omits metrics without series. */
 export const expositionOf = (families: readonly Family[]): string =>
   families
     .filter(({ series }) => series.length > 0)

@@ -1,16 +1,16 @@
-/** The times that hosts of destinations took to answer, from the attempts that were made. */
+/** How long destinations' hosts took to answer. */
 
 import { hostOf } from '../../destination/place.ts';
 import { hourMs } from '../../shared/clock.ts';
 
-/** An attempt as the log has it. */
+/** An attempt in the log. */
 export interface Timed {
   readonly url: string;
   readonly state: string;
-  /** Unix milliseconds both. */
+  /** Unix milliseconds. */
   readonly startedAt: number;
   readonly recordedAt: number;
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number;
 }
 
@@ -21,26 +21,26 @@ export interface HostTime {
   /** Milliseconds; undefined without answers. */
   readonly p50: number | undefined;
   readonly p95: number | undefined;
-  /** Unix milliseconds, as all that follow; undefined where there was none. */
+  /** Unix milliseconds, like the following; undefined without a failure. */
   readonly firstFailure: number | undefined;
   readonly lastFailure: number | undefined;
   readonly lastSuccess: number | undefined;
-  /** When the first of the failures since the last success was sent; undefined where the last attempt was a success. */
+  /** When the first failure since the last success was sent; undefined if the last attempt succeeded. */
   readonly failingSince: number | undefined;
-  /** The failures since the last success. */
+  /** Failures since the last success. */
   readonly failuresInRow: number;
-  /** The status of the last attempt; 0 where there was no answer. */
+  /** The status of the last attempt; 0 if there was no answer. */
   readonly lastStatus: number;
 }
 
-/** The smallest value that a part of all values does not exceed. @param sorted the smallest first */
+/** The smallest value that is at least as large as the given part of all values. @param sorted in ascending order */
 const percentile = (sorted: readonly number[], part: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 
 const isSuccess = ({ state }: Timed): boolean => state === 'DELIVERED';
 
 function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
-  // An attempt without an answer took as long as its timeout allows, which tells nothing about answers.
+  // An attempt without an answer only shows the timeout.
   const times = attempts
     .flatMap(({ status, startedAt, recordedAt }) => (status === 0 ? [] : [recordedAt - startedAt]))
     .sort((one, other) => one - other);
@@ -63,11 +63,11 @@ function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
   };
 }
 
-/** Sums attempts up by host: the one with the most attempts first. */
+/** Summarizes attempts by host. The host with the most attempts comes first. */
 export function hostTimesOf(attempts: readonly Timed[], most: number): readonly HostTime[] {
   const byHost = new Map<string, Timed[]>();
   for (const attempt of attempts) {
-    // A destination that is no URL of a host, such as a function, stands for itself.
+    // A destination without a host, such as a function, is listed by itself.
     const host = hostOf(attempt.url);
     const own = byHost.get(host);
     if (own === undefined) byHost.set(host, [attempt]);
@@ -79,12 +79,12 @@ export function hostTimesOf(attempts: readonly Timed[], most: number): readonly 
     .slice(0, most);
 }
 
-/** Failures in a row from which on a host is said to fail: one message with the usual three retries is fewer. */
+/** Consecutive failures from which on a host counts as failing: more than one message with the usual three retries can cause. */
 const fewestFailures = 5;
-/** A host that nobody has asked for this long is not said to fail. */
+/** A host that got no attempt for this long does not count as failing. */
 const failingForMs = hourMs;
 
-/** Tells whether a host fails: none of its last attempts was a success. @param at Unix milliseconds, now */
+/** @param at Unix milliseconds, now */
 export const isFailing = ({ failuresInRow, lastFailure = 0 }: HostTime, at: number): boolean =>
   failuresInRow >= fewestFailures && lastFailure >= at - failingForMs;
 

@@ -1,15 +1,15 @@
 import { dayMs, dayOf } from '../../shared/clock.ts';
 
-/** The number of days that statistics show, today included. */
+/** Including today. */
 export const shownDays = 30;
 
 export interface ShownPeriod {
-  /** The days that are shown, as `2026-11-20`, UTC, the oldest first. */
+  /** Days in UTC, such as `2026-11-20`, oldest first. */
   readonly days: readonly string[];
   readonly today: string;
   /** The first day of this month. */
   readonly month: string;
-  /** The first day that has to be read: the first one that is shown, or the month's where that is earlier. */
+  /** The first day to read: the first shown day, or the first day of the month if that is earlier. */
   readonly first: string;
 }
 

@@ -1,18 +1,17 @@
-/** Reads what was used in each hour. It has a file of its own because few functions need it. */
+/** Usage by hour. It is in a separate file, because few functions need it. */
 import * as z from 'zod/mini';
 import type { Usage } from '../../usage/usage.ts';
 import { dayOfRow, hourAttribute, usageRows } from '../../usage/usageRows.ts';
 
-/** An account's use of a day. */
 export interface DayUsage extends Usage {
-  /** The part of `messages` of each hour of the day, UTC, by its number: 0 to 23. */
+  /** The messages of each hour of the day in UTC, from 0 to 23. */
   readonly messagesOfHours: readonly number[];
 }
 
 const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour);
 const count = z._default(z.number(), 0);
 
-/** Reads an account's use, by day, with that of the hours; see {@link usageRows}. */
+/** Reads an account's usage by day and hour; see {@link usageRows}. */
 export async function usageByHour(
   ...days: Parameters<typeof usageRows>
 ): Promise<ReadonlyMap<string, DayUsage>> {

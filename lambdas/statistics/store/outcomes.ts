@@ -1,4 +1,4 @@
-/** The counts of an account's outcomes: one row of the usage table. */
+/** The counts of an account's outcomes, in one row of the usage table. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../../shared/clock.ts';
@@ -7,28 +7,28 @@ import { shownDays } from '../rules/shownPeriod.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, toItem, unlessRefused } from '../../aws/dynamodb.ts';
 
-/** The outcomes that were counted, and how far. */
+/** The counted outcomes, and how far they are counted. */
 export interface KeptOutcomes {
   readonly counts: OutcomeCounts;
   /** Unix milliseconds up to which each shard of the log is counted, in the order of the shards. */
   readonly countedUntil: readonly number[];
-  /** Raised by each change; 0 where nothing was counted yet. */
+  /** Grows with each change; 0 if nothing was counted yet. */
   readonly version: number;
 }
 
 const counts = z.record(z.string(), z.tuple([z.number(), z.number(), z.number()]));
 const outcomesRow = z.object({
-  // A row of an older release has none.
+  // Missing in rows of older releases.
   steps: z._default(counts, {}),
   hours: counts,
   days: counts,
-  // Apart from the others: an earlier release reads three numbers of a day, and no more.
+  // Stored separately, because an earlier release reads exactly three numbers of a day.
   retries: z._default(z.record(z.string(), z.number()), {}),
   countedUntil: z.array(z.number()),
   version: z.number(),
 });
 
-/** Writes counts as the row has them: three numbers are a third of what three attributes with names would be. */
+/** Three numbers take a third of the space of three named attributes. */
 const toRow = <Key extends string | number>(of: ReadonlyMap<Key, PerOutcome>): z.infer<typeof counts> =>
   Object.fromEntries(
     [...of].map(([key, { delivered, failed, cancelled }]) => [String(key), [delivered, failed, cancelled]]),
@@ -48,9 +48,9 @@ const fromRow = <Key>(
 const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 
 /**
- * Reads the counts, by default eventually consistent: after older counts, more of the log is read, and the sums are the same.
+ * Reads the counts, by default eventually consistent. With older counts, more of the log is read and the sums are the same.
  *
- * @returns undefined where the last count is so old that all of it is past
+ * @returns undefined if all counts are too old to be shown
  */
 export async function loadOutcomes(accountId: string, consistent = false): Promise<KeptOutcomes | undefined> {
   const row = await getRow(settings.usageTable, keyOf(accountId), consistent);
@@ -68,10 +68,10 @@ export async function loadOutcomes(accountId: string, consistent = false): Promi
 }
 
 /**
- * Writes counts in the place of those that were read.
+ * Replaces the counts that were read.
  *
  * @param now Unix milliseconds
- * @returns false where others have counted meanwhile; nothing is written then
+ * @returns false, without a change, if others have counted since
  */
 export function saveOutcomes(
   accountId: string,
@@ -90,7 +90,7 @@ export function saveOutcomes(
           retries: Object.fromEntries(retries),
           countedUntil,
           version: version + 1,
-          // By then all counts are past.
+          // By then all counts are too old to be shown.
           expiresAt: epochSeconds(now + (shownDays + 1) * dayMs),
         }),
         ConditionExpression: version === 0 ? 'attribute_not_exists(id)' : 'version = :version',

@@ -1,23 +1,22 @@
 /**
- * The count that one process keeps of an account's use on a day, with what it last read of the other processes' counts. It decides
- * when to report, which is to add its count to the account's row of the day; `counter.ts`, which has the table, does it.
+ * One process's count of an account's usage on a day, and the last known counts of the other processes. It decides when to add
+ * its count to the account's row of the day; `counter.ts` does that.
  */
 import { secondMs } from '../../shared/clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
 import { minus, noUsage, plus, type Usage } from '../usage.ts';
 
-/** A process reports its requests this often in a second of full traffic, and learns by that its share of the requests. */
+/** Reports of requests in a second at full traffic. They show a process its share of the requests. */
 const callReportsPerSecond = 10;
-/** The two kinds of requests, each with a limit in a second of its own: those with a token, and calls of webhooks. */
+/** Requests with a token, and webhook calls. Each kind has a separate limit per second. */
 export type LimitedRequests = 'calls' | 'hooks';
-/** Milliseconds after which a process has to read the counts of the others again: a limit may have been reached meanwhile. */
+/** After this time a process reads the counts of the others again, because a limit may have been reached. */
 export const newsMs = 5 * secondMs;
-/** The rate of an account's messages is measured over this time at least, so that one large request is no high rate. */
+/** The shortest time over which a message rate is measured, so that one large request is not a high rate. */
 const leastMeasuredMs = secondMs / 4;
 
-/** The limits that a count is held against. */
 export interface CountedLimits {
-  /** Messages a day above which no more are accepted. */
+  /** Messages a day above which further ones are refused. */
   readonly hardPerDay: number;
   /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
@@ -25,13 +24,13 @@ export interface CountedLimits {
   readonly callsPerSecond: number;
 }
 
-/** A report that is on its way to the row of the day. */
+/** A report to the row of the day. */
 export interface Report {
-  /** The amount that is added to the row: what was not reported yet, and a part of a step in advance. */
+  /** Added to the row: the unreported count, and a part of a step in advance. */
   readonly added: Usage;
-  /** The requests and messages that this process has counted since its last report. */
+  /** Counted by this process since its last report. */
   readonly counted: Usage;
-  /** The row as it was when the report was begun. */
+  /** The row before the report. */
   readonly before: Usage;
 }
 
@@ -40,48 +39,48 @@ export class ProcessCount {
   readonly #phase: number;
   /** Messages of the month's earlier days. */
   #earlierMessages = 0;
-  /** The row of the day, as the table last told it. */
+  /** The row of the day, as last read. */
   #reported = noUsage;
-  /** The part of its count that this process has not reported; below zero where it reported in advance. */
+  /** This process's unreported count; negative if it reported in advance. */
   #unreported = noUsage;
-  /** The requests and messages that this process has counted since its last report. */
+  /** Counted by this process since its last report. */
   #sinceReport = noUsage;
-  /** This process's part of the account's messages, 0 to 1, between its last two reports. */
+  /** This process's part of the account's messages between its last two reports, 0 to 1. */
   #messageShare = 1;
-  /** This process's part of the account's requests, by their kind. */
+  /** This process's part of the account's requests, by kind. */
   #requestShares: Readonly<Record<LimitedRequests, number>> = { calls: 1, hooks: 1 };
   /** Unix milliseconds of this process's last report. */
   #reportedAt = 0;
-  /** Unix milliseconds at which the table last told the row of the day. */
+  /** Unix milliseconds at which the row of the day was last read. */
   #heardAt = 0;
   readonly #rate: MeasuredRate;
 
   /**
    * @param phase random, 0 up to but not including 1
-   * @param perSecond messages that all processes counted in a second at the end of the day before, as this process knew it.
-   * Without it, all processes of a busy account would report each of their first messages of a day, in the same second
+   * @param perSecond messages that all processes counted in a second at the end of the previous day, as far as this process knew.
+   * Without it, all processes of a busy account would report each of their first messages of a day in the same second
    */
   constructor(phase: number, perSecond = 0) {
     this.#phase = phase;
     this.#rate = new MeasuredRate(perSecond);
   }
 
-  /** Messages that all processes count in a second; 0 where that was measured too long ago. */
+  /** Messages that all processes count in a second; 0 if the measurement is too old. */
   perSecondAt(time: number): number {
     return this.hasNewsAt(time) ? this.#rate.perSecond : 0;
   }
 
-  /** Messages that requests, schedules and retries made today. */
+  /** Messages of requests, schedules and retries today. */
   get dailyRequests(): number {
     return this.#reported.requests + this.#unreported.requests;
   }
 
-  /** All messages of this month, callbacks included. */
+  /** All messages of this month, including callbacks. */
   get monthlyMessages(): number {
     return this.#earlierMessages + this.#reported.messages + this.#unreported.messages;
   }
 
-  /** This process's part of the account's requests of a kind, 0 to 1. A part that was measured too long ago counts as 1. */
+  /** This process's part of the account's requests of a kind, 0 to 1. It is 1 if the measurement is too old. */
   shareAt(kind: LimitedRequests, time: number): number {
     return time - this.#reportedAt < newsMs ? this.#requestShares[kind] : 1;
   }
@@ -96,31 +95,31 @@ export class ProcessCount {
     this.#sinceReport = plus(this.#sinceReport, counted);
   }
 
-  /** Takes the row of the day as the table told it. */
+  /** Takes the row of the day, as it was read. */
   hear(row: Usage, time: number): void {
     this.#reported = row;
     this.#heardAt = time;
     this.#rate.hear(row.messages, time);
   }
 
-  /** Adds what was used on an earlier day of the month. */
+  /** Adds the usage of an earlier day of the month. */
   hearEarlier({ messages }: Usage): void {
     this.#earlierMessages += messages;
   }
 
-  /** Tells whether a step is full. */
+  /** Whether a step is full. */
   isReportDue(limits: CountedLimits, time: number): boolean {
     const { requests, messages, calls, hooks } = this.#unreported;
     const mostUnreported = Math.max(callReportsPerSecond, limits.callsPerSecond) / callReportsPerSecond;
     if (calls >= mostUnreported || hooks >= mostUnreported) return true;
     const step = this.#step(limits, time);
     const full = step - aheadOf(step, this.#phase);
-    // More than a step is reported in advance where messages were given back, or where the step has become shorter.
+    // More than a step was reported in advance if messages were given back, or if the step has become shorter.
     const isTooMuchReported = requests <= -step;
     return requests >= full || messages >= full || isTooMuchReported;
   }
 
-  /** Makes the report of all that was counted. */
+  /** Makes a report of the whole count. */
   makeReport(limits: CountedLimits, time: number): Report {
     const counted = this.#sinceReport;
     const ahead = aheadOf(this.#step(limits, time), this.#phase);
@@ -132,11 +131,7 @@ export class ProcessCount {
     return { added, counted, before: this.#reported };
   }
 
-  /**
-   * Takes note that a report was added to the row.
-   *
-   * @param row the row after that
-   */
+  /** Notes that a report was added. @param row the row after that */
   noteReported({ added, counted, before }: Report, row: Usage, time: number): void {
     this.#unreported = minus(this.#unreported, added);
     this.#sinceReport = minus(this.#sinceReport, counted);
@@ -151,27 +146,27 @@ export class ProcessCount {
     this.#reportedAt = time;
   }
 
-  /** The number of messages after which this process reports: less, the nearer the account is to a limit. */
+  /** The number of messages after which this process reports. It is smaller near a limit. */
   #step({ hardPerDay, paidMessages }: CountedLimits, time: number): number {
     const capacity = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
-    // A rate that was measured too long ago counts as none: the steps stay short, and the row exact.
+    // An old measurement of the rate counts as 0, which keeps the steps short and the row exact.
     return stepOf(this.#reported.requests, Math.max(0, capacity), this.#messageShare, this.perSecondAt(time));
   }
 }
 
-/** The rate at which a count grows, measured between the moments at which the count is read. */
+/** The growth rate of a count, measured between two reads of it. */
 class MeasuredRate {
-  /** The count at the beginning of the present measurement; `at` in Unix milliseconds. */
+  /** The count at the beginning of the current measurement; `at` in Unix milliseconds. */
   #from: { readonly count: number; readonly at: number } | undefined;
   #measured: number;
   #present = 0;
 
-  /** @param perSecond a rate that was measured before, until this measures its own */
+  /** @param perSecond an earlier rate, which is used until a new one is measured */
   constructor(perSecond: number) {
     this.#measured = perSecond;
   }
 
-  /** Growth in a second. A measurement that is under way counts where it is higher already: traffic may have begun just now. */
+  /** Growth in a second. The current measurement is used if it is already higher, because traffic may have just begun. */
   get perSecond(): number {
     return Math.max(this.#measured, this.#present);
   }
@@ -191,6 +186,6 @@ class MeasuredRate {
   }
 }
 
-/** @returns 0 to 1; undefined when this process had nothing to compare */
+/** @returns 0 to 1; undefined if this process has nothing to compare */
 const shareOf = (own: number, others: number): number | undefined =>
   own <= 0 ? undefined : own / (own + Math.max(0, others));

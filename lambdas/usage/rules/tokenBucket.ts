@@ -1,11 +1,11 @@
 /**
- * A token bucket, which limits a rate: it fills at that rate and holds what comes in within a second. Its level may go
- * below zero once; then nothing can be taken until the debt is paid.
+ * A token bucket limits a rate. It fills at that rate and holds the tokens of one second. Its level may go below zero once; then
+ * nothing can be taken until the debt is paid.
  */
 import { secondMs } from '../../shared/clock.ts';
 
 export interface TokenBucket {
-  /** Tokens that were in the bucket at the time `at`. */
+  /** Tokens in the bucket at the time `at`. */
   readonly level: number;
   /** Unix milliseconds. */
   readonly at: number;
@@ -14,7 +14,7 @@ export interface TokenBucket {
 export interface Taken {
   readonly bucket: TokenBucket;
   readonly isTaken: boolean;
-  /** Tokens that can be taken after this. */
+  /** Tokens that can still be taken. */
   readonly left: number;
   /** Unix milliseconds from which on more can be taken. */
   readonly moreAt: number;
@@ -24,9 +24,8 @@ export interface Taken {
  * Takes tokens out of a bucket.
  *
  * @param bucket undefined for a full one
- * @param perSecond tokens that come in within a second, and that the bucket holds
- * @param least the level from which on anything can be taken: the amount itself, or less where an amount may be larger than
- * the bucket
+ * @param perSecond the rate, and the tokens that the bucket holds
+ * @param least the level from which on tokens can be taken: the amount itself, or less if an amount may be larger than the bucket
  * @param now Unix milliseconds
  */
 export function takeTokens(

@@ -1,6 +1,6 @@
 /**
- * Starts of jobs that have not ended, in the usage table: a job that kills its workers is known by them. A start is a mark in a
- * set, so a call that is made twice counts once.
+ * Unfinished starts of jobs, in the usage table. They show which job kills its workers. A start is a mark in a set, so a repeated
+ * call counts once.
  */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -9,7 +9,7 @@ import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, toItem } from '../../aws/dynamodb.ts';
 
-/** Longer than SQS keeps the message that carries the job, which is 14 days. */
+/** Longer than SQS keeps the job's message (14 days). */
 const keptMs = 15 * dayMs;
 
 const keyOf = (job: string) => toItem({ owner: `begun#${job}`, id: 'begun' });
@@ -17,12 +17,12 @@ const keyOf = (job: string) => toItem({ owner: `begun#${job}`, id: 'begun' });
 const row = z.object({ marks: z.set(z.string()) });
 
 /**
- * Notes a start of a job.
+ * Records a start of a job.
  *
- * @param job the name of the job, which no other job has
+ * @param job a unique name
  * @param mark different for each start
  * @param now Unix milliseconds
- * @returns how many starts are noted, this one included
+ * @returns how many starts are recorded, including this one
  */
 export async function noteStart(job: string, mark: string, now: number): Promise<number> {
   const { Attributes = {} } = await dynamodb.send(
@@ -40,11 +40,7 @@ export async function noteStart(job: string, mark: string, now: number): Promise
   return row.parse(unmarshall(Attributes)).marks.size;
 }
 
-/**
- * Removes starts that have ended. Marks that are not noted are ignored.
- *
- * @param now Unix milliseconds
- */
+/** Removes finished starts. Unknown marks are ignored. @param now Unix milliseconds */
 export async function removeStarts(job: string, marks: readonly string[], now: number): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({
@@ -59,11 +55,7 @@ export async function removeStarts(job: string, marks: readonly string[], now: n
   );
 }
 
-/**
- * Removes all starts of a job, those of its deaths too.
- *
- * @param now Unix milliseconds
- */
+/** Removes all starts of a job, including deaths. @param now Unix milliseconds */
 export async function forgetStarts(job: string, now: number): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({

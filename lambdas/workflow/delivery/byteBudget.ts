@@ -1,6 +1,6 @@
 /**
- * A budget of bytes: a semaphore around large data in memory, first come, first served. A small hold is not counted, and never
- * waits; one that is larger than the whole budget waits until nothing else is held, and is then alone.
+ * A semaphore around large data in memory, first come, first served. A small hold is not counted and never waits. A hold larger
+ * than the whole budget waits until nothing else is held, and is then alone.
  */
 export class ByteBudget {
   readonly #total: number;
@@ -18,16 +18,15 @@ export class ByteBudget {
     this.#small = small;
   }
 
-  /** Bytes that are held now, and the most that were. */
+  /** Bytes held now, and the maximum so far. */
   get held(): { readonly now: number; readonly most: number } {
     return { now: this.#held, most: this.#most };
   }
 
   /**
-   * Waits for bytes of the budget. A holder must not wait for more: two such holders could wait for each other.
+   * Waits for bytes of the budget. A holder must not wait for more, because two such holders could wait for each other.
    *
-   * @param timeoutMs after which it waits no longer
-   * @returns undefined where so many bytes were not free in that time
+   * @returns undefined if the bytes were not free in time
    */
   async acquire(bytes: number, timeoutMs: number): Promise<Hold | undefined> {
     if (bytes <= this.#small) return { shrinkTo: () => undefined, release: () => undefined };
@@ -44,7 +43,7 @@ export class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
         resolve(undefined);
-        // This waiter may have been in the way of smaller ones behind it.
+        // This waiter may have blocked smaller ones behind it.
         this.#beginNext();
       }, timeoutMs);
       this.#waiting.push(waiter);
@@ -79,10 +78,10 @@ export class ByteBudget {
   }
 }
 
-/** Bytes of a budget that are held. */
+/** Bytes that are held. */
 export interface Hold {
-  /** Gives back all but so many bytes. */
+  /** Gives back all but this many bytes. */
   readonly shrinkTo: (bytes: number) => void;
-  /** Gives back all bytes. May be called more than once. */
+  /** Gives back all bytes. Can be called repeatedly. */
   readonly release: () => void;
 }

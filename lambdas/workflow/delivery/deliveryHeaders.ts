@@ -1,6 +1,6 @@
 /**
- * The headers of a run's requests to its endpoint: the service's own, and those that the run forwards. Calls to third parties
- * have none of them: they are ordinary messages, with the headers that the user gave them.
+ * The headers of a run's requests to its endpoint: the service's own and the forwarded ones. Calls to third parties are ordinary
+ * messages with the user's headers, and have none of these.
  */
 import type { Header } from '../../shared/headers.ts';
 import { brandless, branded, type Prefixes } from '../rules/brands.ts';
@@ -8,22 +8,22 @@ import { forwardedByRun, forwardedToEndpoint, overlaid } from '../rules/forwardi
 import type { Run } from '../run.ts';
 import type { CallType } from '../../wire/states.ts';
 
-/** The version of the protocol that clients speak. */
+/** The version of the clients' protocol. */
 export const protocolVersion = '1';
 
-/** The details of a run that the headers of its deliveries are made of. */
+/** The part of a run from which the headers of its deliveries are made. */
 export interface DeliveringRun extends Run {
   /** The header prefix of the run's dialect. */
   readonly prefix: string;
-  /** Headers that its start gave for forwarding; names in lower case. */
+  /** Forwarded headers of the start; names in lower case. */
   readonly forwarded: readonly Header[];
-  /** The client's version of the protocol as the start named it. */
+  /** The client's protocol version, as the start gave it. */
   readonly sdkVersion: string | undefined;
-  /** Whether its endpoint is asked what client it has, and has not yet answered. */
+  /** Whether the endpoint has still to say which client it has. */
   readonly isUnknownClient: boolean;
 }
 
-/** All bodies for endpoints are JSON, whatever type the payload has. */
+/** All bodies for endpoints are JSON, even if the payload has another type. */
 const json: Header = ['content-type', 'application/json'];
 
 const ofRun = (run: DeliveringRun, callType: CallType): readonly Header[] =>
@@ -35,7 +35,7 @@ const ofRun = (run: DeliveringRun, callType: CallType): readonly Header[] =>
     'workflow-calltype': callType,
   });
 
-/** Leaves out headers of the service, whatever prefix they were written with. */
+/** Omits headers of the service, with any accepted prefix. */
 const without = (
   headers: readonly Header[],
   names: readonly string[],
@@ -46,10 +46,10 @@ const without = (
 const marksOfLists = ['workflow-sdk-version', 'workflow-unknown-sdk'] as const;
 
 /**
- * Makes the headers of a delivery of entries. Without the client's version the endpoint would take it for a direct call, and
- * start another run.
+ * Makes the headers of a delivery of entries. Without the client's version the endpoint would take it for a direct call and start
+ * another run.
  *
- * @param own headers that the delivered message gives for forwarding itself
+ * @param own forwarded headers of the delivered message itself
  */
 export function listHeaders(
   run: DeliveringRun,
@@ -64,11 +64,7 @@ export function listHeaders(
   return overlaid(forwarded, [...ofRun(run, 'step'), ...marks, json]);
 }
 
-/**
- * Makes the headers of a delivery that brings the answer to a call.
- *
- * @param ofCallback headers that the call gave for forwarding with its answer
- */
+/** Makes the headers of a delivery with the answer to a call. @param ofCallback the call's forwarded headers for its answer */
 export function callResultHeaders(
   run: DeliveringRun,
   ofCallback: readonly Header[],
@@ -84,7 +80,7 @@ export function callResultHeaders(
 /**
  * Makes the headers of a failure request.
  *
- * @param ofFailure headers that the start gave for forwarding with it; the run's own where it gave no failure callback
+ * @param ofFailure the start's forwarded headers for it, or the run's own if the start named no failure callback
  */
 export function failureHeaders(
   run: DeliveringRun,

@@ -1,4 +1,4 @@
-/** The headers by which the answer of a workflow endpoint describes it. */
+/** The headers in which a workflow endpoint describes its answer. */
 import type { DestinationResponse } from '../../destination/response.ts';
 import { headerName, valuesOf } from '../../shared/headers.ts';
 import type { Features } from '../rules/features.ts';
@@ -8,10 +8,10 @@ const notAWorkflow =
 const tooOld = 'trigger rest api is only usable with sdk versions after v1.0.0 major version';
 
 /**
- * Tells by the answer to a run's first delivery that its destination is no workflow endpoint, or one that is too old. An
- * ordinary server may answer 200 to anything, and the run would never go on.
+ * Detects from the answer to a run's first delivery that its destination is not a workflow endpoint, or has a client that is too
+ * old. An ordinary server may answer 200 to anything, and the run would never continue.
  *
- * @returns the run's error, after which nothing is retried; undefined when all is well, or the attempt failed anyway
+ * @returns the run's error, after which nothing is retried; undefined if the endpoint is right, or if the attempt failed anyway
  */
 export function wrongDestination(
   run: {
@@ -28,11 +28,11 @@ export function wrongDestination(
   const says = (name: string): boolean =>
     valuesOf(response.headers, headerName(run.prefix, name).toLowerCase()).length > 0;
   if (!says('workflow-sdk-version')) return notAWorkflow;
-  // Only clients from 1.0 on know what a run without a client is, and only they tell their own version.
+  // Only clients from 1.0 on can serve a run without a client, and only they send their version.
   return isWithoutClient && !says('workflow-sdk') ? tooOld : undefined;
 }
 
-/** The name of the step whose function threw, as the endpoint tells it. */
+/** The step whose function threw, as the endpoint names it. */
 export const failedStepName = (
   prefix: string,
   { headers }: Pick<DestinationResponse, 'headers'>,

@@ -1,4 +1,4 @@
-/** The failure of a run: a delivery to its endpoint has failed for good. */
+/** Fails a run after a delivery to its endpoint has failed permanently. */
 import { limitsOf } from '../../account/account.ts';
 import { deadLetterAttempt } from '../../deadLetter/deadLetter.ts';
 import { attemptJob } from '../../job/job.ts';
@@ -15,7 +15,7 @@ import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
 import { loadRun } from '../runs/loadRun.ts';
 import { failureCallbackOf, keyOf, requestIdOf, storeRequestOf } from './failureRequest.ts';
 
-/** Stores the message that tells of the failure, while the whole response is at hand. {@link failRun} sends its job. */
+/** Stores the failure callback while the whole response is available. {@link failRun} sends its job. */
 export async function storeFailureRequest(made: MadeAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt, response } = made;
   const run = await loadRun(keyOf(made, part), part.startSeq);
@@ -26,15 +26,15 @@ export async function storeFailureRequest(made: MadeAttempt, part: WorkflowPart)
   await storeRequestOf(account, run, failed, request);
 }
 
-/** A failed response as the journal has it: the beginning of its body. */
+/** Keeps the beginning of the body for the journal. */
 const keptBeginning = (response: KeptResponse): KeptResponse => ({
   ...response,
   body: beginningOf(response.body, listedResponseBytes),
 });
 
 /**
- * Ends a run as failed, unless it has ended. The delivery that failed it does what follows: a dead letter, the message that tells
- * of the failure, and all that follows from any end. May be repeated without harm.
+ * Fails a run, unless it has ended. Only the delivery that failed it then makes a dead letter, sends the failure callback, and
+ * follows up the end. Can be repeated.
  */
 export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt } = recorded;
@@ -68,18 +68,18 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { failure } = found.record;
   if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
-  // The end is followed also where another process has written it: that process may have died before it went on.
+  // Also done if another process wrote the end, because it may have died before it followed up.
   await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 
-/** Finds the message that tells of a failure. It may be missing where the service itself failed with the delivery. */
+/** Finds the failure callback. It may be missing if the service itself failed with the delivery. */
 async function findRequest(recorded: RecordedAttempt, start: RunStart): Promise<Message | undefined> {
   if (failureCallbackOf(start, recorded.account) === undefined) return undefined;
   const { accountId } = recorded.history.message;
   return (await loadMessage({ accountId, messageId: requestIdOf(recorded) }))?.message;
 }
 
-/** Puts a run that a delivery has failed into the dead letter queue, and sends the message that tells of it. */
+/** Makes the dead letter and sends the failure callback. */
 async function tellFailure(
   recorded: RecordedAttempt,
   part: WorkflowPart,
@@ -102,7 +102,7 @@ async function tellFailure(
     await sendJob(attemptJob({ ...callback, ...request }, 0), attempt.recordedAt + callback.delayMs);
     return;
   }
-  // The account has lost its failure callback since the message was stored for it.
+  // The account no longer has the failure callback that the message was stored for.
   const stored = await loadMessage(request);
   if (stored !== undefined) await sendJob(attemptJob(stored.message, 0), stored.message.notBefore);
 }

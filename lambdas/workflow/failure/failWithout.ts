@@ -1,4 +1,4 @@
-/** Fails runs without a delivery that has failed: a job of theirs is given up, or a request of their endpoint was refused. */
+/** Fails runs without a failed delivery: one of their jobs is given up, or a request of their endpoint was refused. */
 import { ownerOf } from '../../account/owner.ts';
 import { log } from '../../aws/log.ts';
 import { failAttempt, giveUpAttempt } from '../../delivery/giveUp.ts';
@@ -20,7 +20,6 @@ const causes: Readonly<Record<GiveUpReason, string>> = {
   faults: `The service itself failed ${mostFaults} times with`,
 };
 
-/** The sentence that tells of a job that is given up. */
 export const sayGivenUp = (why: GiveUpReason, what: string): string =>
   `${causes[why]} ${what}; the log of the delivery workers has the errors.`;
 
@@ -29,10 +28,10 @@ export const errorField = (error: unknown): { readonly error: Error | string } =
 });
 
 /**
- * Fails a run that cannot go on, because a job of it is given up, unless it has ended. May be repeated without harm.
+ * Fails a run that cannot continue because one of its jobs is given up, unless the run has ended. Can be repeated.
  *
- * @param what the job that is given up, as the error names it
- * @throws when that has to be done again
+ * @param what the job, as the error names it
+ * @throws if it must be retried
  */
 export async function failGivenUp(
   key: RunKey,
@@ -47,10 +46,10 @@ export async function failGivenUp(
 }
 
 /**
- * Fails a run whose endpoint sent a request that was refused, unless it has ended: older clients take the refusal for the end of
- * the run, or retry a step that can never be accepted. May be repeated without harm.
+ * Fails a run after a refused request of its endpoint, unless the run has ended. Older clients take the refusal for the end of
+ * the run, or retry a step that can never be accepted. Can be repeated.
  *
- * @throws when that has to be done again
+ * @throws if it must be retried
  */
 export async function failRefused({
   accountId,
@@ -59,7 +58,7 @@ export async function failRefused({
   code,
   reason,
 }: RunRefusedJob): Promise<void> {
-  // The failure function of the published client reads `message`, and the log shows the whole.
+  // The published client's failure function reads `message`; the log shows the whole body.
   const response: DestinationResponse = {
     status: 412,
     headers: [['content-type', 'application/json']],
@@ -72,12 +71,12 @@ export async function failRefused({
 }
 
 /**
- * Fails a run as any fails, with a dead letter and a call of its failure function: by a delivery that has failed for good. It is
- * made for this alone, and never sent.
+ * Fails a run in the usual way, with a dead letter and a failure callback, by a failed delivery. The delivery is made only for
+ * this and never sent.
  *
- * @param mark the reason, which tells this delivery from others that are made so
+ * @param mark the reason, which distinguishes this delivery from similar ones
  * @param fail fails the delivery
- * @returns false where the run has ended, or its account is gone
+ * @returns false if the run has ended, or its account is gone
  */
 async function failWithout(
   key: RunKey,
@@ -90,7 +89,7 @@ async function failWithout(
   if (snapshot?.startSeq !== startSeq) return false;
   const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
   if (!isActive(snapshot)) {
-    // A process that ended the run by this very delivery may have died before it told of the end.
+    // A process that ended the run by this delivery may have died before it reported the end.
     const before = await loadMessage({ accountId, messageId });
     if (before !== undefined) await fail(attemptJob(before.message, 0));
     return false;
@@ -119,7 +118,7 @@ async function failWithout(
   return true;
 }
 
-/** Ends a run whose settings cannot be read: nobody can be told, but submissions to it are refused from now on. */
+/** Ends a run whose settings cannot be read. The failure cannot be reported, but later submissions are refused. */
 async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown): Promise<void> {
   await changeRun(key, (snapshot): Decision<undefined> => {
     if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return { result: undefined };

@@ -1,4 +1,4 @@
-/** The failure of a run: the body of the request that tells its endpoint, and the state and the result of its failure function. */
+/** The failure of a run: the body of its failure request, and the state and result of its failure function. */
 import { failedCallbackBody } from '../../delivery/callbackBody.ts';
 import type { CallbackDetails } from '../../message/kinds.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
@@ -11,7 +11,7 @@ import { listBody } from '../runs/listBody.ts';
 import type { Run } from '../run.ts';
 
 /**
- * The source of a failure request: the payload that the run began with. Old clients take the list instead.
+ * The source of a failure request: the run's payload, or the list for old clients.
  *
  * @param entries those of the failed delivery
  */
@@ -21,8 +21,8 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
 }
 
 /**
- * Makes the body of a failure request: that of a callback, with the run. The response is shortened where all would be larger than
- * `maxBytes`, and stays what the failure function can parse; the source never is, because it is read as the run's input.
+ * Makes the body of a failure request: a callback's body, with the run. A response that would exceed `maxBytes` is shortened so
+ * that the failure function can still parse it. The source is never shortened, because it is read as the run's input.
  *
  * @param details those of the failed delivery; its `body` is the source
  */
@@ -40,7 +40,7 @@ const afterAttempt = {
   CANCELED: 'CALLBACK_CANCELED',
 } as const satisfies Record<AttemptState, FailureFunctionState>;
 
-/** Whether an endpoint answers a failure request by saying that it has no failure function. */
+/** Whether an endpoint answered a failure request that it has no failure function. */
 export const hasNoFunction = (prefix: string, headers: readonly Header[]): boolean =>
   branded(prefix, { 'workflow-failure-callback-notfound': 'true' }).some(([name, value]) =>
     valuesOf(headers, name).some((given) => given.toLowerCase() === value),
@@ -51,7 +51,7 @@ export const hasNoFunction = (prefix: string, headers: readonly Header[]): boole
  *
  * @param prefix the header prefix of the run's dialect
  * @param headers those of the answer
- * @returns undefined when the endpoint has no failure function
+ * @returns undefined if the endpoint has no failure function
  */
 export const failureFunctionStateAfter = (
   state: AttemptState,
@@ -60,7 +60,7 @@ export const failureFunctionStateAfter = (
 ): FailureFunctionState | undefined =>
   state === 'DELIVERED' && hasNoFunction(prefix, headers) ? undefined : afterAttempt[state];
 
-/** A failure function is run again by hand only when it failed, and cancelled only while it is to run. */
+/** A user can rerun a failure function only after it failed, and cancel it only before it has run. */
 export const mayRerun = (state: FailureFunctionState | undefined): boolean => state === 'CALLBACK_FAIL';
 export const mayCancel = (state: FailureFunctionState | undefined): boolean =>
   state === 'CALLBACK_INPROGRESS';

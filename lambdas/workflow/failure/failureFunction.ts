@@ -1,4 +1,4 @@
-/** The message that calls the failure function of a run, as it is sent again or withdrawn by hand. */
+/** The message that calls a run's failure function, when a user sends it again or withdraws it. */
 import type { Account } from '../../account/account.ts';
 import { noSuchDeadLetter, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
@@ -12,19 +12,18 @@ import type { FailureFunctionRecord, RunKey, Snapshot } from '../rules/journal.t
 import { loadRun } from '../runs/loadRun.ts';
 import { storeRequestOf } from './failureRequest.ts';
 
-/** The run of a dead letter. */
 export const runOf = ({ message: { accountId }, workflow: { runId } }: DeadLetterOfRun): RunKey => ({
   accountId,
   runId,
 });
 
-/** The state of the failure function as the journal has it; undefined where that has another run by now. */
+/** The state of the failure function in the journal. Undefined if the id now has another run. */
 export const stateIn = (
   snapshot: Snapshot | undefined,
   { workflow }: DeadLetterOfRun,
 ): Snapshot['failureState'] => (snapshot?.startSeq === workflow.startSeq ? snapshot.failureState : undefined);
 
-/** Stores and sends the message of a record, over one that an earlier try has left, unless it was attempted or has ended. */
+/** Stores and sends the message of a record, unless it was attempted or has ended. Replaces the message of an earlier try. */
 export async function sendAgain(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -37,7 +36,7 @@ export async function sendAgain(
   const [run, failed] = await Promise.all([loadRun(key, deadLetter.workflow.startSeq), loadMessage(message)]);
   const last = failed?.attempts.find(({ number }) => number === retried);
   if (run === undefined) throw noSuchDeadLetter(dlqId);
-  // Before the message can end: its end is noted over this.
+  // First, because the message's end is recorded over this.
   await noteFailureState(key.accountId, dlqId, 'CALLBACK_INPROGRESS', 'CALLBACK_FAIL');
   const { responseStatus: status, responseHeaders: headers, responseBody, error } = deadLetter;
   const response = last?.response ?? { status, error, headers, body: responseBody ?? new Uint8Array() };
@@ -52,7 +51,7 @@ export async function sendAgain(
   await sendJob(attemptJob(request, 0), request.notBefore);
 }
 
-/** Withdraws the message that tells of a run's failure, unless it has ended. */
+/** Withdraws the failure callback, unless it has ended. */
 export async function withdrawRequest({ accountId }: RunKey, messageId: string): Promise<void> {
   const request = await loadMessage({ accountId, messageId });
   if (request !== undefined && !isOver(request)) await withdraw(request);

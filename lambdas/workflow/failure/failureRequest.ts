@@ -1,4 +1,4 @@
-/** The message that tells the endpoint of a run that the run has failed. */
+/** The message that reports a run's failure to its endpoint. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { accountCallbackSettings } from '../../delivery/accountCallbackSettings.ts';
@@ -17,16 +17,15 @@ import { loadEntryBodies } from '../runs/runEntries.ts';
 import type { RunKey, RunStart } from '../rules/journal.ts';
 import { withTrace } from '../../request/traceContext.ts';
 
-/** The delivery that failed for good. */
+/** The delivery that failed permanently. */
 export interface FailedDelivery {
   readonly message: Message;
   readonly response: DestinationResponse;
-  /** Retries that were made. */
   readonly retried: number;
   readonly dlqId: string;
 }
 
-/** The failure callback of a run: its own, or else that of the account. */
+/** The failure callback of a run, or else of its account. */
 export const failureCallbackOf = (
   { failureCallback }: RunStart,
   account: Account,
@@ -34,10 +33,10 @@ export const failureCallbackOf = (
   failureCallback ?? accountCallbackSettings(account.failureCallback, account);
 
 /**
- * Stores the message that tells of a run's failure, over one that an earlier try has left.
+ * Stores the failure callback of a run. Replaces the message of an earlier try.
  *
- * @param request its id, and when it is made, Unix milliseconds
- * @returns the message, whose job is still to be sent; undefined for a run whose failure nobody is told
+ * @param request its id, and its time in Unix milliseconds
+ * @returns the message, whose job must still be sent; undefined if the failure is not reported
  */
 export async function storeRequestOf(
   account: Account,
@@ -52,7 +51,7 @@ export async function storeRequestOf(
   const { delayMs, ...ofCallback } = callback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
-  // The headers of the run's deliveries: clients before 1.0 read the user's headers from here.
+  // The headers of the run's deliveries. Clients before 1.0 read the user's headers from here.
   const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
   const details = {
     ...failed,
@@ -65,7 +64,7 @@ export async function storeRequestOf(
   const message: Message = {
     ...ofCallback,
     headers: withTrace(ofCallback.headers, start.forwarded),
-    // The body has the run's payload and headers, so it is redacted where they are.
+    // The body has the run's payload and headers, so it is redacted if they are.
     redaction: start.settings.redaction && { ...start.settings.redaction, body: true },
     labels: start.settings.labels,
     deferredMs,
@@ -89,13 +88,12 @@ export async function storeRequestOf(
   return message;
 }
 
-/** The run that a message belongs to. */
 export const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): RunKey => ({
   accountId: history.message.accountId,
   runId,
 });
 
-/** The id of the message that tells of a failure, derived from the attempt that failed. */
+/** Derived from the failed attempt. */
 export const requestIdOf = ({ history, attempt }: RecordedAttempt): string =>
   derivedId(
     'msg',

@@ -1,6 +1,6 @@
 /**
- * Jobs of runs that the service fails with again and again, or that kill their workers. A run waits for each, so it is not dropped:
- * the run that would wait for ever fails, where its account sees it, or a run that waits for another is told of a failure.
+ * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run waits for each of these jobs,
+ * so it must not just be dropped: a run that would wait forever fails visibly, and an invoker is told of a failure.
  */
 import type { Account } from '../../account/account.ts';
 import { log } from '../../aws/log.ts';
@@ -17,7 +17,7 @@ import { loadSnapshot } from '../store/journals.ts';
 import { isStuck } from '../waits/checkWait.ts';
 import { errorField, failGivenUp, sayGivenUp } from './failWithout.ts';
 
-/** Whether something is so, or its records cannot be read: a run whose records cannot be read does not go on either. */
+/** Whether the check is true or the records cannot be read: such a run does not continue either. */
 async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
   try {
     return await check();
@@ -28,9 +28,9 @@ async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
 }
 
 /**
- * Gives up the job that checks a start: its run fails where it was not delivered, because it would be shown as active for ever.
+ * Gives up the check of a start. The run fails if it was not delivered, because it would be shown as active forever.
  *
- * @throws when that has to be done again
+ * @throws if it must be retried
  */
 export async function giveUpStart(job: RunStartJob, why: GiveUpReason): Promise<void> {
   const { accountId, runId } = job;
@@ -41,9 +41,9 @@ export async function giveUpStart(job: RunStartJob, why: GiveUpReason): Promise<
 }
 
 /**
- * Gives up the job that follows up the end of a run: the run that waits for it is told of a failure, and fails where that fails, too.
+ * Gives up the follow-up of a run's end. The invoker is told of a failure, or fails if it cannot be told.
  *
- * @throws when that has to be done again
+ * @throws if it must be retried
  */
 export async function giveUpRunEnd(
   account: Account,
@@ -75,11 +75,7 @@ async function failInvoker(
   if (snapshot?.createdAt === createdAt) await failGivenUp(key, snapshot.startSeq, why, what);
 }
 
-/**
- * Gives up the job that checks a wait: its run fails where it would wait for ever.
- *
- * @throws when that has to be done again
- */
+/** Gives up the check of a wait. The run fails if it would wait forever. @throws if it must be retried */
 export async function giveUpWait(
   { accountId, runId, seq }: WaitTimeoutJob,
   why: GiveUpReason,
@@ -92,11 +88,7 @@ export async function giveUpWait(
   else log.error('A check of a wait is given up; its run goes on without it', { runId, seq });
 }
 
-/**
- * Gives up the job that fails a run whose endpoint sent a request that was refused.
- *
- * @throws when that has to be done again
- */
+/** Gives up the job that fails a run after a refused request. @throws if it must be retried */
 export const giveUpRefused = (
   { accountId, runId, startSeq }: RunRefusedJob,
   why: GiveUpReason,

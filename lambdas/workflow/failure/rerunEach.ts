@@ -1,7 +1,7 @@
 /**
- * Runs failed runs again. The new run is stored whole before the dead letter's row chooses it; its deliveries can then be made by
- * the next request, or by the job that is sent before; and at last the dead letter leaves the queue. So a process that dies
- * loses neither of the two, and makes no second run.
+ * Runs failed runs again. First the new run is stored whole, then the dead letter's row chooses it. Its deliveries can then be
+ * made by this process, by the next request, or by a job that is sent beforehand. The dead letter leaves the queue last. So a
+ * process that dies loses neither of the two and makes no second run.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Account } from '../../account/account.ts';
@@ -21,32 +21,32 @@ import { loadRun } from '../runs/loadRun.ts';
 import { chooseRun, claimRun, findRerun } from '../store/deadRuns.ts';
 import { noteRerun } from '../store/journals.ts';
 
-/** A request waits so long for other processes that start the same runs; the gateway gives up after 29 s. */
+/** How long a request waits for other processes that start the same runs. The gateway times out after 29 s. */
 export const waitingMs = 2 * rerunTimeoutMs;
-/** The first pause before dead letters that other processes have claimed are read again; each is twice as long as the one before. */
+/**
+ * The first pause before reading dead letters again that other processes have claimed. Each pause is twice as long as the one
+ * before.
+ */
 const firstPauseMs = 500;
 
-/** Dead letters that one step of a bulk operation takes. */
+/** Dead letters in one step of a bulk operation. */
 export const takenAtOnce = 20;
-/** Runs that are copied at once: the bodies of one have up to 32 MB. */
+/** The bodies of one run have up to 32 MB. */
 const copiedAtOnce = 4;
 
-/** Failed runs in which the new ones are noted at once. */
 const notedAtOnce = 10;
 
-/** The new run; or the dead letter is gone, or its run could not be started, or a limit of the account refuses it. */
+/** The new run; or the dead letter is gone; or its run could not be started; or a limit of the account refuses it. */
 type RerunOutcome = { readonly newRunId: string } | 'gone' | 'failed' | HttpError;
 
-/** A dead letter that was asked for; only its id where it is not in the queue. */
+/** A requested dead letter; only its id if it is not in the queue. */
 export interface WantedRerun {
   readonly dlqId: string;
   readonly deadLetter: ListedDeadLetter['deadLetter'];
 }
 
 /**
- * Runs the runs of dead letters again.
- *
- * @param until Unix milliseconds, until which it waits for other processes
+ * @param until Unix milliseconds until which it waits for other processes
  * @returns the outcomes, in the order of the dead letters
  */
 export async function rerunEach(
@@ -72,7 +72,7 @@ export async function rerunEach(
       const leftMs = until - now();
       for (const { dlqId } of leftMs <= 0 ? theirs : []) outcomes.set(dlqId, 'failed');
       if (leftMs <= 0 || theirs.length === 0) return;
-      // Never beyond the end: the function would be stopped before it could answer.
+      // Not longer, because the function would be stopped before it could answer.
       await setTimeout(Math.min(pauseMs, leftMs));
       left = theirs;
     }
@@ -115,7 +115,7 @@ async function takeEach(
 interface Made {
   readonly deadLetter: DeadLetterOfRun;
   readonly runId: string;
-  /** The run that is to be listed and delivered; undefined where its id has had another run since. */
+  /** The run to list and deliver; undefined if its id has had another run since. */
   readonly begun: Begun | undefined;
 }
 
@@ -127,7 +127,7 @@ function logFailure(error: unknown, dlqIds: readonly string[]): 'failed' {
   return 'failed';
 }
 
-/** Makes the run that goes on from a dead letter, unless another process has claimed the dead letter or made the run. */
+/** Makes the run that resumes a dead letter, unless another process has claimed the dead letter or made the run. */
 async function take(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -149,7 +149,7 @@ async function take(
     if (failed === undefined) return 'gone';
     const own = newId('wfr', now());
     const copy = await copyRun(account, failed, own, plan);
-    // From here on it may be the run that the dead letter has chosen.
+    // From here on the dead letter may have chosen it.
     await sendStartChecks([
       { accountId: account.id, runId: own, messageId: copy.record.entry.messageId, dlqId },
     ]);
@@ -163,7 +163,7 @@ async function take(
 }
 
 /**
- * Lists and delivers runs, and takes their dead letters out.
+ * Lists and delivers runs, and removes their dead letters.
  *
  * @returns whether they were delivered; if not, the next request or the job of the start delivers them
  */
@@ -182,7 +182,8 @@ async function send(account: Account, made: readonly Made[]): Promise<boolean> {
     );
     return false;
   }
-  // Before the dead letters are taken out: where the process dies in between, another goes on from them, and notes it again.
+  // Recorded before the dead letters are removed. If the process dies in between, another one finds the dead letters and records
+  // it again.
   await eachOf(made, notedAtOnce, async ({ deadLetter, runId }) => {
     const { runId: failed, startSeq } = deadLetter.workflow;
     const note = noteRerun({ accountId: account.id, runId: failed }, startSeq, {

@@ -1,4 +1,4 @@
-/** The settings with which a failed run goes on: its own, overridden by those of the request. */
+/** The settings of a resumed run: those of the failed run, overridden by the request's. */
 import { parseCallbackOverrides, parseOverrides } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
@@ -13,10 +13,10 @@ import type { RetryRequest } from '../../publish/retryDeadLetters.ts';
 import type { RerunPlan } from '../runs/copyRun.ts';
 
 /**
- * Tells the failure to another URL; how, is said by the request, else by the failed run.
+ * Sends the failure callback to another URL. Its settings come from the request, or else from the failed run.
  *
- * @param asked the callback of the request, with defaults for what it does not give
- * @param given what it gives
+ * @param asked the callback of the request, with defaults for missing settings
+ * @param given the settings that the request has
  */
 function failureCallbackOf(
   failed: RunStart,
@@ -38,8 +38,6 @@ function failureCallbackOf(
 }
 
 /**
- * Reads how failed runs are to go on.
- *
  * @returns a function that makes the plan for one run
  * @throws HttpError as a publish does
  */
@@ -52,7 +50,7 @@ export async function rerunPlans(
   const rules = await destinationRules(request.host, account);
   const { notBefore = time, failureCallback, ...given } = parseOverrides(request, account, rules, time);
   const ofCallback = failureCallback && parseCallbackOverrides(request, 'failure-callback', account);
-  // A run goes on hiding what it has hidden.
+  // The redaction of the failed run stays.
   const { redaction: _stays, ...ofRun } = defined(inherited(given));
   const isOverridden = Object.keys(ofRun).length > 0;
   return ({ runId, createdAt }) => ({
@@ -61,12 +59,12 @@ export async function rerunPlans(
     startOf: (failed): RunStart => ({
       ...failed,
       settings: { ...failed.settings, ...ofRun },
-      // These settings hold for all that follows, also where old clients give settings with each step.
+      // The new settings apply to all later steps, even if old clients send settings with each step.
       features: isOverridden
         ? [...new Set([...failed.features, 'WF_TriggerOnConfig' as const])]
         : failed.features,
       failureCallback: failureCallbackOf(failed, failureCallback, ofCallback),
-      // The invoker was told of the failure, and does not wait any more.
+      // The invoker was told of the failure and no longer waits.
       invoker: undefined,
       resumes: { runId, createdAt },
     }),

@@ -1,4 +1,4 @@
-/** Finds the runs of an account that hang. Runs that end pay nothing for it: it reads what they have written anyway. */
+/** Finds the hanging runs of an account. This costs other runs nothing, because it reads only what they record anyway. */
 import type { Account } from '../../account/account.ts';
 import { loadRunHistories } from '../../message/runHistories.ts';
 import { isFinal } from '../../message/message.ts';
@@ -18,15 +18,17 @@ export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdA
 export interface HangingRuns {
   /** Newest first. */
   readonly found: readonly HangingRun[];
-  /** Unix milliseconds: runs that were started before were not looked at. Undefined where all were. */
+  /** Unix milliseconds: runs that started earlier were not checked. Undefined if all were. */
   readonly lookedFrom: number | undefined;
 }
 
-/** Active runs that are looked at, and how many of them at once. */
 const mostLookedAt = 1_000;
 const lookedAtAtOnce = 20;
 
-/** Tells by the last record of a run whether something is pending. Most runs wait, or are within a delivery, and are told apart by this. */
+/**
+ * Whether the last record of a run shows that something is pending. Most runs are waiting or within a delivery, so this is enough
+ * for them.
+ */
 async function isBusy(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -35,7 +37,7 @@ async function isBusy(
 ): Promise<boolean> {
   if (!isActive(snapshot) || isAwaiting(snapshot) || record.at > at - quietMs) return true;
   if (entriesOf(record).some(({ notBefore }) => notBefore > at)) return true;
-  // Few of the steps that a resume has copied are delivered again.
+  // Few copied steps are delivered again after a resume.
   const ids = record.kind === 'steps' && record.isCopy === true ? [] : awaitedBy(record);
   const histories = await loadRunHistories(accountId, ids);
   return ids.some((id) => {
@@ -44,10 +46,9 @@ async function isBusy(
   });
 }
 
-/** Finds out whether a run hangs. */
 export async function loadHanging(key: RunKey, startSeq: number): Promise<Hanging | undefined> {
   const newest = await loadNewest(key);
-  // The list may lack the end of a run, and the next run of its id.
+  // The list may lack the end of a run, and a later run of the same id.
   if (newest?.snapshot.startSeq !== startSeq) return undefined;
   if (await isBusy(key, newest.record, newest.snapshot, now())) return undefined;
   const journal = await loadRunJournal(key, startSeq);
@@ -56,13 +57,13 @@ export async function loadHanging(key: RunKey, startSeq: number): Promise<Hangin
 }
 
 /**
- * Finds the runs of an account that hang, among the newest active ones.
+ * Finds the hanging runs among an account's newest active ones.
  *
- * @param until Unix milliseconds after which no other run is looked at
+ * @param until Unix milliseconds after which no further run is checked
  */
 export async function findHangingRuns({ id: accountId }: Account, until: number): Promise<HangingRuns> {
   const parts = await Promise.all(runShardsOf(accountId).map(newestActiveRuns));
-  // Partitions are read back to different moments: from the latest of them on all have been read.
+  // The partitions are read back to different moments. Only from the latest of these on is every run known.
   const readFrom = Math.max(0, ...parts.flatMap(({ oldest }) => oldest?.time ?? []));
   const runs = parts
     .flatMap((part) => part.runs)

@@ -1,4 +1,4 @@
-/** The histories of a run's messages, without what they or their answers contain. */
+/** The histories of a run's messages, without the contents of messages and answers. */
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
 import { loadMessage } from '../../message/history.ts';
 import { isFinal } from '../../message/message.ts';
@@ -12,16 +12,14 @@ import { entriesOf } from '../rules/entry.ts';
 import type { JournalRecord } from '../rules/journal.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
 
-/** Calls of one run that are read at once. */
 const callsAtOnce = 5;
 
-/** The messages that a record asks for. */
+/** The messages that must be delivered after a record. */
 export const awaitedBy = (record: JournalRecord): readonly string[] =>
   record.kind === 'call' || record.kind === 'upgrade'
     ? [record.messageId]
     : entriesOf(record).map(({ messageId }) => messageId);
 
-/** Reads the messages of a run. */
 export async function loadWithoutTexts({ key, start, records }: RunJournal): Promise<readonly RunMessage[]> {
   const { accountId } = key;
   const answers = new Map<string, string>();

@@ -1,6 +1,6 @@
 /**
  * Replaces an active run by a new one. The new run is stored whole before the start of the old one names it, and the old one is
- * cancelled last: so a process that dies in between leaves a run that hangs, and the next request goes on with the run that is named.
+ * cancelled last. So if a process dies in between, the old run still hangs, and the next request continues with the named run.
  */
 import type { Account } from '../../account/account.ts';
 import type { HttpError } from '../../error/httpError.ts';
@@ -15,9 +15,8 @@ import { entriesOf } from '../rules/entry.ts';
 import { endRun } from '../steps/endRun.ts';
 import { chooseReplacement } from '../store/journals.ts';
 
-/** A run that may be replaced. */
 export interface RunToReplace extends RunJournal {
-  /** The id of the run that was to take its place before. */
+  /** The run that an earlier request chose as its replacement. */
   readonly replacedBy: string | undefined;
 }
 
@@ -29,7 +28,7 @@ export async function loadRunToReplace(key: RunKey, startSeq: number): Promise<R
   return replacedBy === undefined && !isActive(run.snapshot) ? undefined : { ...run, replacedBy };
 }
 
-/** @returns the id of the new run; or the refusal where the account's limits do not allow it */
+/** @returns the id of the new run, or the refusal if the account's limits do not allow it */
 export async function replaceRun(
   account: Account,
   run: RunToReplace,

@@ -12,16 +12,16 @@ import { loadSnapshot } from '../store/journals.ts';
 import { loadHanging } from './find.ts';
 import { loadRunToReplace, replaceRun } from './replaceRun.ts';
 
-/** Shows a run that was started when its id was made. */
+/** Only for a run that was started when its id was made. */
 export const shown = (runId: string): Answer<typeof answers.rerunAnswer> => ({
   workflowRunId: runId,
   workflowCreatedAt: timeOfId(runId),
 });
 
 /**
- * Runs a run again that hangs: a new run takes its place, and it is cancelled. May be repeated: there is one new run.
+ * Cancels a hanging run and replaces it with a new one. Repeated requests make no second new run.
  *
- * @throws HttpError 400 where the run does not hang, 404, 412, 429, or as for a publish
+ * @throws HttpError 400 if the run does not hang, 404, 412, 429, or as for a publish
  */
 export async function rerunHanging(
   kind: RerunKind,

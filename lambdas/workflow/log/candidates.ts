@@ -1,4 +1,3 @@
-/** Finds the runs that a request to list or to count them may select. */
 import type { Account } from '../../account/account.ts';
 import { idRows, loadedRows, merged } from '../../list/pages.ts';
 import { limitedScan } from '../../list/scans.ts';
@@ -21,10 +20,9 @@ import { hasEnded, isRunId } from '../run.ts';
 import { loadRow, loadSnapshot } from '../store/journals.ts';
 import { listRuns, loadListedRun, runShardsOf, type ListedRun } from '../store/runList.ts';
 
-/** A run that may be shown, with its place in the list. */
 type Candidate = ListedRun & Ordered;
 
-/** Finds the runs of one id, newest first. Each ends where the next begins, so they are found without reading what is between. */
+/** Finds the runs of one id, newest first. The journal of one run directly follows the journal of the one before, so only their ends are read. */
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   let snapshot = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
   while (snapshot !== undefined) {
@@ -40,7 +38,7 @@ async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   }
 }
 
-/** Finds the runs of one id in a range, in its order. */
+/** Finds the runs of one id in a range, in the range's order. */
 async function* runsOfId(key: RunKey, range: Range): AsyncGenerator<Candidate> {
   const newestFirst: Candidate[] = [];
   for await (const run of newestOfId(key)) {
@@ -51,7 +49,7 @@ async function* runsOfId(key: RunKey, range: Range): AsyncGenerator<Candidate> {
   yield* newestFirst.reverse();
 }
 
-/** Reads the runs that a request names, in its order. */
+/** Reads the runs that a request names, in the range's order. */
 async function* runsByName(
   accountId: string,
   runs: readonly RunIdentity[],
@@ -68,9 +66,9 @@ async function* runsByName(
 }
 
 /**
- * Finds the runs of messages by the messages themselves.
+ * Finds the runs that messages belong to.
  *
- * @returns newest first; undefined where a message is not there: a wait has an id, but no message
+ * @returns newest first; undefined if a message is not found, because a wait has an id but no message
  */
 async function runsOfMessages(
   accountId: string,
@@ -86,7 +84,7 @@ async function runsOfMessages(
   return found.flatMap((run) => run ?? []).sort(byAge);
 }
 
-/** Finds the runs that may be wanted, in the order of the answer. */
+/** Finds the runs that may match, in the order of the answer. */
 export async function candidatesOf(
   account: Account,
   { runs, runId, messageIds }: RunsQuery,
@@ -105,7 +103,7 @@ export async function candidatesOf(
   );
 }
 
-/** Tells whether a run may be wanted, by its row in the list. The list shows an end a moment after it. */
+/** Whether a run may match, by its row in the list. The row shows the run's end a moment late. */
 export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Candidate): boolean {
   const { fromDate = 0, toDate = Infinity, states } = query;
   if (createdAt < fromDate || createdAt > toDate) return false;
@@ -115,10 +113,9 @@ export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Cand
   return matchesRun(query, run);
 }
 
-/** Runs that are loaded at once where their ids are given. */
 const loadedAtOnce = 10;
 
-/** A row of the list. Its state is undefined where no run has the id, or where the run has ended or does not match. */
+/** The state is undefined if no run has the id, or if the run has ended or does not match. */
 interface CountedRun extends Ordered {
   readonly state: RunState | undefined;
 }
@@ -134,7 +131,6 @@ async function* runsToCount(account: Account, query: CountQuery, range: Range): 
   }
 }
 
-/** Finds the runs that may be counted: those whose ids are given, or else those of the list. */
 export function rowsToCount(account: Account, query: CountQuery, range: Range): AsyncIterable<CountedRun> {
   const { runIds } = query;
   return runIds === undefined

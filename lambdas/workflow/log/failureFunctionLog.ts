@@ -1,4 +1,3 @@
-/** The failure function of a run, as the run's log shows it. */
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
@@ -12,9 +11,8 @@ import type { RunJournal } from '../runs/loadRun.ts';
 import type { RunView } from './runView.ts';
 
 /**
- * Reads the failure function of a run.
- *
- * @returns the function that shows it, cut; undefined where nobody is told of the failure, or the endpoint has no failure function
+ * @returns a function that shows the failure function, shortened; undefined if the failure is not reported, or if the endpoint
+ * has no failure function
  */
 export async function loadShownFailureFunction(
   view: RunView,
@@ -33,7 +31,7 @@ export async function loadShownFailureFunction(
   };
   const { failures, nextDeliveryAt } = historyOf(view, messageId, recorded);
   const last = recorded.attempts.at(-1);
-  // The whole answer, as the dead letter has it: the published client wraps what the function returned.
+  // Shown whole, as in the dead letter: the published client wraps the value that the function returned.
   const answer = last?.response.body;
   const responseBody = answer === undefined || answer.length === 0 ? undefined : view.text(answer);
   const responseHeaders = last && view.headers(last.response.headers);

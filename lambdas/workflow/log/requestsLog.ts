@@ -1,4 +1,4 @@
-/** The requests to a run's endpoint, and why the run hangs, as its log shows them. */
+/** The requests to a run's endpoint, and why the run hangs. */
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
@@ -15,7 +15,7 @@ import { refusalIn } from './runHistories.ts';
 
 type ShownRun = Answer<typeof answers.workflowRun>;
 
-/** Requests that are shown, the newest. */
+/** Only the newest are shown. */
 const mostRequests = 1_000;
 
 const shownRefusal = (refusal: Refusal | undefined, cut: Cut) =>
@@ -36,7 +36,6 @@ const shownRequest = (
   refusal: shownRefusal(refusal, cut),
 });
 
-/** Shows why a run hangs, if it does. */
 function shownHanging(hanging: Hanging | undefined, refusal: Refusal | undefined, cut: Cut) {
   if (hanging === undefined) return undefined;
   const { since, last } = hanging;
@@ -52,9 +51,8 @@ function shownHanging(hanging: Hanging | undefined, refusal: Refusal | undefined
 /**
  * Reads the requests of a run, and whether it hangs.
  *
- * @param failure the failure that ended it, where that is of none of its messages
- * @param hasRequests whether the requests are shown
- * @returns the function that shows them, cut
+ * @param failure the failure that ended the run, if it belongs to none of its messages
+ * @returns a function that shows them, shortened
  */
 export async function loadShownRequests(
   { key, snapshot, records }: RunJournal,

@@ -1,4 +1,4 @@
-/** The calls of a run to third parties, and the runs that it invoked, as its log shows them. */
+/** The third-party calls and the invoked runs that a run's log shows. */
 import * as z from 'zod/mini';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
@@ -15,13 +15,13 @@ import { loadRow } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
 import type { RunView } from './runView.ts';
 
-/** Whether a body is still kept: behind that moment it may be gone, and its row may be left. */
+/** Whether a body is still stored. After that moment it may be deleted, although its row is still there. */
 const isKept = (untilMs: number): boolean => untilMs > now();
 
-/** Calls, or invoked runs, that are read at once. Each may have a body of some megabytes. */
+/** Each may have a body of some megabytes. */
 const readAtOnce = 5;
 
-/** The answer of a third party: within the result of its step, or within the message that brings it to the endpoint. */
+/** The answer of a third party, from the result of its step or from the message that brings it to the endpoint. */
 const answerShape = z.object({
   status: z.number(),
   body: optionalField(z.unknown()),
@@ -33,7 +33,7 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
   try {
     json = JSON.parse(text);
   } catch {
-    // Endpoints may write anything.
+    // Endpoints can write anything.
     return undefined;
   }
   return answerShape.safeParse(json).data;
@@ -42,7 +42,7 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
 const lowerCase = (headers: CallResponse['headers']): CallResponse['headers'] =>
   headers.map(([name, value]) => [name.toLowerCase(), value]);
 
-/** Reads the answer from the result of a call's step. The client writes a body that is no text as JSON. */
+/** Reads the answer from the result of a call's step. The client writes a body that is not text as JSON. */
 export function responseInResult(view: RunView, out: string): CallResponse | undefined {
   const answer = answerIn(out);
   if (answer === undefined) return undefined;
@@ -51,7 +51,7 @@ export function responseInResult(view: RunView, out: string): CallResponse | und
   return { status, headers: view.headers(lowerCase(header)), body: view.text(text) };
 }
 
-/** Reads the answer from the message that brings it to the endpoint, or as much of it as the attempt has kept. */
+/** Reads the answer from the message that brings it to the endpoint, or else the part that the attempt recorded. */
 async function responseOf(
   view: RunView,
   accountId: string,
@@ -73,7 +73,7 @@ async function responseOf(
   return { status, headers: view.headers(lowerCase(header)), body: view.text(bytes) };
 }
 
-/** A call with the message that brings its answer to the endpoint, once there is one. */
+/** A call and the id of the message that brings its answer to the endpoint, if there is one. */
 export interface LoadedCall extends Omit<KnownCall, 'callback'> {
   readonly resultId: string | undefined;
 }
@@ -104,10 +104,8 @@ async function loadCall(
 }
 
 /**
- * Reads the messages of calls.
- *
- * @param responses answers that are known by now, by the ids of steps
- * @returns by the ids of messages; one that is not stored yet, or not kept any more, is not among them
+ * @param responses answers that are already known, by step id
+ * @returns by message id, without messages that are not stored yet or have expired
  */
 export async function loadCalls(
   view: RunView,
@@ -124,7 +122,7 @@ export async function loadCalls(
   return calls;
 }
 
-/** Reads the starts of invoked runs. @returns by the ids of the invokes' messages; a run that is not kept is not among them */
+/** Reads the starts of invoked runs. @returns by the message ids of the invokes, without expired runs */
 export async function loadInvoked(
   view: RunView,
   accountId: string,

@@ -1,4 +1,3 @@
-/** The dead letter of a run, as the API shows it. */
 import type { DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import type { DeadRun } from '../../deadLetter/rows.ts';
 import { loadMessage } from '../../message/history.ts';
@@ -17,15 +16,15 @@ import { startHeaders } from './rules/startHeaders.ts';
 
 type Listed = Answer<typeof answers.listedRunDeadLetter>;
 
-/** The details that are shown of a run besides the row of its dead letter. */
+/** The details of a run that are not in its dead letter's row. */
 export interface RunDetails {
-  /** The start, and the payload's entry; undefined where the run's journal has expired. */
+  /** The start and the payload's entry. Undefined if the journal has expired. */
   readonly started: { readonly start: RunStart; readonly entry: ListedEntry } | undefined;
-  /** The last answer to the failure request, if any. */
+  /** The last answer to the failure callback, if any. */
   readonly told: KeptResponse | undefined;
 }
 
-/** Reads the answer to a message's last attempt, or to one of them; undefined where there is none. */
+/** Reads the answer to one of a message's attempts, by default the last one. */
 export async function answerTo(
   key: Pick<Message, 'accountId' | 'messageId'>,
   attempt?: number,
@@ -40,7 +39,6 @@ async function toldTo(accountId: string, run: DeadRun): Promise<KeptResponse | u
   return messageId === undefined ? undefined : answerTo({ accountId, messageId });
 }
 
-/** Reads the details of a dead letter's run. */
 export async function loadDetails({
   message: { accountId },
   workflow,
@@ -56,7 +54,7 @@ export const redactionOf = ({ message }: DeadLetterOfRun, { started }: RunDetail
   started?.start.settings.redaction ?? message.redaction ?? noRedaction;
 type Redaction = ReturnType<typeof redactionOf>;
 
-/** An answer may repeat what it was asked: where the body is redacted, it is shown as its hash. */
+/** An answer may repeat the request, so it is shown as its hash if the body is redacted. */
 function answerRecord(response: KeptResponse, redaction: Redaction, bodies: ShownAs) {
   if (!redaction.body || response.body.length === 0) return responseRecord(response, bodies);
   return {
@@ -81,9 +79,9 @@ function toldRecord(
 }
 
 /**
- * Makes the record that lists show of a dead letter.
+ * Makes a dead letter's record for lists.
  *
- * @param response the answer to the last attempt, or as much of it as the dead letter's own row has
+ * @param response the answer to the last attempt, or the part of it in the dead letter's row
  */
 export function listedRecord(
   deadLetter: DeadLetterOfRun,
@@ -114,7 +112,7 @@ export function listedRecord(
 
 export const noBytes = new Uint8Array();
 
-/** The last answer, as far as the dead letter's own row has it. */
+/** The part of the last answer that is in the dead letter's row. */
 export const responseInRow = (deadLetter: DeadLetterOfRun): KeptResponse => ({
   status: deadLetter.responseStatus,
   error: deadLetter.error,

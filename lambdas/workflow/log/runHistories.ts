@@ -1,4 +1,3 @@
-/** The histories of a run's messages, as its log shows them. */
 import { STATUS_CODES } from 'node:http';
 import * as z from 'zod/mini';
 import { chunksOf } from '../../shared/lists.ts';
@@ -10,7 +9,7 @@ import { loadRunHistories, type RecordedHistory } from '../../message/runHistori
 import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
 import type { RunView } from './runView.ts';
 
-/** Messages whose attempts are in memory at once: each may have kept 100 KB of an answer. */
+/** Each may have kept 100 KB of an answer. */
 const messagesAtOnce = 250;
 
 const sentenceOf = ({ status, error }: KeptResponse): string =>
@@ -26,7 +25,6 @@ function failureOf(view: RunView, response: KeptResponse, time: number): FailedA
   };
 }
 
-/** Makes the history of a message from its attempts and its end. */
 export function historyOf(view: RunView, messageId: string, { attempts, end }: RecordedHistory): History {
   const last = attempts.at(-1);
   const ended = attempts.find(isFinal)?.state;
@@ -49,8 +47,8 @@ export function historyOf(view: RunView, messageId: string, { attempts, end }: R
 }
 
 /**
- * Puts the failure with which a run ended into the attempts of its message. The record of the run's end has the reason: the
- * attempt itself may have succeeded, at a destination that is no endpoint.
+ * Adds the failure that ended the run to the attempts of its message. Only the record of the run's end has the reason: the
+ * attempt may have succeeded at a destination that is not a workflow endpoint.
  */
 function withFailure(
   history: RecordedHistory,
@@ -70,9 +68,7 @@ function withFailure(
 }
 
 /**
- * Reads the histories of messages.
- *
- * @param messageIds each once
+ * @param messageIds without repetitions
  * @param failure the run's failure, and the Unix milliseconds at which it was recorded
  */
 export async function loadShownHistories(
@@ -96,7 +92,7 @@ export async function loadShownHistories(
   return shown;
 }
 
-/** Finds the failure that ended a run, where it is that of none of its messages. */
+/** Finds the failure that ended a run, if it belongs to none of the run's messages. */
 export function otherFailure(
   view: RunView,
   records: readonly JournalRecord[],
@@ -114,11 +110,7 @@ export function otherFailure(
 
 const refusedAnswer = z.object({ error: z.string(), message: z.string() });
 
-/**
- * Reads the refusal that ended a run.
- *
- * @param failure the failure that is that of none of the run's messages, as {@link otherFailure} finds it
- */
+/** Reads the refusal that ended a run. @param failure from {@link otherFailure} */
 export function refusalIn(
   end: EndRecord | undefined,
   failure: FailedAttempt | undefined,
@@ -128,7 +120,7 @@ export function refusalIn(
   return read.data && { code: read.data.error, message: read.data.message, at: end.at };
 }
 
-/** The beginning of an answer may be no JSON. */
+/** The text may be a truncated answer. */
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

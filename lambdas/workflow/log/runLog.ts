@@ -1,4 +1,4 @@
-/** The log of one run: made of its journal, and of the records of its messages. */
+/** The log of one run, made from its journal and the records of its messages. */
 import { jsonBytes } from '../../wire/answerSize.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
@@ -24,7 +24,7 @@ const identityOf = ({ runId, createdAt }: RunIdentity) => ({
   workflowRunCreatedAt: createdAt,
 });
 
-/** Leaves out the last steps of a run that do not fit. */
+/** Omits the last steps that do not fit. */
 function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
   let bytes = jsonBytes({ ...run, steps: [] });
   const place = run.steps.findIndex((group) => {
@@ -35,12 +35,12 @@ function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
 }
 
 /**
- * Reads the log of a run. Where all of it would be too long for an answer, the texts in it are cut, then its headers are left
- * out, and at last the steps that do not fit.
+ * Reads the log of a run. If it is too long for an answer, its texts are shortened, then its headers are omitted, and finally the
+ * last steps that do not fit.
  *
- * @param hasRequests whether the requests to its endpoint are shown, too
- * @param trimBody bytes that are shown of each text; −1 for none, Infinity for all
- * @param mostBytes bytes of JSON that the answer can take
+ * @param hasRequests whether the requests to its endpoint are shown
+ * @param trimBody bytes shown of each text; −1 for none, Infinity for all
+ * @param mostBytes bytes of JSON in an answer
  */
 export async function loadRunLog(
   journal: RunJournal,

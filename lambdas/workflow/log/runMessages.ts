@@ -1,4 +1,3 @@
-/** The messages of a run, as its log shows them. */
 import { loadBody } from '../../message/bodies.ts';
 import { eachOf } from '../../shared/lists.ts';
 import type { EndRecord, JournalRecord, ListedEntry } from '../rules/journal.ts';
@@ -15,17 +14,17 @@ export const isKind =
   (record: JournalRecord): record is Extract<JournalRecord, { readonly kind: K }> =>
     record.kind === kind;
 
-/** All entries, also a result that came after the end. */
+/** All entries, including a result that arrived after the run's end. */
 const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
   records.flatMap((record) => {
     if (record.kind === 'steps') return record.entries;
     return record.kind === 'start' || record.kind === 'lateResult' ? [record.entry] : [];
   });
 
-/** Bodies of entries that are read at once. A large one has some megabytes. */
+/** A large one has some megabytes. */
 const bodiesAtOnce = 10;
 
-/** Reads the texts of entries, and the answers to calls that are among them. */
+/** Reads the texts of entries, and the answers to calls in them. */
 async function loadTexts(view: RunView, records: readonly JournalRecord[]) {
   const texts = new Map<string, string | undefined>();
   const responses = new Map<number, CallResponse>();
@@ -48,7 +47,6 @@ async function loadTexts(view: RunView, records: readonly JournalRecord[]) {
 
 const failureIn = (end: EndRecord | undefined) => end?.failure && { of: end.failure, at: end.at };
 
-/** Reads the messages of a run. */
 export async function loadRunMessages(
   view: RunView,
   journal: RunJournal,
@@ -81,7 +79,7 @@ export async function loadRunMessages(
   return runMessagesOf(start, records, { histories, texts, calls, invoked, headersOf });
 }
 
-/** Reads the value that the function returned, as it is shown. */
+/** Reads the value that the function returned. */
 export async function loadResponse(view: RunView, end: EndRecord | undefined): Promise<string | undefined> {
   if (end?.response === undefined || end.responseId === undefined || !view.hasTexts) return undefined;
   return view.text(await loadBody(end.responseId, end.response));

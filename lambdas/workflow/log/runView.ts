@@ -5,11 +5,11 @@ import type { RunStart } from '../rules/journal.ts';
 import { bothRedactions, type ShownTexts } from './rules/shownTexts.ts';
 import { settings } from '../../aws/settings.ts';
 
-/** The header with the name of the step whose function threw. It is never redacted, because the log shows that name anyway. */
+/** The header that names the step whose function threw. It is never redacted, because the log shows that name anyway. */
 export const stepNameHeader = ({ prefix }: Pick<RunStart, 'prefix'>): string =>
   headerName(prefix, 'error-step-name').toLowerCase();
 
-/** Shows the texts and the headers of a run, with its redaction. */
+/** Shows a run's texts and headers, redacted. */
 export class RunView {
   readonly #texts: ShownTexts;
   readonly #redaction: Redaction | undefined;
@@ -19,7 +19,7 @@ export class RunView {
     this.#redaction = redaction;
   }
 
-  /** Whether texts are shown: if not, none has to be loaded. */
+  /** If false, no texts need to be loaded. */
   get hasTexts(): boolean {
     return this.#texts.areShown;
   }
@@ -32,13 +32,13 @@ export class RunView {
     return this.#texts.headers(headers, this.#redaction);
   }
 
-  /** Shows the headers of a start or of a message that reach the endpoint, and the content type. */
+  /** Shows the content type and the headers that reach the endpoint. */
   forwarded(headers: readonly Header[]): readonly Header[] {
     const known = new Set(forwardedByRun(headers, settings.headerPrefixes));
     return this.headers(headers.filter((header) => header[0] === 'content-type' || known.has(header)));
   }
 
-  /** Makes a view that hides what another redaction hides, too: that of another run, or of a message. */
+  /** Also hides what another run or a message redacts. */
   with(other: Redaction | undefined): RunView {
     return other === undefined ? this : new RunView(this.#texts, bothRedactions(this.#redaction, other));
   }

@@ -1,20 +1,20 @@
-/** The entries of a run, in the order in which they were accepted, and the bodies that its records have. */
+/** The entries of a run, in the order in which they were accepted, and the bodies of its records. */
 import type { StoredBody } from '../../message/bodies.ts';
 import type { CallType } from '../../wire/states.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 
-/** An accepted message of a run. The first is the initial payload; each later one of the type `step` is a step in JSON. */
+/** An accepted message of a run. The first is the initial payload; each later one of type `step` is a step in JSON. */
 export interface Entry {
   readonly messageId: string;
   readonly body: Uint8Array;
   readonly callType: CallType;
 }
 
-/** Picks the entries of a list. The client reads steps by their places: only the initial payload and steps may have one. */
+/** Keeps only the initial payload and steps, because the client finds steps by their position. */
 export const listed = (entries: readonly Entry[]): readonly Entry[] =>
   entries.filter(({ callType }, index) => index === 0 || callType === 'step');
 
-/** The entries that a record adds to the list of a delivery. */
+/** The entries that a record adds to a delivery's list. */
 export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
   switch (record.kind) {
     case 'start':
@@ -26,14 +26,14 @@ export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
   }
 };
 
-/** A body that a record has, and its path within the record's attributes. */
+/** A body of a record, and its path in the record's attributes. */
 export interface PlacedBody {
   readonly messageId: string;
   readonly body: StoredBody;
   readonly path: readonly (string | number)[];
 }
 
-/** Finds the bodies that a record has: they are kept as long as the record. */
+/** The bodies of a record, which are kept as long as the record. */
 export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
   switch (record.kind) {
     case 'start':

@@ -1,9 +1,9 @@
-/** The headers that go on from the start of a run to its deliveries. */
+/** The headers that a run's deliveries take from its start. */
 import type { Header } from '../../shared/headers.ts';
 import { isOwnHeader } from '../../request/forwarding.ts';
 import { brandless, type Prefixes } from './brands.ts';
 
-/** The service sets these for each delivery: forwarded ones would be another run's. */
+/** Set by the service for each delivery. A forwarded value would belong to another run. */
 const ofTheRun: ReadonlySet<string> = new Set([
   'workflow-runid',
   'workflow-createdat',
@@ -12,7 +12,7 @@ const ofTheRun: ReadonlySet<string> = new Set([
   'workflow-calltype',
 ]);
 
-/** The headers that tell the endpoint what kind of request it gets, or that belong to one kind only. */
+/** These describe the kind of a request, or belong to one kind only. */
 const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-is-failure',
   'workflow-failure-callback',
@@ -24,15 +24,15 @@ const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-contenttype',
 ]);
 
-/** The signature of a delivery, which an endpoint that forwards all headers of its request sends back. */
+/** A delivery's signature, which comes back from an endpoint that forwards all headers of its request. */
 const ofOneDelivery: ReadonlySet<string> = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 
 const isForEndpoints = (name: string): boolean =>
   name === 'label' || (name.startsWith('workflow-') && !ofTheRun.has(name));
 
 /**
- * Whether a header that was given for forwarding reaches the endpoint. One that was called directly starts its run with all
- * headers of that request, so many come that are no part of the run: they are left behind, and not refused.
+ * Whether a forwarded header reaches the endpoint. An endpoint that was called directly starts its run with all headers of that
+ * request, so headers that do not belong to the run are dropped, not refused.
  *
  * @param name in lower case, as the endpoint would see it
  */
@@ -43,21 +43,20 @@ export function isForwardedToEndpoint(name: string, prefixes: Prefixes): boolean
 }
 
 /**
- * Whether a header of a call reaches the third party: all that the user gave. A target that is a workflow endpoint itself
- * would take a request with the client's version for a delivery.
+ * Whether a call's header reaches the third party. All of the user's headers do, except the client's version: a target that is a
+ * workflow endpoint would take the request for a delivery.
  */
 export const isForwardedToThirdParty = (name: string, prefixes: Prefixes): boolean =>
   !isOwnHeader(name) && brandless(name, prefixes) !== 'workflow-sdk-version';
 
-/** Picks the headers that the endpoint gets, of those that a message is to forward. */
 export const forwardedToEndpoint = (headers: readonly Header[], prefixes: Prefixes): readonly Header[] =>
   headers.filter(([name]) => isForwardedToEndpoint(name, prefixes));
 
-/** Picks the headers that all deliveries of a run have, of those that its start forwards. */
+/** The forwarded headers of a start that all deliveries of its run have. */
 export const forwardedByRun = (headers: readonly Header[], prefixes: Prefixes): readonly Header[] =>
   forwardedToEndpoint(headers, prefixes).filter(([name]) => !ofOneKind.has(brandless(name, prefixes) ?? ''));
 
-/** Puts headers over others of the same names. */
+/** Replaces headers of the same names. */
 export function overlaid(below: readonly Header[], above: readonly Header[]): readonly Header[] {
   const names = new Set(above.map(([name]) => name));
   return [...below.filter(([name]) => !names.has(name)), ...above];

@@ -7,13 +7,13 @@ import { refusedSubmission } from './refusals.ts';
 import { isRunId, type Run } from '../run.ts';
 import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
 
-/** The run that waits as an invoke names it. Clients before 1.1.1 do not tell when it was started: its journal does. */
+/** The waiting run as an invoke names it. Clients before 1.1.1 omit its start time, which is in its journal. */
 export type NamedInvoker = Omit<Invoker, 'createdAt'> & Partial<Pick<Invoker, 'createdAt'>>;
 
-/** The run that waits, and how it is told of the end. */
+/** The waiting run, and how the end is reported to it. */
 export interface Invoker extends Run {
   readonly step: StepIdentity;
-  /** Headers as of a publish, with the dialect's prefix; names in lower case. */
+  /** Publish headers with the dialect's prefix; names in lower case. */
   readonly headers: readonly Header[];
 }
 
@@ -32,11 +32,7 @@ const invokeShape = z.object({
   step: pendingStep,
 });
 
-/**
- * Reads the body of an invoke: the payload is one part of it, the rest describes the invoker.
- *
- * @throws HttpError 412
- */
+/** Reads an invoke, whose body has the payload and describes the invoker. @throws HttpError 412 */
 export function parseInvoke(body: Uint8Array): Invoke {
   const read = parseSubmitted('The invoke', body, invokeShape);
   if (read.step.stepType !== 'Invoke') {
@@ -54,12 +50,11 @@ export function parseInvoke(body: Uint8Array): Invoke {
   };
 }
 
-/** The end of an invoked run. */
 export type InvokeEnd =
-  /** @param response what the function returned, as JSON text; undefined when it returned nothing */
+  /** @param response the value that the function returned, as JSON text; undefined if it returned nothing */
   | { readonly state: 'RUN_SUCCESS'; readonly response: string | undefined }
   | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' }
-  /** An end that cannot be read. @param reason a sentence that the invoker gets in place of what the function returned */
+  /** An end that cannot be read. @param reason the sentence that the invoker gets instead of a return value */
   | { readonly state: 'RUN_FAILED'; readonly reason: string };
 
 const bodyOf = (end: InvokeEnd): string | undefined => {
@@ -67,7 +62,7 @@ const bodyOf = (end: InvokeEnd): string | undefined => {
   return 'reason' in end ? JSON.stringify(end.reason) : undefined;
 };
 
-/** Makes the result of an invoke. The client reads what the function returned as JSON within a text. */
+/** Makes the result of an invoke. The client expects the return value as JSON text within the JSON. */
 export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
   const { stepId, stepName, stepType, concurrent } = step;
   const out = JSON.stringify({
@@ -78,14 +73,14 @@ export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
   return Buffer.from(JSON.stringify({ stepId, stepName, stepType, out, concurrent }));
 }
 
-/** Texts stand in the JSON of `out`, which is a text in the JSON of the step. */
+/** The text is in the JSON of `out`, which is a text in the JSON of the step. */
 const levels = 2;
 
-/** Counts the bytes of {@link invokeResult}, without making it. */
+/** The length in bytes of {@link invokeResult}, without making it. */
 export function invokeResultBytes(step: StepIdentity, end: InvokeEnd): number {
   const body = bodyOf(end);
   if (body === undefined) return invokeResult(step, end).length;
   const frame = invokeResult(step, { state: 'RUN_SUCCESS', response: '' }).length - jsonTextBytes('', levels);
-  // The flag of a failure is `true`, which is one character less than `false`.
+  // A failure's flag is `true`, one character shorter than `false`.
   return frame + jsonTextBytes(body, levels) - (end.state === 'RUN_FAILED' ? 1 : 0);
 }

@@ -1,6 +1,6 @@
 /**
- * The places of steps in their run: which steps are recorded, and which may come next. Each record of a run carries the sets of
- * its steps, so that a submission is judged by the last record alone. Steps follow each other, so a set is a few ranges.
+ * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so that the last record
+ * is enough to check a submission. Step numbers are consecutive, so a set is a few ranges.
  */
 import type { StoredBody } from '../../message/bodies.ts';
 import { mostEntries } from '../../shared/bounds.ts';
@@ -8,7 +8,7 @@ import { weighedChunksOf } from '../../shared/lists.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
 
-/** The marks that are recorded of a step, each once only: see `onceKey`. */
+/** Each is recorded at most once for a step: see `onceKey`. */
 export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
 export type StepMark = (typeof stepMarks)[number];
 
@@ -32,7 +32,6 @@ const format = (ranges: readonly Range[]): StepSet =>
 export const hasStep = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
   rangesOf(sets[mark] ?? '').some(([first, last]) => first <= stepId && stepId <= last);
 
-/** Adds a step to one of the sets. */
 function added(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   if (hasStep(sets, mark, stepId)) return sets;
   const all = [...rangesOf(sets[mark] ?? ''), [stepId, stepId] as const].toSorted(
@@ -56,12 +55,15 @@ const without = (set: StepSet, stepId: number): StepSet =>
     }),
   );
 
-/** The marks that a step's result replaces. Its wait stays, because a repeated request asks whether the step began as a wait. */
+/**
+ * The marks that a step's result replaces. The mark of a wait stays, because a repeated request asks whether the step began as a
+ * wait.
+ */
 const endedByResult = ['plan', 'call', 'invoke'] as const satisfies readonly StepMark[];
 
 /**
- * Notes what is recorded of a step. Its result takes the place of what was noted before: the steps with results follow each
- * other without a gap, so the sets of a long run stay small.
+ * Adds a mark of a step. A result replaces the step's earlier marks, so the sets of a long run stay small: steps with results
+ * have consecutive numbers.
  */
 export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   const all = added(sets, mark, stepId);
@@ -73,26 +75,19 @@ export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSe
   return left;
 }
 
-/** The highest step of a set; 0 where it is empty. */
+/** The highest step of a set; 0 if it is empty. */
 export const lastStep = (sets: StepSets, mark: StepMark): number =>
   rangesOf(sets[mark] ?? '').at(-1)?.[1] ?? 0;
 
-/** Bytes of the bodies in a run's list: a worker has the whole list in its memory, and sends it in one request. */
+/** Bytes of the bodies in a run's list. A worker has the whole list in memory and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
 
-/** Bytes of an entry: DynamoDB takes rows of 400 KB, and a row has more than its entries. */
+/** Bytes of an entry. DynamoDB rows have at most 400 KB, and a row has more than its entries. */
 const mostEntryBytes = 360 * 1_024;
-/**
- * Bytes of the entries of one record, where it has several: who asks for the last snapshot of a run reads, and pays for, the whole
- * record.
- */
+/** Bytes of a record with several entries. Each read of a run's last snapshot reads and pays for the whole record. */
 const mostRecordBytes = mostEntryBytes / 6;
 
-/**
- * Checks that plans are the whole of one group: the endpoint submits them in one request, in order.
- *
- * @throws HttpError 412
- */
+/** Checks that plans are a complete group: the endpoint submits them in one request, in order. @throws HttpError 412 */
 export function checkGroup(steps: readonly Step[]): void {
   const [first, ...others] = steps;
   if (first === undefined || (first.kind === 'result' && others.length === 0)) return;
@@ -104,11 +99,7 @@ export function checkGroup(steps: readonly Step[]): void {
   }
 }
 
-/**
- * Checks that a step may come now.
- *
- * @throws HttpError 412
- */
+/** Checks that a step may come now. @throws HttpError 412 */
 export function checkPlace(
   { steps }: { readonly steps: StepSets },
   { kind, stepId, concurrent }: StepIdentity & Partial<Pick<Step, 'kind'>>,
@@ -123,19 +114,18 @@ export function checkPlace(
   throw refusedSubmission(`The step has the stepId ${stepId}; the next step of the run is ${next}.`);
 }
 
-/** What has bodies of so many bytes: a run, or an entry. */
+/** A run or an entry. */
 interface HasBytes {
   readonly bodyBytes: number;
 }
 
-/** Bytes of bodies that a run can still take. */
+/** The bytes of bodies for which a run still has room. */
 export const capacityOf = ({ bodyBytes }: HasBytes): number => Math.max(0, mostListBytes - bodyBytes);
 
-/** The sentence that says why a text does not fit into a run. */
 export const sayNoCapacity = (what: string, bytes: number, run: HasBytes): string =>
   `${what} has ${bytes} bytes as JSON, but the run has room for ${capacityOf(run)}: its steps may have ${mostListBytes} bytes together.`;
 
-/** @throws HttpError 412 where the list would be too long */
+/** @throws HttpError 412 if the list would be too long */
 export function checkCapacity(
   { bodyBytes, entries }: HasBytes & { readonly entries: number },
   added: readonly HasBytes[],
@@ -153,16 +143,12 @@ interface HasBody {
   readonly body: StoredBody;
 }
 
-/** Counts the bytes of an entry in its record by its JSON, which is longer than its attributes. */
+/** The bytes of an entry in its record, measured as JSON, which is longer than the stored attributes. */
 export function entryBytes({ body, ...rest }: HasBody): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }
 
-/**
- * Splits the entries of one submission into those of single records.
- *
- * @throws HttpError 412 where an entry would be too large for a record
- */
+/** Splits the entries of one submission into records. @throws HttpError 412 if an entry is too large for a record */
 export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (readonly E[])[] {
   const sizes = new Map(entries.map((entry) => [entry, entryBytes(entry)]));
   const largest = Math.max(...sizes.values());
@@ -172,7 +158,7 @@ export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (
     );
   }
   const sizeOf = (entry: E): number => sizes.get(entry) ?? largest;
-  // Earlier versions made records of up to six times that size: one of theirs is several of these, and none in part.
+  // Earlier versions made records up to six times as large. Each of those equals several whole records of this size.
   return weighedChunksOf(entries, mostEntryBytes, sizeOf).flatMap((some) =>
     weighedChunksOf(some, mostRecordBytes, sizeOf),
   );

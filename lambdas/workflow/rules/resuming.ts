@@ -1,7 +1,6 @@
-/** The entries with which a failed run goes on. */
 import type { Step } from './step.ts';
 
-/** The ways in which a failed run is run again: with the steps that it has, or from its payload on. */
+/** How a failed run is run again: after its finished steps, or from its payload. */
 export const rerunKinds = ['resume', 'restart'] as const;
 export type RerunKind = (typeof rerunKinds)[number];
 
@@ -11,14 +10,14 @@ interface EntryOfList {
 }
 
 /**
- * Picks what is delivered when a failed run is resumed: the branches of its last parallel group that have no result, each of
- * which goes on by itself; where there are none, the last entry.
+ * Picks the entries to deliver when a failed run is resumed: the branches of its last parallel group that have no result, each of
+ * which continues separately, or else the last entry.
  *
- * @param entries all of the list, in order
+ * @param entries the whole list, in order
  */
 export function goingOnFrom<E extends EntryOfList>(entries: readonly E[]): readonly E[] {
   const done = new Set(entries.flatMap(({ step }) => (step?.kind === 'result' ? [step.stepId] : [])));
-  // A group is over before anything follows it, so that all branches without a result belong to the last one.
+  // A group finishes before the next step begins, so all branches without a result are in the last group.
   const open = entries.filter(({ step }) => step?.kind === 'plan' && !done.has(step.stepId));
   return open.length > 0 ? open : entries.slice(-1);
 }

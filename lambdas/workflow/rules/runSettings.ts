@@ -4,11 +4,11 @@ import type { Features } from './features.ts';
 import type { WorkflowMessage } from './workflowMessage.ts';
 
 /**
- * Picks the settings of an entry of a run's list that are not those of its run.
+ * The settings of an entry that differ from its run's.
  *
  * @param features those of the run's start
  * @param options those of the submission
- * @returns undefined where the settings of the run hold for all
+ * @returns undefined if the run's settings apply to all
  */
 export function ownSettings(features: Features, options: RunSettings): RunSettings | undefined {
   if (holdForAll(features)) return undefined;
@@ -18,8 +18,8 @@ export function ownSettings(features: Features, options: RunSettings): RunSettin
 const holdForAll = (features: Features): boolean => features.has('WF_TriggerOnConfig');
 
 /**
- * Picks the settings that a message of a run has. Clients since `WF_TriggerOnConfig` give none but at the start, and what the
- * parser of options reads of their other messages are defaults. A call is the user's own message to somebody else.
+ * The settings of a run's message. Clients with `WF_TriggerOnConfig` send settings only with the start, so the parsed options of
+ * their other messages are just defaults. A call always has its own settings, because it is the user's message to a third party.
  *
  * @param features those of the run's start
  */

@@ -1,4 +1,4 @@
-/** A step as the workflow client writes it in JSON: the plan of one, or its result. */
+/** A step's plan or result, in the client's JSON. */
 import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../../shared/json.ts';
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
@@ -9,9 +9,8 @@ import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
 import { stepTypes, type StepType } from '../../wire/states.ts';
 import { allowedDuration, stepDurationMs } from './time.ts';
 
-/** The fields that name a step. */
 export interface StepIdentity {
-  /** The place among all steps, counted from 1; each branch of a parallel group counts. */
+  /** The place among all steps, from 1. Each branch of a parallel group counts. */
   readonly stepId: number;
   readonly stepName: string;
   readonly stepType: StepType;
@@ -36,23 +35,22 @@ export interface PlanStep extends StepIdentity, StepSettings {
 /** The end of a step. */
 export interface ResultStep extends StepIdentity, StepSettings {
   readonly kind: 'result';
-  /** The result as the client wrote it, as JSON where it is no text; absent when it is undefined. */
+  /** As the client wrote it: a text, or else JSON. Absent if the result is undefined. */
   readonly out?: string | undefined;
-  /** Whether a wait ended without its event. */
+  /** Whether a wait timed out. */
   readonly waitTimeout?: boolean | undefined;
-  /** The id of the webhook that the step created. */
+  /** The webhook that the step created. */
   readonly webhookId?: string | undefined;
 }
 
 export type Step = PlanStep | ResultStep;
 
-/** Unix milliseconds: the last moment that a `Date` can be. */
+/** Unix milliseconds: the latest time of a `Date`. */
 const lastMs = 8.64e15;
 
-/** DynamoDB takes no number beyond 1e126, nor one as small as 1e-131; so times are kept in whole milliseconds. */
+/** DynamoDB rejects numbers above 1e126 or as small as 1e-131, so times are kept in whole milliseconds. */
 const inWholeMs = (seconds: number): number => Math.ceil(seconds * secondMs) / secondMs;
 
-/** Whole numbers, as the error's text calls them. */
 const wholeNumber = (least: number, most: number) => {
   const error = `allowed is a whole number from ${least} to ${most}`;
   return z.int(error).check(z.minimum(least, error), z.maximum(most, error));
@@ -67,12 +65,12 @@ const identity = {
     z.maxLength(longestStepName, allowedName),
     z.refine((text) => text.isWellFormed(), 'it has half of a character'),
   ),
-  // The initial payload is the first entry, and never a step of its own.
+  // The initial payload is the first entry, not a submitted step.
   stepType: z.enum(stepTypes.filter((type) => type !== 'Initial')),
   concurrent: wholeNumber(1, mostEntries),
 };
 
-/** The duration of a step's sleep or wait; see `stepDurationMs`. */
+/** See `stepDurationMs`. */
 const stepDuration = z.pipe(
   z
     .union([z.number(), z.string()])
@@ -90,7 +88,7 @@ const identityShape = z.object(identity);
 
 const stepShape = z.object({
   ...identity,
-  // Clients before 1.0 write the value itself, those since then its JSON text; each reads back only what it has written.
+  // Clients before 1.0 write the value, later ones its JSON text. Each version reads only its own form.
   out: z.optional(z.unknown()),
   targetStep: optionalField(stepId),
   sleepFor: optionalField(stepDuration),
@@ -106,7 +104,7 @@ const submittedBounds = { values: 4_000_000, depth: 1_000 };
 /**
  * Reads JSON of a shape from a submission.
  *
- * @param field what the error's text calls it
+ * @param field its name in the error
  * @throws HttpError 412
  */
 export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodMiniType<T>): T {
@@ -121,11 +119,7 @@ export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodM
   throw refusedSubmission(`${problemOf(read.error, field)}.`);
 }
 
-/**
- * Reads the body of a submission.
- *
- * @throws HttpError 412
- */
+/** @throws HttpError 412 */
 export function parseStep(body: Uint8Array): Step {
   const { targetStep = 0, out, waitTimeout, ...step } = parseSubmitted('The step', body, stepShape);
   if (step.waitEventId !== undefined) checkEventId(step.waitEventId);
@@ -144,7 +138,7 @@ export function parseStep(body: Uint8Array): Step {
 const textOf = (out: unknown): string | undefined =>
   out === undefined || typeof out === 'string' ? out : JSON.stringify(out);
 
-/** The identity of a step within the body of a wait or an invoke, where it is a result that is still to come. */
+/** The step of a wait or an invoke, whose result is still to come. */
 export const pendingStep = z
   .pipe(
     identityShape,
@@ -153,9 +147,9 @@ export const pendingStep = z
   .check(z.refine(({ stepId }) => stepId > 0, 'its stepId is 0'));
 
 /**
- * Names a record that a run has once only. An endpoint runs at least once for each delivery, and submits the same again; the
- * answer is the id of the first. A call, a wait or an invoke is recorded when it begins, and its result again; the result of
- * a wait has one key whether it was woken or timed out, so that the first of the two wins.
+ * Names a record that a run may have only once. An endpoint may run several times for a delivery and submit a step again; it then
+ * gets the id of the first submission. A call, wait or invoke has one record for its beginning and one for its result. A wait's
+ * event and its timeout share the key of the result, so the first of them counts.
  */
 export const onceKey = (
   kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
@@ -165,7 +159,7 @@ export const onceKey = (
 /** A step without its result. */
 export type StepDetails = PlanStep | Omit<ResultStep, 'out'>;
 
-/** The result of a step as it is kept beside its body. */
+/** The part of a step that is stored beside its body. */
 export const stepDetailsOf = (step: Step): StepDetails => {
   if (step.kind === 'plan') return step;
   const { out: _out, ...details }: ResultStep = step;
@@ -174,12 +168,7 @@ export const stepDetailsOf = (step: Step): StepDetails => {
 
 const longestEventId = 256;
 
-/**
- * Checks the id of an event.
- *
- * @param refuse makes the refusal: with the status 412, because endpoints of runs take 400 for the end of their run; another
- * function where only a person asks
- */
+/** @param refuse makes the refusal: by default with status 412, because workflow endpoints take 400 for the end of their run */
 export function checkEventId(
   eventId: string,
   refuse: (message: string) => HttpError = refusedSubmission,
@@ -188,7 +177,7 @@ export function checkEventId(
   throw refuse(`The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`);
 }
 
-/** An id of a webhook as the published client makes it. */
+/** A webhook id as the published client makes it. */
 const webhookId = /^evt_[A-Za-z0-9_-]{15}$/;
 
 export const isWebhookId = (text: string): boolean => webhookId.test(text);
@@ -199,7 +188,7 @@ const createdShape = z.object({ eventId: z.string().check(z.regex(webhookId)) })
  * Reads the result of a step that creates a webhook.
  *
  * @returns the webhook's id
- * @throws HttpError 412 where there is none, or where the service would never take a call for it
+ * @throws HttpError 412 if there is no id, or if the service would refuse all calls with it
  */
 export function createdWebhook(out: unknown): string {
   const read = createdShape.safeParse(typeof out === 'string' ? jsonIn(out) : out);

@@ -1,4 +1,4 @@
-/** Times as workflows write them: durations with fractions and longer units, and moments in seconds. */
+/** Times in the form that workflows use: durations with fractions and longer units, and moments in seconds. */
 import { dayMs, hourMs, minuteMs, secondMs } from '../../shared/clock.ts';
 import { quote } from '../../error/httpError.ts';
 import { refusedSubmission } from './refusals.ts';
@@ -14,13 +14,13 @@ const unitMs: ReadonlyMap<string, number> = new Map([
   ['y', 365 * dayMs],
 ]);
 
-/** Far above every limit, and far below the numbers at which milliseconds stop being exact. */
+/** Far above every limit, and far below the numbers at which milliseconds become inexact. */
 const longestMs = 100_000 * dayMs;
 
 /**
- * Adds up a text such as `10m`, `1.5s` or `1d12h`; each unit may stand once.
+ * Adds up a text such as `10m`, `1.5s` or `1d12h`, in which each unit may occur once.
  *
- * @returns whole milliseconds, rounded up; undefined for a text of another form
+ * @returns whole milliseconds, rounded up; undefined for a malformed text
  */
 function durationMs(text: string): number | undefined {
   if (!/^(\d{1,12}(\.\d{1,12})?[a-z]{1,2})+$/.test(text)) return undefined;
@@ -36,9 +36,8 @@ function durationMs(text: string): number | undefined {
 }
 
 /**
- * Reads how long a step sleeps or waits: seconds, or a duration with units.
- *
- * @returns whole milliseconds; undefined for a text of another form, and for too long a time
+ * @param value seconds, or a duration with units
+ * @returns whole milliseconds; undefined for a malformed or too long duration
  */
 export function stepDurationMs(value: number | string): number | undefined {
   const text = typeof value === 'string' ? value.trim() : value;
@@ -49,13 +48,11 @@ export function stepDurationMs(value: number | string): number | undefined {
   return ms !== undefined && ms >= 0 && ms <= longestMs ? ms : undefined;
 }
 
-/** Durations of steps, as errors call them. */
+/** As error messages name it. */
 export const allowedDuration = 'seconds, or a number and a unit (s, m, h, d, w, mo, y), as in "10m"';
 
 /**
- * Reads how long a step sleeps or waits, as {@link stepDurationMs} does.
- *
- * @param field what the error's text calls it
+ * @param field its name in the error
  * @throws HttpError 412
  */
 export function parseStepDurationMs(field: string, value: number | string): number {

@@ -1,29 +1,28 @@
 /**
- * Webhooks of runs. A step of a run creates one, with an id that nobody can guess; any caller who knows its URL may call it,
- * without a token. So a call ends only the wait of a step that waits for this webhook, and a run keeps few calls that come
- * before it waits for them.
+ * Webhooks of runs. A step creates a webhook with an id that cannot be guessed. Anyone who knows its URL may call it without a
+ * token. So a call ends only a step that waits for this webhook, and a run keeps few calls that arrive before such a step.
  */
 import { HttpError } from '../../error/httpError.ts';
 import { eventDigest, type Snapshot } from './journal.ts';
 import { checkCapacity } from './placing.ts';
 
-/** Calls that a run keeps until it waits for them: of one webhook, and of all. Each of its records names all of them. */
+/** Calls that a run keeps for later waits: of one webhook, and of all. Each record names all of them. */
 const mostCallsOfOne = 10;
 const mostCalls = 100;
-/** Bytes that kept calls may come to in the run's list: a quarter of it, and more than the longest call has there. */
+/** Bytes of kept calls in the run's list: a quarter of the list, and more than the longest call. */
 const mostCallBytes = 8 * 1_024 * 1_024;
 
 /**
- * Tells whether a run keeps calls of a webhook until it waits for them. Where an earlier version of the service has started the
- * run, its webhooks were not noted, so any may be one of its own.
+ * Whether a run keeps calls of a webhook until it waits for them. Runs that earlier versions started did not note their webhooks,
+ * so for them any webhook may be the run's own.
  */
 export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: string): boolean =>
   webhooks === undefined || webhooks.includes(eventDigest(eventId));
 
 /**
- * Checks that a run may keep one more call of a webhook.
+ * Checks that a run may keep another call of a webhook.
  *
- * @param bytes of the call in the run's list; 0 where they are not known yet
+ * @param bytes of the call in the run's list; 0 if not known yet
  * @throws HttpError 429
  */
 export function checkCapacityForCall(

@@ -1,4 +1,4 @@
-/** The part of a workflow that a message is, as its headers tell. */
+/** The part that a message has in a workflow, read from its headers. */
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { scoped, type Config } from '../../shared/config.ts';
 import { headerName } from '../../shared/headers.ts';
@@ -11,33 +11,33 @@ import { callTypes, stepTypes } from '../../wire/states.ts';
 import type { StepIdentity } from './step.ts';
 
 interface Common {
-  /** The URL of the endpoint, as the client names it. */
+  /** The endpoint's URL as the client names it. */
   readonly url: string | undefined;
   readonly features: Features;
-  /** The number of runs above this one that invoked each other. */
+  /** The length of the chain of invokes above this run. */
   readonly invokeDepth: number;
 }
 
-/** Starts a run. */
 export interface StartMessage extends Common {
-  /** `invoke`: another run waits for this one's end, and the body says which. */
+  /** `invoke`: another run, named in the body, waits for this one's end. */
   readonly kind: 'start' | 'invoke';
-  /** The id that the client gave; undefined when the service is to make one. */
+  /** Undefined if the service makes the id. */
   readonly runId: string | undefined;
-  /** The client's version of the protocol, which each delivery has to name. */
+  /** The client's version of the protocol, which each delivery must name. */
   readonly sdkVersion: string | undefined;
-  /** Whether an endpoint answers with this message to a run of an unknown client. It then upgrades that run, and starts no other. */
+  /**
+   * Whether an endpoint answers a run of an unknown client with this message, which then upgrades that run and starts no other.
+   */
   readonly isUpgrade: boolean;
-  /** Whether the service first asks the endpoint which client it has. The endpoint answers with an upgrade of the run. */
+  /** Whether the service first asks the endpoint for its client. The endpoint answers with an upgrade of the run. */
   readonly isUnknownClient: boolean;
-  /** Present where the start was sent without a client. Only clients from 1.0 on can serve such a run. */
+  /** The start was sent without a client. Only clients from 1.0 on can serve such a run. */
   readonly isWithoutClient?: true | undefined;
 }
 
-/** Belongs to a run that has started. */
 interface OfRun extends Common {
   readonly runId: string;
-  /** Unix milliseconds at which the run was started; newer clients name it, because an id may have several runs. */
+  /** Unix milliseconds at which the run started. Newer clients send it, because an id may have several runs. */
   readonly createdAt: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface SubmissionMessage extends OfRun {
   readonly kind: 'submission';
 }
 
-/** A step's request to a third party. Its answer comes back to the endpoint, which then submits the result. */
+/** A step's request to a third party. The answer goes to the endpoint, which then submits it as the result. */
 export interface CallMessage extends OfRun {
   readonly kind: 'call';
   readonly step: StepIdentity;
@@ -57,7 +57,7 @@ export interface CallResultMessage extends OfRun {
   readonly kind: 'callResult';
 }
 
-/** Tells the endpoint that its run has failed. */
+/** Reports to the endpoint that its run has failed. */
 export interface FailureMessage extends OfRun {
   readonly kind: 'failureRequest';
 }
@@ -69,7 +69,7 @@ export type WorkflowMessage =
   | CallResultMessage
   | FailureMessage;
 
-/** Whether a message starts a run, for itself or for a run that waits for its end. */
+/** Whether a message starts a run, for itself or for an invoker. */
 export const isStart = (message: WorkflowMessage): message is StartMessage =>
   message.kind === 'start' || message.kind === 'invoke';
 
@@ -143,7 +143,7 @@ class Reader {
   }
 }
 
-/** Finds the canonical name, in this configuration, of a header that is to be forwarded as one of the service's own. */
+/** Finds the canonical name in this configuration of a forwarded header of the service. */
 const forwardedName = (config: Config, inner: string, prefixes: Prefixes): string =>
   [...config.keys()].find(
     (name) => name.startsWith('forward-') && brandless(name.slice('forward-'.length), prefixes) === inner,
@@ -165,8 +165,8 @@ function common(reader: Reader, config: Config, prefixes: Prefixes): Common {
 }
 
 /**
- * Reads the step of a call from the headers that its result is to bring back. The endpoint makes the result from these, and
- * fails where one is missing.
+ * Reads the step of a call from the headers that its result will bring back. The endpoint makes the result from these, and fails
+ * if one is missing.
  */
 function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIdentity {
   const callback = scoped(config, 'callback');
@@ -224,7 +224,7 @@ function partOf(
   prefixes: Prefixes,
 ): Exclude<WorkflowMessage, StartMessage> {
   const runId = reader.runId();
-  // Without a run no endpoint waits for the answer, so 400 cannot be taken for the end of one.
+  // Without a run id no endpoint can take the 400 for the end of its run.
   if (runId === undefined) {
     throw badField(
       `${reader.field('workflow-runid')} is missing; with ${reader.field('workflow-init')}: false it names the run.`,
@@ -251,12 +251,12 @@ function partOf(
 }
 
 /**
- * Reads which part of a workflow a message is. The configuration below `callback-` of a call, and that below
- * `failure-callback-` of a start, are read the same way: they are those of a call result and of a failure request.
+ * Reads a message's part in a workflow. A call's configuration below `callback-` reads as a call result, and a start's
+ * configuration below `failure-callback-` as a failure request.
  *
  * @param prefixes those that the deployment accepts
- * @returns undefined for an ordinary message, also when it names a run
- * @throws HttpError 400 for a malformed start, 412 for a malformed submission: there 400 would say that the run has ended
+ * @returns undefined for an ordinary message, even if it names a run
+ * @throws HttpError 400 for a malformed start; 412 for a malformed submission, because 400 would mean that the run has ended
  */
 export function readWorkflowMessage(
   { prefix, config }: { readonly prefix: string; readonly config: Config },

@@ -1,6 +1,6 @@
 /**
- * Changes of runs: each is one record behind the last one of the run's journal. Each record has a time to live, which is extended
- * where the run lasts longer.
+ * Changes runs. A change is one record after the last one of the run's journal. Records have a time to live, which is extended if
+ * the run lasts longer.
  */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs, hourMs, dayMs } from '../../shared/clock.ts';
@@ -33,38 +33,37 @@ import type { JournalRow } from '../store/rows.ts';
 import { extendListed } from '../store/runList.ts';
 import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
 
-/** The record that a run is to get, as decided on its last snapshot. */
+/** The record to add to a run, decided from its last snapshot. */
 export interface Decision<T> {
-  /** Absent where nothing is to be written. */
+  /** Absent if nothing is to be written. */
   readonly record?: JournalRecord | undefined;
   /** Unix milliseconds until which this record needs all records of the run. */
   readonly keptUntil?: number | undefined;
   readonly result: T;
 }
 
-/** A run after a decision. */
 export interface ChangedRun<T> {
   readonly result: T;
-  /** The run's snapshot now; undefined for an id that has no run. */
+  /** The run's snapshot now; undefined for an id without a run. */
   readonly snapshot: Snapshot | undefined;
   /** The record that was written, if any. */
   readonly record: JournalRecord | undefined;
 }
 
-/** So many other processes wrote to the same journal that this one gives up for now. */
+/** Too many other processes are writing to the same journal. */
 export class RunBusy extends TransientError {
   override readonly name = 'RunBusy';
 }
 
-/** Tries of a change end after this: a request to the API ends after 28 s, and has more to do. */
+/** Limits the tries of a change. An API request ends after 28 s and has more to do. */
 const changeTimeoutMs = 10 * secondMs;
 const longestPauseInTurns = 64;
 
 /**
- * Changes a run: `decide` is called with its last snapshot, and again where another process was faster.
+ * Changes a run. `decide` is called with its last snapshot, and again whenever another process was faster.
  *
- * @param known the snapshot, if it was read a moment ago
- * @throws RunBusy when other processes were faster for 10 s; nothing is changed then
+ * @param known the snapshot, if it was just read
+ * @throws RunBusy if other processes were faster for 10 s; nothing is changed then
  */
 export async function changeRun<T>(
   key: RunKey,
@@ -85,7 +84,7 @@ export async function changeRun<T>(
     }
     if (now() > until) throw new RunBusy(`The run ${key.runId} is written by too many at once.`);
     if (tries > 0) await setTimeout(pauseAmongMany(tries, now() - sentAt, longestPauseInTurns));
-    // The first time this is what the other process has written; later more may have followed.
+    // After the first try this is the other process's record; after later ones there may be more.
     snapshot = tries === 0 ? found : await loadSnapshot(key);
   }
 }
@@ -96,7 +95,7 @@ const ends = {
   RUN_CANCELED: 'RunsCancelled',
 } as const;
 
-/** Counts a record that was written; only one process can write it. */
+/** Only one process can write a record, so each is counted once. */
 function countRecord(record: JournalRecord): void {
   if (record.kind === 'start') count('RunsStarted');
   else if (record.kind === 'end') count(ends[record.state]);
@@ -105,26 +104,26 @@ function countRecord(record: JournalRecord): void {
 
 const separator = '#';
 
-/** The settings of a run are written once, so a process may keep them. */
+/** A process may keep a run's settings, because they are written once. */
 const settings = cached(hourMs, async (key: string): Promise<RunStart | undefined> => {
   const [accountId = '', seq = '', ...rest] = key.split(separator);
   const record = await loadRecord({ accountId, runId: rest.join(separator) }, Number(seq));
   return record !== undefined && 'start' in record ? record.start : undefined;
 });
 
-/** Reads the settings of a run. @throws when the record that its snapshot names is not there */
+/** @throws if the record that the snapshot names is not found */
 export async function settingsOfRun(key: RunKey, snapshot: Snapshot): Promise<RunStart> {
-  // No account has a `#` in its id.
+  // Account ids have no `#`.
   const found = await settings([key.accountId, String(snapshot.factsSeq), key.runId].join(separator));
   if (found === undefined) throw new Error(`The settings of the run ${key.runId} are not there.`);
   return found;
 }
 
-/** Records are kept this much longer than they are needed, so that few runs have to be extended, and once a month at most. */
+/** Records are kept this much longer than needed, so that few runs must be extended, and at most once a month. */
 export const spareMs = 30 * dayMs;
 
 /**
- * Computes until when a run's records are needed by a message that is due at a moment: its retries, then the dead letter queue.
+ * Until when a message that is due at a given time needs its run's records: for its retries, then for the dead letter queue.
  *
  * @param notBefore Unix milliseconds
  * @returns Unix milliseconds
@@ -135,14 +134,13 @@ export const neededUntil = (
   notBefore: number,
 ): number => expiryOf({ ...settings, notBefore }, limitsOf(account));
 
-/** Records that are extended at once. */
 const atOnce = 20;
 
 /**
- * Extends the time to live of all records of a run where they would expire too early, and of a run that waits for its end. Called
- * before the record is written that needs them.
+ * Extends the records of a run that would expire too early, and those of its invoker. Called before the record that needs this is
+ * written.
  *
- * @param until Unix milliseconds, as {@link neededUntil} computes it
+ * @param until Unix milliseconds, from {@link neededUntil}
  * @returns Unix milliseconds until which they are kept
  */
 export async function extendRun(key: RunKey, snapshot: Snapshot, until: number): Promise<number> {
@@ -150,20 +148,20 @@ export async function extendRun(key: RunKey, snapshot: Snapshot, until: number):
   const keptUntil = until + spareMs;
   await extendRecords(key, snapshot, keptUntil);
   const { invoker } = await settingsOfRun(key, snapshot);
-  // The invoker is told of the end before the records of this run expire, and goes on from then.
+  // The invoker learns of the end before this run's records expire, and continues then.
   if (invoker !== undefined && isActive(snapshot)) await extendInvoker(key.accountId, invoker, keptUntil);
   return keptUntil;
 }
 
 /**
- * Extends a run for a message that waits for longer than the run's records were to be kept.
+ * Extends a run for a message that waits longer than the run's records are kept.
  *
- * @param until Unix milliseconds, as {@link neededUntil} computes it
+ * @param until Unix milliseconds, from {@link neededUntil}
  */
 export async function extendRunFor(accountId: string, part: WorkflowPart, until: number): Promise<void> {
   const key: RunKey = { accountId, runId: part.runId };
   const isActive = await extendActive(key, (snapshot) => snapshot.startSeq === part.startSeq, until);
-  // Nothing is written behind the end of a run, or the start of the next one of its id.
+  // An ended run gets no new records.
   if (!isActive) await extendRecords(key, part, until + spareMs);
 }
 
@@ -213,7 +211,7 @@ async function extendRecords(
   await extendListed({ ...key, createdAt }, keptUntil);
 }
 
-/** Extends the bodies of a record: an object of the bucket gets another key for that. */
+/** Extends the bodies of a record. Each body in the bucket gets a new key for that. */
 async function movedBodies(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -228,7 +226,8 @@ async function movedBodies(
 }
 
 /**
- * Stores the body of an entry: up to 9 KB in its record, because a reader of one record reads all before it; else in the bucket.
+ * Stores the body of an entry: in its record if it has at most 9 KB, because a reader of one record reads all before it; else in
+ * the bucket.
  *
  * @param now Unix milliseconds
  */
@@ -239,7 +238,7 @@ export const storeEntryBody = (
 ): Promise<StoredBody> => storeBody(of, body, now, largestRow);
 
 /**
- * Extends the bodies of entries where the records of their run were extended since the bodies were stored.
+ * Extends the bodies of entries if the records of their run were extended after the bodies were stored.
  *
  * @param storedUntil Unix milliseconds
  * @param keptUntil Unix milliseconds

@@ -1,6 +1,6 @@
 /**
- * Makes a run that goes on from a failed one: with a copy of its entries, or of its payload alone. The run is stored whole under an
- * id that no other process knows yet, so that a process that dies meanwhile leaves only rows that expire.
+ * Makes a run that resumes a failed one, with a copy of its entries, or of its payload alone. The run is stored whole under an id
+ * that only this process knows, so that a process that dies leaves only rows that expire.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -25,30 +25,26 @@ import { storeEntryBody, neededUntil, spareMs } from './changeRun.ts';
 import type { LoadedRun } from './loadRun.ts';
 import type { Begun } from './follow.ts';
 
-/** The plan of a failed run that goes on: its kind, settings and time. */
 export interface RerunPlan {
   readonly kind: RerunKind;
   readonly startOf: (failed: RunStart) => RunStart;
-  /** Unix milliseconds before which the run does not go on. */
+  /** Unix milliseconds before which the run does not continue. */
   readonly notBefore: number;
 }
 
-/** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than its entries. */
+/** Bytes of the entries of one record. DynamoDB rows have at most 400 KB, and a row has more than its entries. */
 const largestRecord = 300 * 1_024;
 
-/** Entries whose bodies are copied at once: each may be in memory twice. */
+/** Each body may be in memory twice. */
 const copiedAtOnce = 10;
 
-/** A run that {@link copyRun} has made. */
 export interface RunCopy extends JournalRow {
   readonly record: StartRecord;
   readonly entries: readonly ListedEntry[];
 }
 
 /**
- * Stores a run that goes on from a failed one.
- *
- * @param runId a new id; the run was started when it was made
+ * @param runId a new id, whose time is the run's start
  * @returns the run, with the snapshot after its last record
  */
 export async function copyRun(
@@ -94,12 +90,12 @@ export async function copyRun(
     rows.push({ record: copy, snapshot });
   }
   if (rows.length > 0) await putRecords(key, rows);
-  // Written last: without its start there is no run.
+  // Written last, because a run without its start does not exist.
   await putRecords(key, [first]);
   return { record, snapshot, entries: copies };
 }
 
-/** Reads a run that {@link copyRun} has made, with the snapshot after its start; undefined where it is not there. */
+/** Reads a run that {@link copyRun} made, with the snapshot after its start. */
 export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
   let start: (JournalRow & { readonly record: StartRecord }) | undefined;
   const entries: ListedEntry[] = [];
@@ -118,7 +114,7 @@ export const rerunTimeoutMs = 12 * secondMs;
 
 /** Picks the entries of a copied run that are delivered first. */
 export function begunOf(account: Account, runId: string, { record, snapshot, entries }: RunCopy): Begun {
-  // With this feature the settings of the run hold for all steps.
+  // With this feature the run's settings apply to all steps.
   const settingsHold = record.start.features.includes('WF_TriggerOnConfig');
   const first = goingOnFrom(entries);
   return {

@@ -1,7 +1,7 @@
 /**
- * Lists runs and delivers their entries, as their records ask for: after a record is written, and again when the same is submitted
- * again, because the process that wrote the record may have died before this. The messages that deliver entries have no body of
- * their own: it is made of the journal as they are delivered.
+ * Lists runs and delivers their entries, after the records that ask for this are written. A repeated submission does it again,
+ * because the process that wrote the records may have died first. The messages that deliver entries are stored without a body,
+ * which is made from the journal at the delivery.
  */
 import { type Account, limitsOf } from '../../account/account.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
@@ -27,7 +27,7 @@ import { putMessages } from '../../message/messages.ts';
 import { sendAll } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 
-/** A run as its messages need it. */
+/** The part of a run from which its messages are made. */
 export interface OpenRun {
   readonly key: RunKey;
   readonly snapshot: Pick<Snapshot, 'createdAt' | 'startSeq'>;
@@ -49,10 +49,10 @@ export function listMessage(
   const { messageId, notBefore } = entry;
   return {
     ...settings,
-    // Earlier releases took invokes with malformed URLs: their results go to the URL that the run was started with.
+    // Earlier releases accepted invokes with malformed URLs. Their results go to the URL that the run was started with.
     url: isDeliverable(entry.url) ? entry.url : start.url,
     method: 'POST',
-    // The headers are made as the message is delivered, as its body is.
+    // Made at the delivery, like the body.
     headers: [],
     scheduleId: start.scheduleId,
     messageId,
@@ -69,8 +69,8 @@ export function listMessage(
 /**
  * Stores and sends the messages that deliver entries.
  *
- * @param isAgain as {@link sendMessages} takes it
- * @throws when that has to be done again
+ * @param isAgain as in {@link sendMessages}
+ * @throws if it must be retried
  */
 export const deliverEntries = (
   run: OpenRun,
@@ -83,7 +83,7 @@ export const deliverEntries = (
     isAgain,
   );
 
-/** Stores and sends messages that deliver entries of any runs, as {@link sendMessages} does. */
+/** Stores and sends messages that deliver entries of any runs; see {@link sendMessages}. */
 export const sendLists = (
   messages: readonly Message[],
   isAgain: boolean,
@@ -100,16 +100,16 @@ interface StoredMessage {
   readonly stored: StoredBody;
 }
 
-/** Messages that are sent and stored together: the jobs of more would come long before their messages are stored. */
+/** The jobs of more messages would arrive long before the messages are stored. */
 const sentTogether = 100;
 
 /**
- * Sends the first attempts of messages of runs, and then stores the messages. A message whose row is there has been sent, so a
- * process that does this again skips it, and no attempt is made beside one that is in flight.
+ * Sends the first attempts of runs' messages, and then stores the messages. A stored message has been sent, so a process that
+ * repeats this skips it, and there are never two attempts at once.
  *
- * @param isAgain whether this may have been done before, by a process that died while it did
- * @param beside is done before the messages are stored, so that their rows tell that it is done, too
- * @throws when that has to be done again
+ * @param isAgain whether a process may have done this before and died
+ * @param beside done before the messages are stored, so that a stored message shows that this is done, too
+ * @throws if it must be retried
  */
 export async function sendMessages(
   messages: readonly StoredMessage[],
@@ -129,7 +129,7 @@ async function sendSome(
   isAgain: boolean,
   beside?: () => Promise<void>,
 ): Promise<void> {
-  // A worker waits for the row of a message that is new, or whose job is.
+  // A worker waits for the row of a message only if the message or its job is new.
   const madeAt = isAgain ? now() : undefined;
   const outcomes = await Promise.allSettled([
     beside?.(),
@@ -138,12 +138,12 @@ async function sendSome(
       dueAt: message.notBefore,
     })),
   ]);
-  // Both acts have ended here, so neither goes on after the answer.
+  // Both have finished here, so neither continues after the answer.
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   await putMessages(messages);
 }
 
-/** Makes what the list shows of a run. */
+/** Makes the row of a run in the list. */
 export const listedRun = (
   key: RunKey,
   { createdAt, startSeq, state }: Pick<Snapshot, 'createdAt' | 'startSeq' | 'state'>,
@@ -159,21 +159,20 @@ export const listedRun = (
   state,
 });
 
-/** A run that has been started. */
+/** A started run. */
 export interface Begun {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
   readonly record: StartRecord;
-  /** The entries that are delivered first: the payload, or the steps that a failed run goes on with. */
+  /** The entries that are delivered first: the payload, or the steps at which a failed run is resumed. */
   readonly entries: readonly ListedEntry[];
 }
 
-/** Runs that are put into the list at once. */
 const listedAtOnce = 10;
 
 /**
- * Puts runs that have been started into the list, and delivers their first entries. The rows of these messages are written last:
- * a run whose rows are there is started.
+ * Lists started runs and delivers their first entries. The rows of these messages are written last, so their presence shows that
+ * the run is started.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -192,7 +191,7 @@ export async function followStarts(
   );
 }
 
-/** Puts a run that has been started into the list, and delivers its payload, as {@link followStarts} does. */
+/** Does {@link followStarts} for one run. */
 export const followStart = (
   account: Account,
   key: RunKey,
@@ -201,7 +200,7 @@ export const followStart = (
 ): Promise<void> => followStarts(account, [{ key, snapshot, record, entries: [record.entry] }], isAgain);
 
 /**
- * Delivers steps that have been recorded; a copy of another run's steps was delivered there.
+ * Delivers recorded steps, except copies from another run, which delivered them.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -212,14 +211,14 @@ export const followSteps = (
   isAgain: boolean,
 ): Promise<void> => deliverEntries(run, account, record.isCopy === true ? [] : record.entries, isAgain);
 
-/** Tells whether a record has a result or a plan of a step. */
+/** Whether a record has a result or a plan of a step. */
 export const isStepsOf =
   ({ kind, stepId }: Pick<Step, 'kind' | 'stepId'>) =>
   (record: JournalRecord): record is StepsRecord =>
     record.kind === 'steps' &&
     record.entries.some(({ step }) => step?.kind === kind && step.stepId === stepId);
 
-/** Searches a record of the newest run of an id; undefined where there is none. Only repeated submissions cost this. */
+/** Searches the journal of an id's newest run. Only repeated submissions cost this. */
 export async function searchRecord<R extends JournalRecord>(
   key: RunKey,
   snapshot: Snapshot,
@@ -229,7 +228,7 @@ export async function searchRecord<R extends JournalRecord>(
   return undefined;
 }
 
-/** Finds a record of the newest run of an id, as {@link searchRecord} does. @throws when it is not there */
+/** Does {@link searchRecord}. @throws if there is no such record */
 export async function findRecord<R extends JournalRecord>(
   key: RunKey,
   snapshot: Snapshot,
@@ -241,21 +240,22 @@ export async function findRecord<R extends JournalRecord>(
 }
 
 /**
- * The job that checks a start is due this long after it was sent: the request to the API has ended after 29 s, and an attempt
- * that it sent last, without storing the message, is dropped 15 s later (`delivery/deliver.ts`).
+ * When the job that checks a start is due. The API request has ended after 29 s, and an attempt that it sent without storing the
+ * message is dropped 15 s later (`delivery/deliver.ts`).
  */
 export const checkAfterMs = 45 * secondMs;
 
 /**
- * Sends the jobs that check starts which this process is about to record, ten to a call. They finish the starts if it dies.
+ * Sends the jobs that check starts before this process records them, ten to a call. The jobs finish the starts if the process
+ * dies.
  *
- * @throws when a job could not be sent: its start must not be recorded then
+ * @throws if a job could not be sent: its start must not be recorded then
  */
 export async function sendStartChecks(starts: readonly Omit<RunStartJob, 'kind'>[]): Promise<void> {
   const dueAt = now() + checkAfterMs;
   await sendAll(starts, (start) => ({ job: { kind: 'runStart', ...start }, dueAt }));
 }
 
-/** Finds the record that has the result of a step. @throws when it is not there */
+/** Finds the record with the result of a step. @throws if there is no such record */
 export const findResult = (key: RunKey, snapshot: Snapshot, stepId: number): Promise<StepsRecord> =>
   findRecord(key, snapshot, isStepsOf({ kind: 'result', stepId }));

@@ -1,6 +1,6 @@
 /**
- * The runs that this process has delivered a short time ago. Records of a journal are never changed, so each delivery reads only
- * those that have been written since the one before it. Otherwise the deliveries of a group of N steps would read N² records.
+ * Runs that this process delivered recently. Records of a journal never change, so each delivery reads only the records written
+ * since the last one. Otherwise the deliveries of a group of N steps would read N² records.
  */
 import { knownRunsBytes } from '../../aws/resources.ts';
 import { minuteMs, now } from '../../shared/clock.ts';
@@ -11,16 +11,15 @@ import { readJournal } from '../store/journals.ts';
 import type { JournalRow } from '../store/rows.ts';
 import { ListText } from './listText.ts';
 
-/** A run that is not used for this long is read from its beginning the next time. */
+/** A run that is not used for this long is read again from its beginning. */
 const keptMs = minuteMs;
-/** Bytes that a run takes beside its list, about. */
+/** Bytes that a run takes beside its list, approximately. */
 const bytesPerRun = 4_096;
 
-/** The entry that a message delivers. */
 interface Place {
-  /** How many entries its list has. */
+  /** The number of entries in its list. */
   readonly entries: number;
-  /** The headers that the entry gives for forwarding itself. */
+  /** The entry's own forwarded headers. */
   readonly forwarded: readonly Header[];
 }
 
@@ -33,7 +32,6 @@ export interface RunList {
   readonly placeOf: (messageId: string) => Place | undefined;
 }
 
-/** All that is known of a run. */
 class Known {
   readonly list = new ListText();
   readonly #places = new Map<string, Place>();
@@ -46,13 +44,13 @@ class Known {
 
   async add({ record, snapshot }: JournalRow): Promise<void> {
     for (const entry of entriesOf(record)) {
-      // A record that could not be added as a whole is read again.
+      // Skips entries that are already there: a record that was added only in part is read again.
       if (this.#places.has(entry.messageId)) continue;
       await this.list.append(entry);
       this.#places.set(entry.messageId, { entries: this.list.entries, forwarded: this.#forwardedOf(entry) });
     }
     if (record.kind === 'upgrade') {
-      // It delivers the payload once more.
+      // Delivers the payload again.
       const [first] = this.#places.values();
       if (first !== undefined) this.#places.set(record.messageId, first);
     }
@@ -62,7 +60,7 @@ class Known {
 
   readonly placeOf = (messageId: string): Place | undefined => this.#places.get(messageId);
 
-  /** Steps of one group mostly give the same headers: they are kept once. */
+  /** Kept once, because steps of one group usually have the same headers. */
   #forwardedOf({ forwarded = [] }: ListedEntry): readonly Header[] {
     const text = JSON.stringify(forwarded);
     if (text !== this.#lastForwarded.text) this.#lastForwarded = { text, headers: forwarded };
@@ -70,7 +68,6 @@ class Known {
   }
 }
 
-/** Reads one run, again and again. */
 class KnownRun {
   readonly #key: RunKey;
   readonly #startSeq: number;
@@ -89,8 +86,8 @@ class KnownRun {
   }
 
   /**
-   * Reads what has been written. A caller that comes while the journal is being read shares the next reading with others: it has to
-   * see all that was written before it came.
+   * Reads new records. A caller that arrives during a read shares the next one with others, because it must see everything
+   * written before it arrived.
    */
   read(): Promise<RunList | undefined> {
     if (this.#next === undefined) {
@@ -114,7 +111,7 @@ class KnownRun {
       // Expired rows of a run may be removed in any order.
       if (known.start === undefined && record.kind !== 'start') return undefined;
       if (before !== undefined && snapshot.keptUntil !== before.keptUntil) {
-        // The records were extended: bodies that are in the bucket have other keys since.
+        // The records were extended, so bodies in the bucket have new keys.
         this.#known = new Known();
         return this.#readOn();
       }
@@ -125,10 +122,10 @@ class KnownRun {
   }
 }
 
-/** The runs by their names, the one that was used last at the end. */
+/** By name; the most recently used run is last. */
 const runs = new Map<string, KnownRun>();
 
-/** Forgets the runs that were used longest ago, until the others take no more memory than they may. */
+/** Forgets the least recently used runs until the rest fit into memory. */
 function forgetOldest(): void {
   let held = 0;
   for (const [name, run] of [...runs].toReversed()) {
@@ -138,10 +135,10 @@ function forgetOldest(): void {
 }
 
 /**
- * Reads a run that goes on, with its list, strongly consistent.
+ * Reads an active run with its list, strongly consistent.
  *
  * @param startSeq the place of its start in the journal of its id
- * @returns undefined for a run that has ended, or whose records have expired
+ * @returns undefined if the run has ended, or its records have expired
  */
 export async function loadRunList(key: RunKey, startSeq: number): Promise<RunList | undefined> {
   const name = JSON.stringify([key.accountId, key.runId, startSeq]);

@@ -1,14 +1,14 @@
 /**
- * The body of a delivery: its entries as a JSON array of `{"messageId","body","callType"}`, bodies in base64. It is written
- * exactly as `JSON.stringify` writes it, because frameworks parse and rewrite a body before its signature is checked.
+ * The body of a delivery: a JSON array of `{"messageId","body","callType"}`, bodies in base64. It is exactly the text that
+ * `JSON.stringify` writes, because frameworks parse and rewrite a body before its signature is checked.
  */
 import type { Entry } from '../rules/entry.ts';
 import type { Features } from '../rules/features.ts';
 
-/** An entry whose body may not be loaded yet: its length is known. */
+/** An entry of known length whose body may not be loaded yet. */
 type Sized = Omit<Entry, 'body'> & { readonly body: Pick<Uint8Array, 'length'> };
 
-/** The text around an entry's body in base64, which has no character that JSON escapes. */
+/** The text around an entry's body. JSON escapes no character of base64. */
 export const frameOf = ({ messageId, callType }: Sized): readonly [before: string, after: string] => [
   `{"messageId":${JSON.stringify(messageId)},"body":"`,
   `","callType":${JSON.stringify(callType)}}`,
@@ -16,7 +16,7 @@ export const frameOf = ({ messageId, callType }: Sized): readonly [before: strin
 
 export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
-/** Counts the bytes of a list without making it. */
+/** The bytes of a list, without making it. */
 export function listBytes(entries: readonly Sized[]): number {
   const separators = Math.max(0, entries.length - 1);
   return entries.reduce((total, entry) => {
@@ -25,14 +25,10 @@ export function listBytes(entries: readonly Sized[]): number {
   }, '[]'.length + separators);
 }
 
-/** Bytes that are encoded at a time: a multiple of three, so that padding comes at the end only. */
+/** Bytes encoded at a time: a multiple of three, so that only the end has padding. */
 const sliceBytes = 48 * 1_024;
 
-/**
- * Writes a body in base64, in slices, directly into its place.
- *
- * @returns the end of what was written
- */
+/** Writes a body in base64, in slices, directly into its place. @returns the end of the written text */
 export function writeBase64(into: Buffer, at: number, { buffer, byteOffset, length }: Uint8Array): number {
   const body = Buffer.from(buffer, byteOffset, length);
   let end = at;
@@ -43,7 +39,7 @@ export function writeBase64(into: Buffer, at: number, { buffer, byteOffset, leng
   return end;
 }
 
-/** Writes the list of entries whose bodies are all in memory. */
+/** @param entries with all bodies in memory */
 export function listBody(entries: readonly Entry[]): Buffer {
   const list = Buffer.allocUnsafe(listBytes(entries));
   let end = list.write('[');
@@ -61,8 +57,8 @@ export function listBody(entries: readonly Entry[]): Buffer {
 const lazyFromBytes = 3 * 1_024 * 1_024;
 
 /**
- * Whether a list is delivered as an empty body, upon which the client reads the list from the service. Each client of unknown
- * version that the service supports can do so. Results of calls and failure requests are never empty: the client reads them first.
+ * Whether a list is delivered as an empty body, so that the client reads the list from the service. Every supported client of
+ * unknown version can do so. Results of calls and failure requests are never empty, because the client reads them first.
  *
  * @param bytes of the list
  */

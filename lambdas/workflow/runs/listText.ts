@@ -1,18 +1,18 @@
 /**
- * The list of a run as text, which grows with the run. A delivery shows the beginning of it, so nothing is encoded twice. Large
- * bodies are not part of the text: each leaves a gap, and is read when a delivery needs it.
+ * The list of a run as text, which grows with the run. A delivery shows its beginning, so nothing is encoded twice. Large bodies
+ * are not in the text: each leaves a gap and is read for each delivery that needs it.
  */
 import { loadBody, type StoredBody } from '../../message/bodies.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { base64Length, frameOf, writeBase64 } from './listBody.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from './runEntries.ts';
 
-/** Bytes of the largest body that is part of the text. */
+/** Bytes of the largest body in the text. */
 const largestInText = 4_096;
 const firstBytes = 1_024;
-/** The text that is full is copied into one that is larger by this factor. */
+/** A full text is copied into one that is larger by this factor. */
 const growth = 1.25;
-/** Bytes that an entry takes beside its text, and a gap beside its body, about: its place in tables and maps. */
+/** Bytes that an entry takes beside its text, and a gap beside its body, in tables and maps, approximately. */
 const bytesPerEntry = 150;
 const bytesPerGap = 300;
 
@@ -24,7 +24,7 @@ interface Gap {
   readonly messageId: string;
   readonly body: StoredBody;
   readonly bodyBytes: number;
-  /** Bytes that the bodies of this gap and those before it have in the list. */
+  /** Bytes of the bodies in this gap and all earlier ones. */
   readonly filled: number;
 }
 
@@ -40,17 +40,16 @@ export class ListText {
     return this.#ends.length;
   }
 
-  /** Bytes of memory that it takes, about. */
+  /** Approximate. */
   get heldBytes(): number {
     const tables = this.entries * bytesPerEntry + this.#gaps.length * bytesPerGap;
     return this.#text.length + tables + this.#storedBytes;
   }
 
-  /** Adds the next entry. */
   async append(entry: ListedEntry): Promise<void> {
     const { messageId, body, bodyBytes } = entry;
     const isInText = body.at === 'here' && bodyBytes <= largestInText;
-    // Nothing is written before this: an entry whose body cannot be read is not there in part.
+    // Read before anything is written, so that an entry whose body cannot be read is not added in part.
     const bytes = isInText ? await loadBody(messageId, body) : undefined;
     const [before, after] = frameOf(sizeOf(entry));
     this.#write(this.entries === 0 ? before : `,${before}`);
@@ -60,29 +59,29 @@ export class ListText {
     this.#ends.push(this.#end);
   }
 
-  /** Counts the bytes of a list of the first entries. */
+  /** The bytes of a list of the first entries. */
   bytesOf(entries: number): number {
     const end = this.#ends[entries - 1] ?? '['.length;
     return end + (this.#gapsIn(entries).at(-1)?.filled ?? 0) + ']'.length;
   }
 
-  /** Tells whether an answer of the service can hold the whole list. */
+  /** Whether an answer of the service can hold the whole list. */
   fitsIntoAnswer(): boolean {
     return fitsIntoAnswer(this.bytesOf(this.entries), this.entries);
   }
 
-  /** Counts the bytes that {@link bodyOf} holds at most beside its result. */
+  /** The most bytes that {@link bodyOf} holds beside its result. */
   bytesWhileMaking(entries: number): number {
     return bytesWhileLoading(this.#gapsIn(entries));
   }
 
-  /** Makes the list of the first entries. @throws where a body is not there, or has another size than its entry told */
+  /** Makes the list of the first entries. @throws if a body is missing, or its size differs from the entry's */
   async bodyOf(entries: number): Promise<Buffer> {
     const end = this.#ends[entries - 1] ?? '['.length;
     const list = Buffer.allocUnsafe(this.bytesOf(entries));
     let read = 0;
     let written = 0;
-    // The text may grow meanwhile, and then is another buffer with the same beginning.
+    // The text may grow during this, into another buffer with the same beginning.
     const copyTo = (to: number): void => {
       written += this.#text.copy(list, written, read, to);
       read = to;

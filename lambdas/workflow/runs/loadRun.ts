@@ -1,4 +1,3 @@
-/** Reads runs: their journals, their lists, and the records with which they begin. */
 import { entriesOf } from '../rules/entry.ts';
 import type { RunStartJob } from '../../job/job.ts';
 import {
@@ -15,10 +14,9 @@ import { loadRecord, loadRow, loadSnapshot, readJournal } from '../store/journal
 import type { JournalRow } from '../store/rows.ts';
 import type { Begun } from './follow.ts';
 
-/** All records of a run. */
 export interface RunJournal {
   readonly key: RunKey;
-  /** The newest settings: of its start, of its upgrade, or of a step. */
+  /** The newest settings: of its start, its upgrade, or a step. */
   readonly start: RunStart;
   /** The snapshot after the last record. */
   readonly snapshot: Snapshot;
@@ -29,8 +27,8 @@ export interface RunJournal {
 /**
  * Reads the journal of a run, strongly consistent.
  *
- * @param startSeq the place of the run's start: an id may have had runs before and after it
- * @returns undefined where there is no run, or where its records have expired
+ * @param startSeq the place of the run's start, because the id may have had other runs
+ * @returns undefined if there is no run, or its records have expired
  */
 export async function loadRunJournal(key: RunKey, startSeq: number): Promise<RunJournal | undefined> {
   let first: StartRecord | undefined;
@@ -51,14 +49,13 @@ export async function loadRunJournal(key: RunKey, startSeq: number): Promise<Run
   return { key, start, snapshot, records: [first, ...following] };
 }
 
-/** The start of a run, as its journal has it. */
 export interface StartRow extends JournalRow {
   readonly record: StartRecord;
 }
 
 export const isStartRow = (row: JournalRow | undefined): row is StartRow => row?.record.kind === 'start';
 
-/** @throws when it is not there */
+/** @throws if it is not found */
 export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow> {
   const row = await loadRow(key, startSeq);
   if (!isStartRow(row)) throw new Error(`The start of the run ${key.runId} is not there.`);
@@ -67,7 +64,7 @@ export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow
 
 export const isUpgraded = ({ factsSeq, startSeq }: Snapshot): boolean => factsSeq > startSeq;
 
-/** Reads the upgrade of a run; undefined where its steps have changed its settings since, and so it was delivered. */
+/** Reads the upgrade of a run. Undefined if a step has changed the run's settings since: then the upgrade was delivered. */
 export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord | undefined> {
   const record = await loadRecord(key, factsSeq);
   if (record === undefined) throw new Error(`The settings of the run ${key.runId} are not there.`);
@@ -82,7 +79,6 @@ export const entryOfUpgrade = (entry: ListedEntry, { messageId, at }: UpgradeRec
   notBefore: at,
 });
 
-/** A run with its entries. */
 export interface LoadedRun {
   readonly key: RunKey;
   readonly start: RunStart;
@@ -95,7 +91,7 @@ export interface LoadedRun {
  * Reads a run, strongly consistent.
  *
  * @param startSeq the place of its start in the journal of its id
- * @returns undefined when its records have expired
+ * @returns undefined if its records have expired
  */
 export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun | undefined> {
   const journal = await loadRunJournal(key, startSeq);
@@ -112,7 +108,7 @@ export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun 
 /**
  * Reads the run that a start made.
  *
- * @returns undefined where there is nothing to finish: the start was never recorded, another one was quicker, or the run has ended
+ * @returns undefined if there is nothing to finish: the start was never recorded, another one was faster, or the run has ended
  */
 export async function begunWith({ accountId, runId, messageId }: RunStartJob): Promise<Begun | undefined> {
   const key: RunKey = { accountId, runId };
@@ -127,7 +123,6 @@ export async function begunWith({ accountId, runId, messageId }: RunStartJob): P
   return { key, snapshot, record: { ...record, start }, entries: [entryOfUpgrade(entry, upgrade)] };
 }
 
-/** Reads the id of the failure request from a record. @returns undefined for a record of another kind */
 function requestIn(
   record: JournalRecord | undefined,
 ): { readonly messageId?: string | undefined } | undefined {
@@ -136,15 +131,15 @@ function requestIn(
 }
 
 /**
- * Finds the id of the message that tells of a run's failure: the one of its end, or of the last time that it was sent again.
+ * Finds the newest failure request of a run: from its end, or from the last time it was sent again.
  *
  * @param startSeq the place of its start in the journal of its id
- * @returns undefined where nobody is told, or the journal has expired
+ * @returns undefined if the failure is not reported, or the journal has expired
  */
 export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {
   const snapshot = await loadSnapshot(key);
   if (snapshot?.startSeq === startSeq) {
-    // Behind the end of a run there are few records: late results of invokes.
+    // Few records follow the end of a run: only late results of invokes.
     for (let { seq } = snapshot; seq > startSeq; seq -= 1) {
       const found = requestIn(await loadRecord(key, seq));
       if (found !== undefined) return found.messageId;

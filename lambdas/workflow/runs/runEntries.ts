@@ -1,17 +1,15 @@
-/** The list of a run's entries: for its deliveries, and for endpoints that read it themselves. */
 import { largestText } from '../../wire/answerSize.ts';
 import { chunksOf, weighedChunksOf } from '../../shared/lists.ts';
 import type { Entry } from '../rules/entry.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { loadBody } from '../../message/bodies.ts';
 
-/** Bodies that are read at once, and bytes of them: a larger one is read alone. */
+/** Bodies that are read at once, and their bytes. A larger one is read alone. */
 const bodiesAtOnce = 20;
 const bytesAtOnce = 8 * 1_024 * 1_024;
-/** The client of S3 has an answer in pieces, and then as a whole. */
+/** The S3 client has an answer in pieces, and then as a whole. */
 const copiesWhileRead = 2;
 
-/** An entry whose body is to be read. */
 type Unread = Pick<ListedEntry, 'messageId' | 'body' | 'bodyBytes'>;
 
 const readTogether = (entries: readonly Unread[]): readonly (readonly Unread[])[] =>
@@ -19,7 +17,7 @@ const readTogether = (entries: readonly Unread[]): readonly (readonly Unread[])[
     weighedChunksOf(some, bytesAtOnce, ({ bodyBytes }) => bodyBytes),
   );
 
-/** Counts the bytes that {@link entriesWithBodies} holds at most, where its caller keeps none of the entries. */
+/** The most bytes that {@link entriesWithBodies} holds if its caller keeps none of the entries. */
 export const bytesWhileLoading = (entries: readonly Unread[]): number =>
   readTogether(entries).reduce(
     (most, some) => Math.max(most, copiesWhileRead * some.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)),
@@ -37,7 +35,7 @@ export async function* entriesWithBodies(entries: readonly Unread[]): AsyncGener
   }
 }
 
-/** Reads the bodies of entries. The result is in the order of the list, as `listBody` takes it. */
+/** In the order of the list, as `listBody` needs them. */
 export async function loadEntryBodies(entries: readonly ListedEntry[]): Promise<readonly Entry[]> {
   const loaded: Entry[] = [];
   for await (const entry of entriesWithBodies(entries)) loaded.push(entry);
@@ -51,14 +49,10 @@ export const sizeOf = ({ messageId, bodyBytes }: Pick<ListedEntry, 'messageId' |
   callType: 'step' as const,
 });
 
-/** Characters that an answer escapes, for each entry: the quotes around its three names and its three values. */
+/** Quotes that an answer escapes for each entry: around three names and three values. */
 const quotesOfEntry = 12;
 const quotesAround = 2;
 
-/**
- * Tells whether an answer of the service can hold a list. Where it cannot, a delivery has to carry the list.
- *
- * @param bytes of the list
- */
+/** Whether an answer of the service can hold a list. If not, a delivery must carry the list. @param bytes of the list */
 export const fitsIntoAnswer = (bytes: number, entries: number): boolean =>
   bytes + quotesOfEntry * entries + quotesAround <= largestText;

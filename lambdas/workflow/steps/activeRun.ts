@@ -6,18 +6,13 @@ import { settingsOfRun } from '../runs/changeRun.ts';
 import { loadSnapshot } from '../store/journals.ts';
 import { noteFailureCallback, type TellingConfig } from './failureCallback.ts';
 
-/** A submission that was accepted. */
 export interface Submitted {
   readonly messageId: string;
-  /** Whether it had been accepted before. */
+  /** Whether it had already been accepted. */
   readonly isDuplicate: boolean;
 }
 
-/**
- * Finds the active run that something is submitted to.
- *
- * @throws HttpError 400 for a run that has ended or is not known
- */
+/** @throws HttpError 400 if the run has ended or is unknown */
 export function activeSnapshot(snapshot: Snapshot | undefined, which: WhichRun): Snapshot {
   if (snapshot === undefined || !isMeant(snapshot, which)) throw endedRun(which.runId);
   return snapshot;
@@ -27,8 +22,8 @@ export function activeSnapshot(snapshot: Snapshot | undefined, which: WhichRun):
  * Reads the active run that a message is submitted to, and its settings.
  *
  * @param which the run as the message names it
- * @param telling what the message tells of the failure of the run, which is noted
- * @throws HttpError 400 for a run that has ended or is not known, 403 for one beyond the scope of the request's token
+ * @param telling the message's failure callback, which is recorded
+ * @throws HttpError 400 if the run has ended or is unknown, 403 if it is outside the scope of the request's token
  */
 export async function loadActiveRun(account: Account, which: WhichRun, telling?: TellingConfig) {
   const key: RunKey = { accountId: account.id, runId: which.runId };

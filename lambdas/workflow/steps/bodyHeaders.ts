@@ -1,4 +1,4 @@
-/** Headers of a publish that stand in the body of a submission. */
+/** Publish headers in the body of a submission. */
 import type { Account } from '../../account/account.ts';
 import { settings } from '../../aws/settings.ts';
 import type { DestinationRules } from '../../destination/destination.ts';
@@ -14,11 +14,7 @@ import { endpointUrl } from './endpointUrl.ts';
 import { givenInHeaders, type TellingConfig } from './failureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 
-/**
- * Reads the options that headers in a submission's body give.
- *
- * @throws HttpError as a publish does
- */
+/** @throws HttpError as a publish does */
 export function optionsOfHeaders(
   account: Account,
   prefix: string,
@@ -31,7 +27,7 @@ export function optionsOfHeaders(
   return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
 }
 
-/** The configuration that headers in the body of an invoke give; empty where it cannot be read. */
+/** The configuration from the headers in an invoke's body. Empty if it cannot be read. */
 export function configOfInvoker(body: Uint8Array): Config {
   try {
     const { headers } = parseInvoke(body).invoker;
@@ -48,7 +44,7 @@ export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
     ([name, values]) => values.map((value): Header => [name, value]),
   );
 
-/** Reads an invoke and checks all that it says of its invoker, because the invoker is told of the end by these settings. */
+/** Reads an invoke and checks the settings of its invoker, because the end is reported with them. */
 export function readInvoke(
   account: Account,
   { body, prefix }: PublishRequest,

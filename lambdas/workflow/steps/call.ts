@@ -1,4 +1,4 @@
-/** Calls of steps to third parties: ordinary messages, with the settings that the user gave them. */
+/** Calls of steps to third parties. They are ordinary messages with the user's settings. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -16,9 +16,9 @@ import type { PreparedPart } from './prepare.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
- * Makes a step's call to a third party. Its answer comes back to the endpoint, which submits the step's result.
+ * Makes a step's call to a third party. The answer goes to the endpoint, which submits it as the step's result.
  *
- * @throws HttpError 400 where the run has ended or is not known, 412 for what it can never accept
+ * @throws HttpError 400 if the run has ended or is unknown, 412 if the call can never be accepted
  */
 export async function submitCall(account: Account, part: PreparedPart<CallMessage>): Promise<Submitted> {
   const { message, request } = part;
@@ -49,7 +49,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const first = await firstOf(key, active, step.stepId);
   if (first.kind === 'result') return { messageId: first.messageId, isDuplicate: true };
   const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
-  // The user's code may ask for something else the second time: the run's call is the one that is stored.
+  // The user's code may ask for something else the second time. The stored call is the one that counts.
   if (begun === undefined) {
     const { messageId: id, createdAt: at } = first;
     await send({ ...call(active), messageId: id, createdAt: at }, request.body);
@@ -57,7 +57,6 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   return { messageId: first.messageId, isDuplicate: true };
 }
 
-/** Stores and sends a call. */
 async function send(message: Message, body: Uint8Array): Promise<void> {
   await sendMessages([{ message, stored: await storeBody(message, body, message.createdAt) }], false);
 }
@@ -78,7 +77,7 @@ async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise
   return { kind: 'result', messageId: entry.messageId };
 }
 
-/** A run's setting holds for its calls that have none of their own. */
+/** A call without this setting uses the run's. */
 const deferralOfCall = ({ options }: Pick<PreparedPart<CallMessage>, 'options'>, start: RunStart) =>
   options.deferredMs ?? start.settings.deferredMs;
 
@@ -103,7 +102,7 @@ function callOf(
   };
   return {
     ...settings,
-    // The run's redaction holds for its calls, too.
+    // The run's redaction applies to its calls, too.
     redaction: settings.redaction ?? start.settings.redaction,
     deferredMs,
     url,

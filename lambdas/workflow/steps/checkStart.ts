@@ -1,4 +1,4 @@
-/** Checks a start after the process that made it has ended: if that died before the start was finished, it is finished here. */
+/** Checks a start after its process has ended, and finishes the start if the process died before that. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -15,7 +15,7 @@ import { begunBefore, rerunTimeoutMs } from '../runs/copyRun.ts';
 import { followStarts, listedRun, type Begun, listMessage, checkAfterMs } from '../runs/follow.ts';
 import { begunWith } from '../runs/loadRun.ts';
 
-/** @throws when the job has to be done again */
+/** @throws if the job must be retried */
 export async function checkStart(job: RunStartJob): Promise<void> {
   const account = await ownerOf(job);
   if (account === undefined) return;
@@ -23,13 +23,13 @@ export async function checkStart(job: RunStartJob): Promise<void> {
     await checkRerun(account, job, job.dlqId);
     return;
   }
-  // The message's row is written last: the start was finished, as nearly every one is.
+  // The message's row is written last, so the start was finished, as almost all are.
   if ((await storedMessages([job])).size > 0) return;
   const begun = await begunWith(job);
   if (begun !== undefined) await finish(account, begun, job);
 }
 
-/** Checks a run that goes on from a failed one: it counts as a run from the moment at which the dead letter chose it. */
+/** Checks a resumed run. It counts as a run from the moment at which the dead letter chose it. */
 async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Promise<void> {
   const { runId } = job;
   if ((await chosenRun(account.id, dlqId)) !== runId) return;
@@ -45,8 +45,8 @@ async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Pr
 }
 
 /**
- * Lists and delivers a run. An attempt of a delayed start may be on its way to a message that was not stored: the job is sent
- * again until that attempt has been dropped, so that no other is made beside it.
+ * Lists and delivers a run. A delayed start may have an attempt in flight for a message that was not stored. The job is then sent
+ * again until that attempt has been dropped, so that there are never two.
  *
  * @returns whether the run is delivered, and not left to a later job
  */
@@ -59,7 +59,7 @@ async function finish(account: Account, begun: Begun, job: RunStartJob): Promise
     await sendJob(job, checkAt);
     return false;
   }
-  // Messages that have expired since were sent long ago.
+  // Expired messages were sent long ago.
   const left = entries.filter(
     (entry) => listMessage({ key, snapshot, start }, account, entry).expiresAt > now(),
   );
@@ -67,7 +67,7 @@ async function finish(account: Account, begun: Begun, job: RunStartJob): Promise
   return true;
 }
 
-/** Tells whether the run that a start made was not delivered. */
+/** Whether the run of a start was not delivered. */
 export async function isUnfinished(job: RunStartJob): Promise<boolean> {
   if (job.dlqId !== undefined) return (await chosenRun(job.accountId, job.dlqId)) === job.runId;
   return (await storedMessages([job])).size === 0 && (await begunWith(job)) !== undefined;

@@ -1,4 +1,4 @@
-/** The end of a run: what its function returned, or that it was cancelled; and what follows from any end. */
+/** Ends a run, because its function returned or because it was cancelled, and does the work that follows any end. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';
@@ -22,7 +22,6 @@ import { tellInvoker } from './tellInvoker.ts';
 import { listedRun } from '../runs/follow.ts';
 import { loadRunJournal } from '../runs/loadRun.ts';
 
-/** The end that a request asks for. */
 export interface RunEnd {
   readonly state: 'RUN_SUCCESS' | 'RUN_CANCELED';
   /** The value that the function returned. */
@@ -30,25 +29,21 @@ export interface RunEnd {
 }
 
 /**
- * The job that follows up an end is due this long after it was sent: the request that ends the run is over by then. It is sent
- * before the end is written, so that the run that waits for the end is told even if this process dies in between.
+ * The job that follows up an end is due after this time, when the request that ends the run is over. It is sent before the end is
+ * written, so that the invoker learns of the end even if this process dies in between.
  */
 const followUpMs = 30 * secondMs;
 
-/** A run that has ended is shown for as long as the log shows messages, and a day more. */
+/** An ended run is shown for as long as messages are, and for another day. */
 const endedForMs = (account: Account): number => logRetentionMs(limitsOf(account)) + dayMs;
 
-/**
- * Ends a run.
- *
- * @returns whether this call ended it; false where the run had ended before, or is not known
- */
+/** @returns whether this call ended the run; false if the run had already ended or is unknown */
 export async function endRun(account: Account, which: WhichRun, end: RunEnd): Promise<boolean> {
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const found = await loadSnapshot(key);
   if (found === undefined) return false;
   if (!isMeant(found, which)) {
-    // The process that ended the run may have died before it changed the list.
+    // The process that ended the run may have died before it updated the list.
     if (found.createdAt === which.createdAt) {
       await listEnd(listedRun(key, found, await settingsOfRun(key, found)), found.keptUntil);
     }
@@ -89,7 +84,7 @@ async function endRecord(
   return { kind: 'end', at: time, state, responseId, response: await storeEntryBody(of, response, time) };
 }
 
-/** Shows an end in the list, and tells it to the run that waits for it. May be repeated without harm. */
+/** Shows an end in the list, and reports it to the invoker. Can be repeated. */
 export async function followEnd(
   account: Account,
   key: RunKey,
@@ -104,8 +99,8 @@ export async function followEnd(
 }
 
 /**
- * Does what follows from an end, as {@link followEnd} does. Where the service itself fails, a job of its own repeats it, which is
- * given up in the end: neither the request that ended the run nor a delivery has to come again for it.
+ * Does the work that follows an end, as {@link followEnd} does. If the service fails, a separate job retries it and is given up
+ * after too many tries. So neither the request nor the delivery that ended the run must be retried.
  */
 export async function followEndOrLeave(
   account: Account,
@@ -129,15 +124,13 @@ const isEnd = (record: JournalRecord | undefined): record is EndRecord => record
 
 interface EndOfRun {
   readonly record: EndRecord;
-  /** The last snapshot of the run; its id may have had another run since. */
+  /** The last snapshot of the run. Its id may have had another run since. */
   readonly snapshot: Snapshot;
 }
 
 /**
- * Finds the end of a run.
- *
- * @param startSeq the place of its start in the journal of its id
- * @returns undefined where it has not ended, or is not kept any more
+ * @param startSeq the place of the run's start in the journal of its id
+ * @returns undefined if the run has not ended, or has expired
  */
 export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun | undefined> {
   const snapshot = await loadSnapshot(key);
@@ -151,9 +144,9 @@ export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun 
 }
 
 /**
- * Follows up the end of a run whose process may have died; does nothing where the end was never written.
+ * Follows up the end of a run whose process may have died. Does nothing if the end was never written.
  *
- * @param follow what to do with the end: {@link followEnd}, or {@link followEndOrLeave} to leave faults of the service to a job
+ * @param follow {@link followEnd}, or {@link followEndOrLeave} to leave faults of the service to a job
  */
 export async function followUpEnd(
   account: Account,

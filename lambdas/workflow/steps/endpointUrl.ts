@@ -4,9 +4,9 @@ import { quote } from '../../error/httpError.ts';
 import { urlOf } from '../../publish/prepare.ts';
 
 /**
- * Reads the URL of an endpoint that a submission's body names. Endpoints of workflows are called by URL, never by ARN.
+ * Reads an endpoint's URL from a submission's body. Workflow endpoints are called by URL, never by ARN.
  *
- * @param field the field's name in the error's text
+ * @param field its name in the error
  * @throws HttpError 400 or 403
  */
 export function endpointUrl(url: string, rules: DestinationRules, field: string): string {

@@ -1,4 +1,4 @@
-/** Whom to tell of the failure of a run: its start says so, or a later submission, as those of older clients do. */
+/** The failure callback of a run. Its start names it, or a later submission, as with older clients. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Account } from '../../account/account.ts';
 import { settings } from '../../aws/settings.ts';
@@ -18,7 +18,7 @@ import { ordinaryConfig } from './ordinaryConfig.ts';
 type Fallback = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'flowControl' | 'fairKey' | 'priority'>;
 
 /**
- * Makes the settings of a failure callback: its own, else those of the message that it came with.
+ * Makes a failure callback's settings: its own, or else those of the message that names it.
  *
  * @param config the configuration of that message
  */
@@ -36,13 +36,12 @@ export const failureCallbackIn = (
     priority: failureCallback.priority ?? priority,
   };
 
-/** A submission as far as it tells of a failure callback. */
+/** The part of a submission that names a failure callback. */
 export interface TellingConfig {
   readonly config: Config;
   readonly options: PublishOptions;
 }
 
-/** Picks what a submission tells of the failure of its run. */
 export const givenWith = (
   { config, options }: TellingConfig,
   { settings: ofRun }: RunStart,
@@ -55,14 +54,15 @@ export const givenWith = (
     priority: options.priority ?? ofRun.priority,
   });
 
-/** Picks what headers in the body of a submission tell of the failure of its run. @param options read from them */
+/** Picks it from headers in a submission's body. @param options read from them */
 export const givenInHeaders = (headers: readonly Header[], options: PublishOptions): TellingConfig => ({
   config: canonicalize(headers, [], settings.headerPrefixes).config,
   options,
 });
 
 /**
- * Reads what a call tells of the failure of its run: it is below `callback-`, because the call's own failure is not the run's.
+ * Reads the failure callback of the run from a call. It is below `callback-`, because the call itself can fail without failing
+ * the run.
  *
  * @throws HttpError as a publish does
  */
@@ -78,10 +78,10 @@ export function givenWithCallback(
 }
 
 /**
- * Reads what a refused submission tells of the failure of its run, and nothing else of it.
+ * Reads only the failure callback from a refused submission.
  *
- * @param configs those in which it may stand; the first that has it counts
- * @returns undefined where none tells it, or it cannot be read either
+ * @param configs the configurations that may have it; the first that has it counts
+ * @returns undefined if there is none, or if it cannot be read
  */
 export function givenWithRefused(
   account: Account,
@@ -102,7 +102,7 @@ export function givenWithRefused(
   }
 }
 
-/** The headers are those of the run's start, and come with each step again: others that one step has do not count. */
+/** Headers are ignored: they come from the run's start and are repeated with each step. */
 const isSame = (one: CallbackSettings | undefined, { headers: _headers, ...other }: CallbackSettings) => {
   if (one === undefined) return false;
   const { headers: _ofOne, ...rest } = one;
@@ -110,7 +110,7 @@ const isSame = (one: CallbackSettings | undefined, { headers: _headers, ...other
 };
 
 /**
- * Notes what a submission tells of the failure of its run: it holds for the run from then on. May be repeated without harm.
+ * Records the failure callback that a submission names, for the whole run from then on. Can be repeated.
  *
  * @returns the settings of the run
  */

@@ -1,4 +1,3 @@
-/** Starts runs for other runs, which wait for their ends. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { quote } from '../../error/httpError.ts';
@@ -15,11 +14,11 @@ import { startOf, startRun, type Started } from './start.ts';
 import { activeSnapshot, loadActiveRun } from './activeRun.ts';
 
 /**
- * Starts a run for another, which waits for its end.
+ * Starts a run whose end another run waits for.
  *
- * The invoker's journal is written first, and fixes the new run's id: the client makes another id each time it tries.
+ * The invoker's journal is written first and fixes the new run's id, because the client makes another id with each try.
  *
- * @throws HttpError 400 where the invoker has ended or is not known, 412 for what can never be accepted
+ * @throws HttpError 400 if the invoker has ended or is unknown, 412 if the invoke can never be accepted
  */
 export async function submitInvoke(account: Account, part: PreparedPart<StartMessage>): Promise<Started> {
   if (part.invoke === undefined) throw new Error('The body of an invoke was not read.');
@@ -36,7 +35,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     url: part.url,
   };
   const { stepId } = invoker.step;
-  // Otherwise the run's settings are not needed here, and not read.
+  // Otherwise the run's settings are not needed, and not read.
   if (part.telling?.options.failureCallback !== undefined || account.scope !== undefined) {
     await loadActiveRun(account, invoker, part.telling);
   }
@@ -47,7 +46,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
       return { result: undefined };
     }
     checkPlace(active, invoker.step);
-    // From then on the invoked run extends this one, should it last longer.
+    // If the invoked run lasts longer, it extends this one from then on.
     const { settings } = startOf(account, part);
     const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
@@ -63,7 +62,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     fixed: { messageId: first.messageId, createdAt: first.createdAt },
   });
   if (started.isOther) {
-    // The run of another start would not tell this invoker of its end.
+    // A run of another start would not report its end to this invoker.
     throw refusedSubmission(
       `The run ${quote(first.runId)} is active and was not invoked by this step; another id is needed.`,
     );
@@ -71,7 +70,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   return { ...started, isDuplicate: record === undefined };
 }
 
-/** Finds the invoke that was begun before. @throws HttpError 412 for a step that has a result without an invoke */
+/** Finds the earlier invoke. @throws HttpError 412 for a step that has a result without an invoke */
 async function invokeOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<InvokeRecord> {
   const isIt = (one: JournalRecord): one is InvokeRecord =>
     one.kind === 'invoke' && one.step.stepId === stepId;

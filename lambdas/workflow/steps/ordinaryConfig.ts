@@ -9,21 +9,23 @@ const ofWorkflows = /^((failure-)?callback-)*(workflow-|feature-set$|telemetry-)
 const forwardScope = /^((?:failure-)?callback-)*forward-/;
 const durations = /^((failure-)?callback-)*(delay|timeout)$/;
 
-/** Rounds a moment in Unix seconds up: ordinary messages take whole seconds. */
+/** Rounds Unix seconds up, because ordinary messages take whole seconds. */
 const wholeSecond = (text: string): string =>
   /^\d+\.\d+$/.test(text) ? String(Math.ceil(Number(text))) : text;
 
-/** Writes a duration of a workflow in the form of an ordinary message. A text of another form stays, for the parser to refuse. */
+/**
+ * Rewrites a workflow's duration in the form of ordinary messages. The parser refuses a malformed text, which is left as it is.
+ */
 function ordinaryDuration(text: string): string {
   const ms = stepDurationMs(text);
   return ms === undefined ? text : `${Math.ceil(ms / secondMs)}s`;
 }
 
 /**
- * Makes the configuration that the parser of an ordinary message's options reads: without the names that only workflows have,
- * without headers for forwarding that it would refuse, and with durations in its own form.
+ * Makes the configuration for the parser of ordinary options: without workflow-only names and forwarded headers that it would
+ * refuse, and with its own form of durations.
  *
- * @param isCall whether the message's own headers go to a third party, and not to the endpoint
+ * @param isCall whether the message's own headers go to a third party, not to the endpoint
  */
 export function ordinaryConfig(config: Config, isCall: boolean, prefixes: Prefixes): Config {
   const isKept = (name: string): boolean => {

@@ -1,4 +1,4 @@
-/** Reads requests of workflow clients: their settings, destinations and bodies. Nothing is stored here. */
+/** Reads the settings, destinations and bodies of workflow clients' requests. Nothing is stored here. */
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
@@ -17,23 +17,23 @@ import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { atPlace, orThrow } from '../../publish/batchItems.ts';
 import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
-/** A request of a workflow client, with the part of a workflow that its headers tell. */
+/** A workflow client's request, and its part in a workflow as its headers describe it. */
 export interface WorkflowRequest<M extends WorkflowMessage = WorkflowMessage> {
   readonly request: PublishRequest;
   readonly message: M;
 }
 
 export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> extends WorkflowRequest<M> {
-  /** Settings as of an ordinary message. */
+  /** As of an ordinary message. */
   readonly options: PublishOptions;
   readonly url: string;
   /** The body of an invoke; undefined for other messages. */
   readonly invoke?: Invoke | undefined;
-  /** What a call or an invoke tells of the failure of the run whose step it is. */
+  /** The failure callback that a call or an invoke names for its run. */
   readonly telling?: TellingConfig | undefined;
 }
 
-/** Does something for a request. @throws HttpError with the place of the request in its batch */
+/** @throws HttpError with the place of the request in its batch */
 const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T): Promise<T> => {
   try {
     return await work();
@@ -43,7 +43,7 @@ const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T):
 };
 
 /**
- * Reads which part of a workflow each of the requests is that a workflow client sent in one.
+ * Reads the part in a workflow of each request in one of a client's requests.
  *
  * @throws HttpError 400 for a malformed start, 412 for a malformed submission
  */
@@ -61,11 +61,7 @@ function readPart(request: PublishRequest): WorkflowRequest {
   throw badRequest('workflow_request_invalid', 'Messages of workflows and others cannot be in one request.');
 }
 
-/**
- * Reads a request.
- *
- * @throws HttpError as a publish does
- */
+/** @throws HttpError as a publish does */
 export const preparePart = <M extends WorkflowMessage>(
   account: Account,
   part: WorkflowRequest<M>,

@@ -1,4 +1,4 @@
-/** Publishes requests of workflow clients: all of one request, or none. */
+/** Publishes all requests in a workflow client's request, or none of them. */
 import { type Account, refuseWhileDraining } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -25,11 +25,7 @@ const submittedAnswer = ({ messageId, isDuplicate }: Submitted): WorkflowAnswer 
   ...(isDuplicate && { deduplicated: true }),
 });
 
-/**
- * Publishes requests that a workflow client sent in one.
- *
- * @throws HttpError as {@link publishParts} does; 400 for a malformed start
- */
+/** @throws HttpError as {@link publishParts} does; 400 for a malformed start */
 export async function publishRequests(
   account: Account,
   requests: readonly PublishRequest[],
@@ -37,20 +33,19 @@ export async function publishRequests(
   return publishParts(account, await readParts(requests));
 }
 
-/** Parts of a request that are worked on at once. */
 const atOnce = 20;
 
 /**
- * Publishes the parts of one request. All are read before the first is accepted.
+ * Publishes the parts of one request. All parts are read before the first is accepted.
  *
- * @returns an answer for each, in their order
- * @throws HttpError as a publish does; for submissions 400 where the run has ended or is not known
+ * @returns an answer for each part, in order
+ * @throws HttpError as a publish does; for submissions 400 if the run has ended or is unknown
  */
 export async function publishParts(
   account: Account,
   parts: readonly WorkflowRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
-  // A fire comes from a schedule that still exists; an upgrade goes on with a run.
+  // Fires and upgrades do not count: a fire comes from a schedule that still exists, and an upgrade continues a run.
   const begins = parts.some(
     ({ message, request }) => message.kind === 'start' && !message.isUpgrade && request.fire === undefined,
   );

@@ -1,4 +1,6 @@
-/** Starts runs: for a client, for a request without one, for another run, or for the endpoint of a run whose client was unknown. */
+/**
+ * Starts runs: for a client, for a request without one, for an invoker, or for the endpoint of a run whose client was unknown.
+ */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
@@ -31,19 +33,17 @@ import {
   type StartRow,
 } from '../runs/loadRun.ts';
 
-/** A run that was asked for. */
 export interface Started {
   readonly messageId: string;
   readonly runId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Whether it had been started before. */
+  /** Whether it had already been started. */
   readonly isDuplicate: boolean;
-  /** Whether another start has made it; always false for a draft that fixes nothing. */
+  /** Whether another start made it; always false for a draft without `fixed`. */
   readonly isOther: boolean;
 }
 
-/** A run that is about to be started. */
 export interface StartDraft {
   readonly runId: string;
   readonly start: RunStart;
@@ -51,10 +51,7 @@ export interface StartDraft {
   /** Unix milliseconds before which its first delivery is not made. */
   readonly notBefore: number;
   readonly isUpgrade?: boolean;
-  /**
-   * The first message, which identifies the start, and the start's time: given where another process may try the same start
-   * again.
-   */
+  /** The first message, which identifies the start, and the start's time. Set if another process may try the same start again. */
   readonly fixed?: { readonly messageId: string; readonly createdAt: number } | undefined;
 }
 
@@ -112,7 +109,7 @@ const idFor = ({ fire, destination }: PreparedPart['request']): string =>
     ? newId('wfr', now())
     : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));
 
-/** Puts the settings that the endpoint of an unknown client tells over those of the start. */
+/** Replaces settings of the start with those from the endpoint of an unknown client. */
 const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStart): RunStart => ({
   ...before,
   features,
@@ -121,17 +118,16 @@ const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStar
   isUnknownClient: false,
 });
 
-/** Runs that are started at once. */
 const atOnce = 20;
 
 /**
- * Starts runs, each unless its id has one that has not ended.
+ * Starts runs, each unless its id has an active run.
  *
- * A process that finds the run of its id there leaves it alone: the process that wrote the record is about to deliver it, or has
- * died, and then the job delivers it that was sent before the record.
+ * A process that finds an active run of its id changes nothing. The process that wrote that run delivers it, or has died; then
+ * the job delivers it that was sent before the record was written.
  *
  * @returns the runs, in the order of the drafts
- * @throws RunBusy, and the errors of AWS: the starts have to be sent again then
+ * @throws RunBusy, and errors of AWS: the starts must then be sent again
  */
 export async function startRuns(
   account: Account,
@@ -149,7 +145,6 @@ export async function startRuns(
   return started;
 }
 
-/** Starts one run, as {@link startRuns} does. */
 export async function startRun(account: Account, draft: StartDraft): Promise<Started> {
   const [started] = await startRuns(account, [draft]);
   if (started === undefined) throw new Error(`The run ${draft.runId} was not started.`);
@@ -186,9 +181,9 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
     const same = found && draft.fixed && (await startedBefore(key, found, draft.fixed));
     if (same !== undefined) return { result: { same } };
     if (found === undefined || hasEnded(found.state)) {
-      // An upgrade of a run that has ended meanwhile starts no other run.
+      // An upgrade of a run that has ended starts no other run.
       if (draft.isUpgrade === true) throw endedRun(runId);
-      // Runs of one id are told apart by when they were started.
+      // Runs of one id are told apart by their start times.
       const at = Math.max(time, (found?.createdAt ?? 0) + 1);
       return {
         record: { kind: 'start', at, start, entry } satisfies StartRecord,
@@ -228,11 +223,11 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
 }
 
 interface SameStart {
-  /** The run that the same start has made before. */
+  /** The run that the same start made before. */
   readonly same?: StartRow | undefined;
 }
 
-/** Finds the run that the same start has made: the newest of its id, or one before it. */
+/** Finds the run that the same start made: the newest of its id, or an earlier one. */
 async function startedBefore(
   key: RunKey,
   { startSeq, createdAt }: Snapshot,

@@ -1,4 +1,4 @@
-/** Submissions of endpoints: results and plans of steps. */
+/** Submissions of results and plans of steps. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -23,27 +23,27 @@ import { deliverEntries, followSteps, isStepsOf } from '../runs/follow.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 import type { PreparedPart } from './prepare.ts';
 
-/** Tells whether a step was submitted before, or comes too late because its result was. */
+/** Whether a step was already submitted, or is late because its result was. */
 const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | 'stepId'>): boolean =>
   hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
 
-/** Entries that are stored at once: large bodies are objects of their own. */
+/** Large bodies are separate objects. */
 const storedAtOnce = 20;
 
 /**
- * Submits one result, or all plans of a parallel group. The plans of a large group take several records, one behind the other, and
- * none is delivered before all are recorded. A process that finds some of them, because another one died, records the rest.
+ * Submits one result, or all plans of a parallel group. The plans of a large group need several records, and none is delivered
+ * before all are recorded. If a process died after some of them, another one records the rest.
  *
  * @param parts the messages of one run
  * @returns one for each part
- * @throws HttpError 400 where the run has ended or is not known, 412 for what it can never accept
+ * @throws HttpError 400 if the run has ended or is unknown, 412 if the steps can never be accepted
  */
 export async function submitSteps(
   account: Account,
   message: SubmissionMessage,
   parts: readonly PreparedPart<SubmissionMessage>[],
 ): Promise<readonly Submitted[]> {
-  // All parts tell the same of the run's failure.
+  // All parts name the same failure callback.
   const [first] = parts;
   const telling = first && { config: first.request.config, options: first.options };
   const { key, snapshot: found, start } = await loadActiveRun(account, message, telling);
@@ -66,7 +66,8 @@ export async function submitSteps(
       key,
       async (current): Promise<Decision<undefined>> => {
         const active = activeSnapshot(current, message);
-        // The same submission always makes the same records, so one that is there in part is another's, which is refused below.
+        // A repeated submission makes the same records. If only some of the steps are recorded, they came from another
+        // submission, and this one is refused below.
         if (some.some(({ step }) => isRecorded(active, step))) return { result: undefined };
         for (const { step } of some) checkPlace(active, step);
         checkCapacity(active, some);
@@ -86,9 +87,9 @@ export async function submitSteps(
 }
 
 /**
- * Goes on from steps that were submitted before: the process that wrote their records may have died before it delivered them.
+ * Continues with steps that were submitted before: the process that recorded them may have died before it delivered them.
  *
- * @throws HttpError 412 where only some of them were
+ * @throws HttpError 412 if only some of them were submitted
  */
 async function submittedBefore(
   account: Account,
@@ -110,7 +111,7 @@ async function submittedBefore(
   return found.map((messageId) => ({ messageId, isDuplicate: true }));
 }
 
-/** Finds the records that have any of some steps, in one reading of the journal. */
+/** Finds the records with any of the steps, in one pass over the journal. */
 async function recordsOf(
   key: RunKey,
   { startSeq }: Snapshot,

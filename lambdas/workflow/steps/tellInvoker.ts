@@ -1,4 +1,4 @@
-/** The end of an invoked run is the result of a step of the run that invoked it. */
+/** The end of an invoked run is the result of a step of its invoker. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -37,9 +37,8 @@ async function endOf({ state, response, responseId }: EndRecord): Promise<Invoke
 }
 
 /**
- * Gives a run the result of the step that invoked another, unless it has it; a run that has ended gets it for its log. May be
- * repeated without harm. A result that does not fit into the run fails the step, and not the run: it is told the size and the
- * limit.
+ * Gives the invoker the result of its step, unless it has it. An ended invoker gets the result for its log. Can be repeated. A
+ * result that does not fit into the run fails only the step, with an error that gives the size and the limit.
  *
  * @throws NoMemory
  */
@@ -47,7 +46,7 @@ export async function tellInvoker(account: Account, invoker: Invoker, end: EndRe
   await tell(account, invoker, () => endOf(end));
 }
 
-/** Tells a run that the one it invoked has failed, at the URL that it was started with. May be repeated without harm. */
+/** Reports to the invoker, at the URL it was started with, that the invoked run failed. Can be repeated. */
 export async function tellFailure(account: Account, invoker: Invoker, reason: string): Promise<void> {
   const atStart = { ...invoker, url: '', headers: [] };
   await tell(account, atStart, () => Promise.resolve({ state: 'RUN_FAILED', reason }));
@@ -56,7 +55,7 @@ export async function tellFailure(account: Account, invoker: Invoker, reason: st
 async function tell(account: Account, invoker: Invoker, load: () => Promise<InvokeEnd>): Promise<void> {
   const key: RunKey = { accountId: account.id, runId: invoker.runId };
   const found = await loadSnapshot(key);
-  // The id has another run now, or the run's records have expired.
+  // The id now has another run, or the run's records have expired.
   if (found?.createdAt !== invoker.createdAt) return;
   const start = await settingsOfRun(key, found);
   const { step } = invoker;
@@ -72,10 +71,10 @@ async function tell(account: Account, invoker: Invoker, load: () => Promise<Invo
   else await followSteps(account, run, await findResult(key, snapshot, step.stepId), true);
 }
 
-/** A result of {@link invokeResult} is in memory as the text of `out`, as JSON, and as bytes. */
+/** {@link invokeResult} is in memory as the text of `out`, as JSON, and as bytes. */
 const copiesOfResult = 3;
 
-/** The result of an invoke, whole or refused: how many bytes the run can take is known when it is recorded. */
+/** The result of an invoke, whole or refused. The run's free space is only known when the result is recorded. */
 interface Results {
   readonly needed: number;
   /** Makes and stores the result, once. */
@@ -117,7 +116,7 @@ function resultsOf(
       const fits = bytes <= capacityOf(snapshot);
       const name = fits ? 'whole' : 'refused';
       const reason = sayNoCapacity('The result of the invoked run', bytes, snapshot);
-      // The refusal is small, and is recorded however long the list is, because the run would wait for ever.
+      // The refusal is small. It is recorded even if the list is full, because the run would wait forever.
       const entry = made.get(name) ?? (await make(snapshot, fits ? end : { state: 'RUN_FAILED', reason }));
       made.set(name, entry);
       return entry;

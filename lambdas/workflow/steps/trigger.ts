@@ -1,6 +1,6 @@
 /**
- * Starts runs for callers without a workflow client: they name the endpoint, which is taken to have a client from 1.0 on. The
- * endpoint's answer tells whether that is so.
+ * Starts runs for callers without a workflow client. They name the endpoint, which is assumed to have a client from 1.0 on until
+ * its answer shows otherwise.
  */
 import type { Account } from '../../account/account.ts';
 import { scoped, type Config } from '../../shared/config.ts';
@@ -15,7 +15,6 @@ import type { WorkflowRequest } from './prepare.ts';
 import { publishParts } from './publish.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 
-/** A run that was started. */
 export interface Triggered {
   readonly workflowRunId: string;
   /** Unix milliseconds. */
@@ -23,11 +22,11 @@ export interface Triggered {
   readonly deduplicated?: true;
 }
 
-/** The header prefix of the published client, which is the only client that endpoints have. */
+/** The header prefix of the published client, the only one that endpoints use. */
 const clientsPrefix = 'Upstash';
 
 /**
- * Adds the endpoint itself as the failure callback where none is given, with the headers of the run's deliveries: the endpoint may
+ * Makes the endpoint the failure callback if there is none, with the headers of the run's deliveries, because the endpoint may
  * identify its callers by them.
  */
 function withFailureCallback(config: Config, url: string): Config {
@@ -38,10 +37,10 @@ function withFailureCallback(config: Config, url: string): Config {
   return new Map([...config, ['failure-callback', [url]], ...forwarded]);
 }
 
-/** The headers by which a client describes itself: a trigger has no client, so they are left out. */
+/** Headers by which a client describes itself. They are dropped, because a trigger has no client. */
 const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
 
-/** With this header, `true`, the endpoint is asked for its client before the run begins: one delivery more. */
+/** If `true`, the endpoint is asked for its client before the run begins, which costs an extra delivery. */
 const asksForClient = 'workflow-unknown-sdk';
 
 /** @throws HttpError 400 */
@@ -50,7 +49,7 @@ function readTrigger(request: PublishRequest): WorkflowRequest {
   const given = [...request.config].filter(([name]) => !ofClients.test(name));
   const started: Config = new Map([...given, ['workflow-init', ['true']]]);
   const prefix = headerPrefixes.includes(clientsPrefix) ? clientsPrefix : request.prefix;
-  // In the path the endpoint may be percent-encoded as a whole; the run's messages need it decoded.
+  // A path may have the whole endpoint percent-encoded; the run's messages need it decoded.
   const destination = parseDestination(request.destination);
   const endpoint = destination.kind === 'group' ? destination.name : destination.url;
   const url = withQuery(endpoint, request.otherQuery);
@@ -75,11 +74,7 @@ export async function trigger(account: Account, request: PublishRequest): Promis
   return answerOf(answer);
 }
 
-/**
- * Starts many runs: all or none.
- *
- * @throws HttpError as a publish does
- */
+/** Starts all runs or none. @throws HttpError as a publish does */
 export async function triggerBatch(account: Account, request: BatchRequest): Promise<readonly Triggered[]> {
   const parts = (await readItems(request)).map((item) => {
     if (item instanceof HttpError) throw item;

@@ -1,4 +1,4 @@
-/** The run that goes on from a dead letter of a run: one is chosen, however many processes try. */
+/** Chooses the run that resumes a failed run. Only one is chosen, even if several processes try. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { rerunKinds, type RerunKind } from '../rules/resuming.ts';
@@ -15,16 +15,16 @@ const rerunRow = z.object({
   removedAs: z.optional(z.string()),
 });
 
-/** The id of the run that went on from a dead letter that has left the queue since; undefined where there is none. */
+/** The id of the run that resumed a dead letter, if the dead letter has left the queue. */
 function rerunOf(row: Row | undefined, kind?: RerunKind): string | undefined {
   const { retryId, retryKind, removedAs } = rerunRow.parse(row ?? {});
   return removedAs === 'sent' && (kind ?? retryKind) === retryKind ? retryId : undefined;
 }
 
 /**
- * Finds the run that went on from a dead letter that has left the queue since: for two days a repeated request gets its id.
+ * Finds the run that resumed a dead letter. A repeated request gets its id for two days after the dead letter has left the queue.
  *
- * @param kind the kind of the request: for another kind the dead letter is gone
+ * @param kind the kind of the request; for another kind the dead letter is gone
  */
 export async function findRerun(
   accountId: string,
@@ -35,7 +35,7 @@ export async function findRerun(
   return rerunOf(await getRow(settings.dlqTable, keyOf(accountId, dlqId), true), kind);
 }
 
-/** Reads the run that a dead letter has chosen, while the dead letter is still in the queue. */
+/** Reads the run that a dead letter in the queue has chosen. */
 export async function chosenRun(accountId: string, dlqId: string): Promise<string | undefined> {
   const row = await getRow(settings.dlqTable, keyOf(accountId, dlqId), true);
   const { retryId, removedAt } = rerunRow.parse(row ?? {});
@@ -43,15 +43,16 @@ export async function chosenRun(accountId: string, dlqId: string): Promise<strin
 }
 
 /**
- * The result of a claim: the dead letter is `ours` to go on from, and `runId` names the run that an earlier process chose and
- * may not have sent; or another run has gone on from it (`done`); or another process has claimed it (`theirs`); or it is `gone`.
+ * The result of a claim. `ours`: this process may resume the run, and `runId` is the run that an earlier process chose and may
+ * not have sent. `done`: another run has resumed it. `theirs`: another process has claimed it. `gone`: there is no such dead
+ * letter.
  */
 export type RunClaim =
   | { readonly state: 'ours'; readonly runId: string | undefined }
   | { readonly state: 'done'; readonly runId: string }
   | { readonly state: 'theirs' | 'gone' };
 
-/** Claims the dead letter of a run, to go on from it; see {@link claimDeadLetter}. */
+/** Claims the dead letter of a run to resume it; see {@link claimDeadLetter}. */
 export async function claimRun(
   accountId: string,
   dlqId: string,
@@ -66,10 +67,10 @@ export async function claimRun(
 }
 
 /**
- * Chooses the run that goes on from a dead letter. The run was stored whole before, under an id that no other process knows: of
- * several runs, made by processes that took each other for dead, the first is chosen.
+ * Chooses the run that resumes a dead letter. The run is already stored whole, under an id that only this process knows. If
+ * several processes took each other for dead and made several runs, the first is chosen.
  *
- * @returns the id of the chosen run; undefined when the dead letter has left the queue without a run
+ * @returns the id of the chosen run; undefined if the dead letter left the queue without one
  */
 export async function chooseRun(
   accountId: string,

@@ -1,6 +1,6 @@
 /**
- * The journals of runs. All runs of one id share a partition, and number their records on: so two starts of one id, like two
- * submissions to one run, meet at the same key, and one of them comes first.
+ * The journals of runs. All runs of one id share a partition and one numbering of records. So two starts of one id, or two
+ * submissions to one run, try to write the same key, and only one of them succeeds.
  */
 import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -23,7 +23,7 @@ import {
 } from '../../aws/dynamodb.ts';
 import { snapshotOf, journalRowOf, type JournalRow } from './rows.ts';
 
-/** No account has a `#` in its id. */
+/** Account ids have no `#`. */
 const ownerOf = ({ accountId, runId }: RunKey): string => `run#${accountId}#${runId}`;
 const idOf = (seq: number): string => `record#${String(seq).padStart(9, '0')}`;
 
@@ -36,15 +36,14 @@ const rowOf = (key: RunKey, { record, snapshot }: JournalRow): object => ({
 });
 
 /**
- * Expired rows of a run are removed one by one, the last ones perhaps first, so the rest does not tell how the run ended. Such a run
- * counts as cancelled.
+ * DynamoDB removes expired rows of a run in any order, so the remaining rows do not show how the run ended. Such a run counts as
+ * cancelled.
  */
 const unlessExpired = (snapshot: Snapshot): Snapshot =>
   hasEnded(snapshot.state) || snapshot.keptUntil > now()
     ? snapshot
     : { ...snapshot, state: 'RUN_CANCELED', waits: [], events: [] };
 
-/** Reads attributes of the newest row of an id. */
 async function newestItem(key: RunKey, attributes: readonly ('head' | 'record')[]) {
   const { Items = [] } = await dynamodb.send(
     new QueryCommand({
@@ -65,39 +64,34 @@ async function newestItem(key: RunKey, attributes: readonly ('head' | 'record')[
   return item && unmarshall(item);
 }
 
-/** Reads the snapshot of the newest run of an id; undefined when there is none. */
+/** Reads the snapshot of an id's newest run. */
 export async function loadSnapshot(key: RunKey): Promise<Snapshot | undefined> {
   const row = await newestItem(key, ['head']);
   return row && unlessExpired(snapshotOf(row));
 }
 
-/** Reads the last record of an id, with the snapshot after it; undefined when there is none. */
+/** Reads the last record of an id, with the snapshot after it. */
 export async function loadNewest(key: RunKey): Promise<JournalRow | undefined> {
   const row = await newestItem(key, ['head', 'record']);
   const newest = row && journalRowOf(row);
   return newest && { ...newest, snapshot: unlessExpired(newest.snapshot) };
 }
 
-/** Reads one row; undefined when it is not there. */
 export async function loadRow(key: RunKey, seq: number): Promise<JournalRow | undefined> {
   const row = await getRow(settings.workflowsTable, { owner: ownerOf(key), id: idOf(seq) }, true);
   return row && journalRowOf(row);
 }
 
-/** Reads one record; undefined when it is not there. */
 export const loadRecord = async (key: RunKey, seq: number): Promise<JournalRecord | undefined> =>
   (await loadRow(key, seq))?.record;
 
-/** The place of a record. */
 export interface RecordKey extends RunKey {
   readonly seq: number;
 }
 
 /**
- * Reads records of many runs.
- *
  * @param keys all different
- * @returns those that are there, by their keys
+ * @returns the records that were found, by key
  */
 export async function loadRecords<K extends RecordKey>(
   keys: readonly K[],
@@ -130,9 +124,9 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
 }
 
 /**
- * Writes a record behind the last one.
+ * Writes a record after the last one.
  *
- * @returns undefined when it was written; else the snapshot after the record that is in its place
+ * @returns undefined if it was written; else the snapshot after the record that has its place
  */
 export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
   const mark = randomBytes(9).toString('base64url');
@@ -146,11 +140,11 @@ export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapsh
       }),
     ),
   );
-  // The SDK tries again when an answer is lost, and then finds its own record.
+  // If an answer is lost, the SDK retries the write and finds its own record.
   return isMade || found?.['mark'] === mark ? undefined : unlessExpired(snapshotOf(found));
 }
 
-/** Writes records of a run that no other process knows yet, over those that an earlier try has left. */
+/** Writes records of a run that no other process knows yet. Replaces those of an earlier try. */
 export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<void> =>
   putAll(
     settings.workflowsTable,
@@ -158,9 +152,9 @@ export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<vo
   );
 
 /**
- * Names in the start of a failed run the run that was made from it, unless its records are not kept any more.
+ * Names the new run in the start of the failed run, unless the records of the failed run have expired.
  *
- * @param resumedAs a run that is stored
+ * @param resumedAs a run that is already stored
  */
 export const noteRerun = (key: RunKey, startSeq: number, resumedAs: RunIdentity): Promise<boolean> =>
   unlessRefused(
@@ -177,9 +171,9 @@ export const noteRerun = (key: RunKey, startSeq: number, resumedAs: RunIdentity)
   );
 
 /**
- * Names in the start of a run the run that takes its place, unless another one is named there.
+ * Names the replacing run in the start of a run, unless the start already names one.
  *
- * @returns the id of the run that is named there now; undefined where the records of the run are not kept any more
+ * @returns the id of the named run; undefined if the run's records have expired
  */
 export async function chooseReplacement(
   key: RunKey,
@@ -208,7 +202,7 @@ export async function chooseReplacement(
 export type MovedBody = Pick<PlacedBody, 'path' | 'body'>;
 
 /**
- * Extends the time to live of a record, unless it is as long already.
+ * Extends the time to live of a record if it is shorter.
  *
  * @param keptUntil Unix milliseconds
  * @param moved the bodies that were copied for that
@@ -235,7 +229,7 @@ export async function extendRecord(
         TableName: settings.workflowsTable,
         Key: toItem({ owner: ownerOf(key), id: idOf(seq) }),
         UpdateExpression: `SET expiresAt = :expiresAt${paths.map((path, index) => `, ${path} = :body${index}`).join('')}`,
-        // Another process may have extended it further meanwhile.
+        // Another process may have extended it further.
         ConditionExpression: 'attribute_exists(id) AND expiresAt < :expiresAt',
         ExpressionAttributeNames: paths.length === 0 ? undefined : Object.fromEntries(names),
         ExpressionAttributeValues: toItem({

@@ -183,11 +183,11 @@ export interface JournalRow {
   readonly snapshot: Snapshot;
 }
 
-// The attribute that stores a snapshot is called `head`.
+// The attribute `head` stores a snapshot.
 const headShape = z.object({ head: snapshotShape });
 const rowShape = z.object({ record: recordShape, head: snapshotShape });
 
-/** @throws for attributes that are no record */
+/** @throws if the attributes are not a record */
 export const journalRowOf = (attributes: unknown): JournalRow => {
   const { record, head } = rowShape.parse(attributes);
   return { record, snapshot: head };

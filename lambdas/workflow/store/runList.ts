@@ -1,4 +1,4 @@
-/** The runs of an account by time: a row for each, with what lists filter by. */
+/** The runs of an account by time. A run's row has the fields that lists filter by. */
 import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash } from 'node:crypto';
@@ -21,7 +21,6 @@ import {
 import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
 import type { RunKey } from '../rules/journal.ts';
 
-/** A run as lists know it. */
 export interface ListedRun extends RunKey {
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -34,13 +33,12 @@ export interface ListedRun extends RunKey {
   readonly state: RunState;
 }
 
-/** Spreads the runs of an account over partitions: a run is one row here, written twice. */
+/** Spreads an account's runs over partitions. A run has one row here, which is written twice. */
 const shardOf = (runId: string): number =>
   createHash('sha256').update(runId).digest().readUInt8(0) % shardCounts.usual;
 
 const ownerOf = (accountId: string, shard: number): string => `runs#${accountId}#${shard}`;
 
-/** All partitions of an account's runs. */
 export const runShardsOf = (accountId: string): readonly string[] =>
   Array.from({ length: shardCounts.usual }, (_, shard) => ownerOf(accountId, shard));
 
@@ -59,7 +57,7 @@ const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
 });
 
 /**
- * Puts a run that has been started into the list, unless it is there: it may have ended since, and its row tells that.
+ * Lists a started run unless it has a row: the run may have ended since, and its row says so.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -68,18 +66,14 @@ export async function listRun(run: ListedRun, keptUntil: number): Promise<void> 
 }
 
 /**
- * Puts a run that has ended into the list, over its row: it may end before the process that started it has written the row.
+ * Lists an ended run and replaces its row, because a run can end before the process that started it writes the row.
  *
  * @param keptUntil Unix milliseconds
  */
 export const listEnd = (run: ListedRun, keptUntil: number): Promise<void> =>
   putAll(settings.workflowsTable, [rowOf(run, keptUntil)]);
 
-/**
- * Extends the time to live of a run's row, unless it is as long already.
- *
- * @param keptUntil Unix milliseconds
- */
+/** Extends the time to live of a run's row if it is shorter. @param keptUntil Unix milliseconds */
 export async function extendListed(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
   keptUntil: number,
@@ -109,11 +103,10 @@ const listedRow = z.object({
   state: z.enum(runStates),
 });
 
-/** The rows of one partition in a range, in its order. */
 function rangeQuery(shard: string, range: Range) {
   const { first: earliest, last: latest } = momentsOf(range);
   const first = idOf(Math.max(0, earliest), '');
-  // `~` sorts behind the character that stands behind a time.
+  // `~` sorts after the separator that follows a time.
   const last = latest === Infinity ? '~' : `${String(Math.max(0, latest)).padStart(15, '0')}~`;
   return {
     TableName: settings.workflowsTable,
@@ -122,7 +115,7 @@ function rangeQuery(shard: string, range: Range) {
     ExpressionAttributeValues: {
       ':owner': { S: shard },
       ':first': { S: first },
-      // DynamoDB refuses a range that ends before it begins; no row has this very id.
+      // DynamoDB refuses a range that ends before it begins. No row has exactly this id.
       ':last': { S: last < first ? first : last },
     },
     ScanIndexForward: range.order === 'earliestFirst',
@@ -138,15 +131,14 @@ async function* orderedRuns(rows: AsyncIterable<Row>): AsyncGenerator<ListedRun 
   for await (const row of rows) yield orderedRun(row);
 }
 
-/** Reads the runs of one partition, in the order of the range. */
 export async function* listRuns(shard: string, range: Range): AsyncGenerator<ListedRun & Ordered> {
   const rows = queryRows({ ...rangeQuery(shard, range), Limit: rowsPerRead });
   for await (const run of orderedRuns(rows)) if (isBehind(run, range)) yield run;
 }
 
 /**
- * Reads the runs of one partition that have not ended, newest first, strongly consistent. They may be rare among thousands of
- * ended ones, so each read is as large as DynamoDB allows.
+ * Reads the active runs of one partition, newest first, strongly consistent. They may be rare among thousands of ended ones, so
+ * each read is as large as DynamoDB allows.
  *
  * @param until Unix milliseconds after which nothing more is read
  */
@@ -167,15 +159,14 @@ export function listActiveRuns(
   return orderedRuns(queryRows(input, dynamodb, until));
 }
 
-/** The active runs of a part of a partition. */
 export interface ActivePart {
   /** Newest first. */
   readonly runs: readonly (ListedRun & Ordered)[];
-  /** Where the part ends before the partition does: no run that was started before this one was read. */
+  /** Set if the part ends before the partition does: no run that started earlier was read. */
   readonly oldest: Ordered | undefined;
 }
 
-/** Reads the active runs among the newest of one partition: those of the first megabyte. Eventually consistent. */
+/** Reads the active runs in the newest megabyte of a partition. Eventually consistent. */
 export async function newestActiveRuns(shard: string): Promise<ActivePart> {
   const active: RunState = 'RUN_STARTED';
   const query = rangeQuery(shard, {});
@@ -194,7 +185,7 @@ export async function newestActiveRuns(shard: string): Promise<ActivePart> {
   };
 }
 
-/** Reads all runs of a region that have not ended, of all accounts. */
+/** Reads the active runs of all accounts in the region. */
 export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
   const active: RunState = 'RUN_STARTED';
   const rows = scanRows({
@@ -206,7 +197,7 @@ export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
   for await (const row of rows) yield orderedRun(row);
 }
 
-/** Reads the row of one run in the list, strongly consistent; undefined when there is none. */
+/** Strongly consistent. */
 export async function loadListedRun(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
 ): Promise<(ListedRun & Ordered) | undefined> {

@@ -1,6 +1,6 @@
 /**
- * The waits of all runs for an event: a partition for each event, in the order in which the waits began. A row only has the place
- * of a wait; the run's journal has its fields, and tells whether it goes on.
+ * The waits of all runs for an event: a partition for each event, in the order in which the waits began. A row has only the place
+ * of a wait. The run's journal has its fields and says whether it is still open.
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';
@@ -8,7 +8,6 @@ import { eventDigest, type RunKey } from '../rules/journal.ts';
 import { settings } from '../../aws/settings.ts';
 import { deleteAll, getRow, putAll, queryRows } from '../../aws/dynamodb.ts';
 
-/** The place of a wait. */
 export interface Waiter extends RunKey {
   readonly eventId: string;
   /** The place of its record in the run's journal. */
@@ -17,27 +16,22 @@ export interface Waiter extends RunKey {
   readonly at: number;
 }
 
-/** No account has a `#` in its id. */
+/** Account ids have no `#`. */
 const ownerOf = (accountId: string, eventId: string): string => `event#${accountId}#${eventDigest(eventId)}`;
 
-/** Orders waits by time, and those of one run by their places. */
+/** Orders waits by time, and waits of one run by their places. */
 const keyOf = ({ accountId, eventId, runId, seq, at }: Waiter): { owner: string; id: string } => ({
   owner: ownerOf(accountId, eventId),
   id: `${String(at).padStart(15, '0')}#${String(seq).padStart(9, '0')}#${runId}`,
 });
 
-/**
- * Writes a waiter's row, over itself.
- *
- * @param keptUntil Unix milliseconds
- */
+/** @param keptUntil Unix milliseconds */
 export const putWaiter = (waiter: Waiter, keptUntil: number): Promise<void> =>
   putAll(settings.workflowsTable, [{ ...keyOf(waiter), ...waiter, expiresAt: epochSeconds(keptUntil) }]);
 
 export const hasWaiter = async (waiter: Waiter): Promise<boolean> =>
   (await getRow(settings.workflowsTable, keyOf(waiter), true)) !== undefined;
 
-/** Removes waiters' rows, where they are there. */
 export const removeWaiters = (waiters: readonly Waiter[]): Promise<void> =>
   deleteAll(settings.workflowsTable, waiters.map(keyOf));
 
@@ -49,7 +43,7 @@ const waiterRow = z.object({
   at: z.number(),
 });
 
-/** Reads the waits for an event, in the order in which they began. */
+/** In the order in which the waits began. */
 export async function* waitersOf(accountId: string, eventId: string): AsyncGenerator<Waiter> {
   const rows = queryRows({
     TableName: settings.workflowsTable,

@@ -1,4 +1,4 @@
-/** Checks a wait: at its deadline, to end it without its event; or after it was woken, to finish what another process began. */
+/** Checks a wait: at its deadline, to time it out; or after it was woken, to finish the work of another process. */
 import type { Account } from '../../account/account.ts';
 import { storedMessages } from '../../message/list.ts';
 import { now } from '../../shared/clock.ts';
@@ -22,7 +22,7 @@ import {
 } from './endWait.ts';
 import { findResult } from '../runs/follow.ts';
 
-/** @throws when the job has to be done again */
+/** @throws if the job must be retried */
 export async function checkWait(job: WaitTimeoutJob): Promise<void> {
   const { accountId, runId, seq, dueAt } = job;
   if (now() < dueAt) {
@@ -49,7 +49,7 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
     if (!isWaiting(current, seq)) return { result: undefined };
     result ??= await resultOf(account, key, current, start, wait, undefined);
     const { entry, keptUntil } = result;
-    // This small entry is recorded however long the list is: without it the run would wait for ever.
+    // This small entry is recorded even if the list is full: without it the run would wait forever.
     return { record: { kind: 'steps', at: now(), entries: [entry] }, keptUntil, result: undefined };
   });
   if (snapshot === undefined) return;
@@ -62,8 +62,8 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
 }
 
 /**
- * Does what follows the end of a wait where the process that ended it has not come so far: the wait's row is removed last. Its
- * schedule is taken back here, and not by a request that a caller waits for.
+ * Finishes the end of a wait if the process that ended it did not. The wait's row is removed last. Its schedule is deleted here,
+ * so that no API request has to wait for that.
  */
 async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
@@ -77,10 +77,10 @@ async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: 
   await withdrawTimeout(key, place);
 }
 
-/** Tells whether nothing else leads a run on from a wait: it is due, or it has ended and its result was never sent. */
+/** Whether only this job can continue the run after a wait: the wait is due, or it has ended and its result was never sent. */
 export async function isStuck(key: RunKey, snapshot: Snapshot, seq: number): Promise<boolean> {
   const wait = await loadWait(key, seq);
-  // Before its deadline another job is on its way, which ends it.
+  // Before the deadline another job is scheduled that ends it.
   if (isWaiting(snapshot, seq)) return now() >= wait.deadline;
   const { stepId } = wait.step;
   const { entries } = await findResult(key, snapshot, stepId);

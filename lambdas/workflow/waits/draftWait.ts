@@ -16,9 +16,9 @@ import { readWorkflowMessage, type SubmissionMessage } from '../rules/workflowMe
 import type { PreparedWait } from './prepareWait.ts';
 
 /**
- * Reads the step that a wait belongs to from the headers of its request.
+ * Reads the step that a wait belongs to from the request's headers.
  *
- * @throws HttpError 400 for a request without the headers of a submission, 412 for one that starts a run
+ * @throws HttpError 400 without the headers of a submission, 412 if it starts a run
  */
 export function readSubmission(request: CanonicalRequest): SubmissionMessage {
   const message = readWorkflowMessage(request, settings.headerPrefixes);
@@ -32,7 +32,7 @@ export function readSubmission(request: CanonicalRequest): SubmissionMessage {
   return message;
 }
 
-/** Makes the record of a wait. Its time runs from here, however many processes write to the run. */
+/** The wait's time starts here, even if other processes delay its record. */
 export function draftWait(
   account: Account,
   eventId: string,
@@ -61,7 +61,7 @@ export function draftWait(
   };
 }
 
-/** Redacts the headers that are forwarded; all others are the client's. They are only kept to be shown. */
+/** Redacts the forwarded headers. The others are the client's, and are kept only to be shown. */
 const redactForwarded = (headers: readonly Header[], redaction: Redaction | undefined): readonly Header[] =>
   redaction === undefined
     ? headers

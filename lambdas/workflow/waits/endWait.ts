@@ -1,6 +1,6 @@
 /**
- * The beginning and the end of a wait. Its result is a record in the run's journal like any other step's, and the process that
- * writes it first ends the wait. A job that is sent before the record does again what follows: see `checkWait.ts`.
+ * The beginning and the end of a wait. The process that first writes its result to the run's journal ends it. A job that is sent
+ * before that record repeats the work that follows: see `checkWait.ts`.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -16,7 +16,7 @@ import { isFarFrom, sendAll, sendJob, withdrawFarWait } from '../../job/send.ts'
 import { storeEntryBody, settingsOfRun, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { listMessage, sendLists, type OpenRun } from '../runs/follow.ts';
 
-/** The fields of a wait that its result is made of. */
+/** The fields from which the result is made. */
 export type WaitSettings = Pick<
   WaitRecord,
   'step' | 'eventId' | 'url' | 'timeoutUrl' | 'forwarded' | 'timeoutForwarded' | 'settings'
@@ -36,10 +36,10 @@ export interface WaitResult {
 }
 
 /**
- * Makes the result of a wait, and stores its body. Each process makes a result under an id of its own: of two that end one wait,
- * one is recorded, and the other's body stands elsewhere.
+ * Makes the result of a wait, and stores its body. Each process uses its own id, so if two end one wait, only one is recorded and
+ * neither overwrites the other's body.
  *
- * @param event the bytes of the notification; undefined when the time ran out
+ * @param event the bytes of the notification; undefined after a timeout
  */
 export async function resultOf(
   account: Account,
@@ -73,14 +73,14 @@ export async function resultOf(
   return { entry, keptUntil };
 }
 
-/** Reads the record of a wait. @throws when it is not there */
+/** @throws if there is no such record */
 export async function loadWait(key: RunKey, seq: number): Promise<WaitRecord> {
   const record = await loadRecord(key, seq);
   if (record?.kind !== 'wait') throw new Error(`Record ${seq} of the run ${key.runId} is no wait.`);
   return record;
 }
 
-/** Reads the bytes of a stored event. @throws when its record is not there */
+/** Reads a stored event. @throws if there is no such record */
 export async function loadEvent(key: RunKey, seq: number): Promise<Uint8Array> {
   const record = await loadRecord(key, seq);
   if (record?.kind !== 'event') throw new Error(`Record ${seq} of the run ${key.runId} is no event.`);
@@ -103,7 +103,7 @@ const jobOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitTi
 });
 
 /**
- * Lets a wait be found by its event, and end at its deadline.
+ * Makes a wait known under its event, and schedules its timeout.
  *
  * @param keptUntil Unix milliseconds until which the records of the run are kept
  */
@@ -112,26 +112,23 @@ export async function beginWait(key: RunKey, { seq, wait }: PlacedWait, keptUnti
   await sendJob(jobOf(key, seq, wait.deadline), wait.deadline);
 }
 
-/** The request that wakes waits is over by then: a function behind the API ends after 28 s. */
+/** By then the request that wakes waits has ended: an API function ends after 28 s. */
 const checkAfterMs = 30 * secondMs;
 
-/**
- * Sends the jobs that check waits which this process is about to end. Called before their ends are recorded, so that the results
- * are delivered even if this process dies.
- */
+/** Sends jobs that check the waits before this process records their ends, so that the results are delivered even if it dies. */
 export async function sendChecks(places: readonly RecordKey[]): Promise<void> {
   const dueAt = now() + checkAfterMs;
   await sendAll(places, (place) => ({ job: jobOf(place, place.seq, dueAt), dueAt }));
 }
 
-/** Takes back the timeout of a wait that is over. Scheduler keeps a million schedules: waits that ended early must not fill it. */
+/** Cancels the timeout of a finished wait. Scheduler keeps a million schedules, which waits that ended early must not use up. */
 export async function withdrawTimeout(key: RunKey, { seq, wait }: PlacedWait): Promise<void> {
   const { at, deadline } = wait;
   const isKept = isFarFrom(at, deadline) && isFarFrom(now(), deadline);
   if (isKept) await withdrawFarWait(jobOf(key, seq, deadline));
 }
 
-/** Waits of one run that have ended, with the record that ended them. */
+/** Ended waits of one run, with the record that ended them. */
 export interface Ended {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
@@ -140,8 +137,8 @@ export interface Ended {
 }
 
 /**
- * Delivers the results of waits that have ended, and then removes the waiters. May be repeated without harm: the messages' rows
- * keep a message from being delivered twice, and where they have expired nothing is delivered.
+ * Delivers the results of ended waits, and then removes the waiters. Can be repeated: a message with a row is not delivered
+ * twice, and an expired one is not delivered.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */

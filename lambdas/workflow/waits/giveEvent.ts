@@ -11,42 +11,43 @@ import { changeRun, type Decision, storeEntryBody } from '../runs/changeRun.ts';
 import { followEnds, sendChecks } from './endWait.ts';
 import { granter, wakingOf, type GrantMessages, type Woken } from './wakeWaits.ts';
 
-/** @throws HttpError 412 for a malformed id of an event, 413 */
+/** @throws HttpError 412 for a malformed event id, 413 */
 export function checkEvent(account: Account, eventId: string, event: Uint8Array): void {
   checkEventId(eventId);
   checkBodySize(account, event);
 }
 
-/** An event, and the rules for what it does. */
+/** An event, and the rules for its effect. */
 export interface GivenEvent {
   readonly eventId: string;
   readonly event: Uint8Array;
-  /** The refusal where the run has ended or is not known. */
+  /** The refusal for a run that has ended or is unknown. */
   readonly noActiveRun: () => HttpError;
-  /** Finds the place of the wait that the event ends; undefined where it is kept. Called again where other processes were faster. */
+  /**
+   * Finds the place of the wait that the event ends; undefined if the event is kept. Called again if other processes were faster.
+   */
   readonly findWait: (snapshot: Snapshot) => Promise<number | undefined>;
   readonly loadWait: (seq: number) => Promise<WaitRecord>;
-  /** @throws HttpError where the run may not keep it */
+  /** @throws HttpError if the run may not keep it */
   readonly checkKept: (snapshot: Snapshot) => void;
-  /** Bytes that a webhook's call takes in the run's list; absent for a notification. */
+  /** Bytes that a webhook call takes in the run's list; absent for a notification. */
   readonly callBytes?: number;
-  /** The run's snapshot, if it was read a moment ago. */
+  /** The run's snapshot, if it was just read. */
   readonly known?: Snapshot | undefined;
 }
 
-/** An event that a run has. */
 export interface Given {
   readonly messageId: string;
-  /** Unix milliseconds at which the run was started. */
+  /** Unix milliseconds at which the run started. */
   readonly createdAt: number;
-  /** The wait that the event has ended; undefined where it is kept for the next one. */
+  /** The wait that the event ended; undefined if the event is kept for the next one. */
   readonly wait: WaitRecord | undefined;
 }
 
 /**
- * Gives a run an event, however large it is: a wait ends with it, or it is kept for the next one.
+ * Gives a run an event of any size: a wait ends with it, or it is kept for the next one.
  *
- * @throws HttpError the given refusals; 412 where the list of the run would be too long; 429 or 412 above a limit of the account
+ * @throws HttpError the given refusals; 412 if the run's list would be too long; 429 or 412 above a limit of the account
  * @throws RunBusy
  */
 export async function giveEvent(account: Account, key: RunKey, given: GivenEvent): Promise<Given> {
@@ -67,7 +68,7 @@ export async function giveEvent(account: Account, key: RunKey, given: GivenEvent
   return { messageId: woken.result.entry.messageId, createdAt, wait: woken.wait };
 }
 
-/** Makes the function that decides what an event does to a run. */
+/** Decides how an event changes a run. */
 function deciderOf(
   account: Account,
   key: RunKey,

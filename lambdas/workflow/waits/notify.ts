@@ -1,4 +1,4 @@
-/** Notifications for all waits of an account for an event. */
+/** Notifies all of an account's waits for an event. */
 import { jsonBytes, largestAnswer } from '../../wire/answerSize.ts';
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -17,31 +17,29 @@ import { granter, wakingOf, wokenBefore, type Woken } from './wakeWaits.ts';
 
 /** A record has at most 400 KB, and each entry up to 9 KB. */
 const wokenByOneRecord = 25;
-/** Waiters that are woken together: their messages are stored 25 at a time, and sent 10 at a time. */
+/** Waiters that are woken together. Messages are stored 25 at a time and sent 10 at a time. */
 const wokenTogether = 200;
-/** The gateway gives up after 29 s, and all that was begun must end before that. */
+/** The gateway times out after 29 s, and everything that was begun must finish before that. */
 const budgetMs = 18 * secondMs;
-/** A waiter takes half a kilobyte of memory. So many cannot be woken in time. */
+/** A waiter takes half a kilobyte of memory. More than these cannot be woken in time. */
 const mostWaiters = 20_000;
 const runsAtOnce = 20;
-/** Bytes of events whose results are made at once. Each is in memory several times, and longer by a third each time. */
+/** Bytes of events whose results are made at once. Each is in memory several times, a third longer each time. */
 const bytesAtOnce = 16 * 1_024 * 1_024;
 
-/** A waiter, with its wait. */
 interface Found {
   readonly waiter: Waiter;
   readonly wait: WaitRecord;
 }
 
-/** The items of the answer, by waiter. */
 type Items = Map<Waiter, Notification>;
 
 /**
- * Ends all waits for an event, in the order in which they began. A request that is sent again after a failure ends the rest.
+ * Ends all waits for an event, in the order in which they began. A request that is repeated after a failure ends the rest.
  *
- * @returns one item for each wait that it ended, or that an earlier try with the same body has ended
- * @throws HttpError 412 for a malformed id of an event, 413; 429 or 412 above a limit of the account; 503 when there are more than
- * can be woken in one request
+ * @returns an item for each wait that it ended, or that an earlier try with the same body ended
+ * @throws HttpError 412 for a malformed event id, 413; 429 or 412 above a limit of the account; 503 if there are more than one
+ * request can wake
  * @throws RunBusy
  */
 export async function notify(
@@ -66,7 +64,7 @@ export async function notify(
       }
       return { isComplete: waiters.length < mostWaiters };
     } catch (error) {
-      // To throw here would give back the messages of the waits that were ended before.
+      // Throwing here would give back the messages of the waits that have already ended.
       return { error };
     }
   });
@@ -81,7 +79,6 @@ export async function notify(
   return fitting(waiters.flatMap((waiter) => items.get(waiter) ?? []));
 }
 
-/** Wakes waiters of many runs. */
 async function wakeTogether(
   account: Account,
   waiters: readonly Waiter[],
@@ -92,7 +89,7 @@ async function wakeTogether(
   const records = await loadRecords(waiters);
   const found = waiters.flatMap((waiter): readonly Found[] => {
     const wait = records.get(waiter);
-    // A token wakes runs at its own destinations only.
+    // A token wakes only runs at its own destinations.
     return wait?.kind === 'wait' && account.scope?.allows(wait.url) !== false ? [{ waiter, wait }] : [];
   });
   await sendChecks(waiters);
@@ -106,7 +103,7 @@ async function wakeTogether(
       }
     });
   } finally {
-    // Waits whose ends were recorded before another one failed are delivered now, and not by the jobs that check them.
+    // Ends that were recorded before another one failed are delivered now, without waiting for the jobs that check them.
     await followEnds(account, ended, false);
   }
 }
@@ -122,7 +119,7 @@ function byRun(found: readonly Found[]): readonly (readonly Found[])[] {
   return [...runs.values()];
 }
 
-/** Records that waits of one run have ended, all with one record. */
+/** Ends waits of one run with a single record. */
 async function wakeOfRun(
   account: Account,
   found: readonly Found[],
@@ -148,7 +145,7 @@ async function wakeOfRun(
     try {
       return await waking.decide(current, seqs);
     } catch (error) {
-      // A run that takes no more does not hold up the others.
+      // A full run does not hold up the others.
       if (!(error instanceof HttpError)) throw error;
       refusal = error;
       return { result: [] };
@@ -176,7 +173,7 @@ async function wakeOfRun(
     : undefined;
 }
 
-/** Leaves out the last waiters where all would not fit into an answer; every item stays. */
+/** Omits the last waiters if all would not fit into an answer. Every item stays. */
 function fitting(items: readonly Notification[]): readonly Notification[] {
   let bytes = items.reduce((sum, item) => sum + jsonBytes({ ...item, waiter: undefined }) + 1, 2);
   return items.map((item) => {

@@ -1,4 +1,3 @@
-/** Notifications for one run. */
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import type { Account } from '../../account/account.ts';
@@ -27,12 +26,12 @@ export const waiterRecord = (wait: WaitRecord): ShownWaiter => ({
 export type Notification = Answer<typeof answers.notification>;
 
 /**
- * Notifies one run: the wait that began first for the event ends with it; where there is none, the event is stored for the next
- * one. Sent twice, it counts twice.
+ * Notifies one run. The oldest wait for the event ends with it. Without such a wait, the event is stored for the next one. A
+ * repeated notification counts twice.
  *
- * @returns one item; without a waiter where the event is stored
- * @throws HttpError 404 where the run has ended or is not known, 403 for one beyond the scope of the request's token, 412 where it stores too many events, or its list would be too
- * long, 413; 429 or 412 above a limit of the account
+ * @returns one item, without a waiter if the event is stored
+ * @throws HttpError 404 if the run has ended or is unknown, 403 outside the scope of the request's token, 412 if it stores too
+ * many events, or its list would be too long, 413; 429 or 412 above a limit of the account
  * @throws RunBusy
  */
 export async function notifyRun(
@@ -57,7 +56,7 @@ export async function notifyRun(
   return [{ waiter: wait && waiterRecord(wait), messageId, error: '', ...run }];
 }
 
-/** A token may notify runs at its own destinations only. Few tokens have a scope, and only for those is the run's start read. */
+/** A token may notify only runs at its own destinations. Only for tokens with a scope, which are few, is the run's start read. */
 async function refuseBeyondScope({ scope }: Account, key: RunKey): Promise<void> {
   if (scope === undefined) return;
   const snapshot = await loadSnapshot(key);

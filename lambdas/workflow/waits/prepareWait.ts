@@ -14,14 +14,13 @@ import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { optionsOfHeaders } from '../steps/bodyHeaders.ts';
 import { endpointUrl } from '../steps/endpointUrl.ts';
 
-/** A request to wait for an event. */
 export interface WaitRequest {
   readonly eventId: string;
   readonly canonical: CanonicalRequest;
   /** All headers of the request; names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** The host of the service that the request was sent to. */
+  /** The host of this service in the request. */
   readonly host: string;
 }
 
@@ -33,11 +32,7 @@ export interface PreparedWait extends Wait {
   readonly timeoutForwarded: readonly Header[];
 }
 
-/**
- * Reads a request to wait.
- *
- * @throws HttpError as a publish does
- */
+/** @throws HttpError as a publish does */
 export async function prepareWait(account: Account, request: WaitRequest): Promise<PreparedWait> {
   const limits = limitsOf(account);
   const { body, canonical } = request;
@@ -58,7 +53,7 @@ export async function prepareWait(account: Account, request: WaitRequest): Promi
     ...wait,
     url: endpointUrl(wait.url, rules, 'url'),
     timeoutUrl: endpointUrl(wait.timeoutUrl, rules, 'timeoutUrl'),
-    // A token of the service is not shown.
+    // Omits a token of the service.
     timeoutHeaders: passedOn(timeoutHeaders),
     headers: passedOn(request.headers),
     options: optionsOf(request.headers),

@@ -1,4 +1,3 @@
-/** Ends waits of one run with an event. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { isActive, type Snapshot, type StepsRecord, type WaitRecord, type RunKey } from '../rules/journal.ts';
@@ -11,10 +10,10 @@ import { removeWaiters, type Waiter } from '../store/waiters.ts';
 import { findResult } from '../runs/follow.ts';
 import type { Charges } from '../../usage/charge.ts';
 
-/** Sets how many messages a change of a run makes. @throws HttpError 429 or 412 where they are too many */
+/** Sets how many messages a change of a run makes. @throws HttpError 429 or 412 if they are too many */
 export type GrantMessages = (messages: number) => void;
 
-/** Makes the function that counts the messages of one change. A change may be decided again; its messages count once. */
+/** Counts the messages of one change. A change that is decided several times counts once. */
 export function granter({ charge, giveBack }: Charges): GrantMessages {
   let granted = 0;
   return (messages) => {
@@ -31,12 +30,12 @@ export interface Woken extends PlacedWait {
 }
 
 export interface Waking {
-  /** Makes the decision to end waits with the event. @throws HttpError 412 where their results would be too much */
+  /** Decides to end waits with the event. @throws HttpError 412 if their results would be too large */
   readonly decide: (snapshot: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
 }
 
 /**
- * Prepares waits of a run to be woken. A result that was made for a wait is used again where the change is decided again.
+ * Prepares waits of a run to be woken. The result for a wait is reused if the change is decided again.
  *
  * @param event the bytes of the notification
  * @param begin reads a wait, after the job that checks it was sent: see `sendChecks`
@@ -77,10 +76,10 @@ export function wakingOf(
 }
 
 /**
- * Reads how a wait ended whose row is still there. Where it ended with the same event, this may be the same request, sent again:
- * its result is delivered again, and the answer is the same.
+ * Reads how a wait ended whose row still exists. If it ended with the same event, this may be a repeated request: its result is
+ * delivered again, and the answer is the same.
  *
- * @returns undefined where it ended otherwise: the process that ended it goes on, or the job that checks it does
+ * @returns undefined if it ended otherwise: the process that ended it continues, or the job that checks it does
  */
 export async function wokenBefore(
   account: Account,

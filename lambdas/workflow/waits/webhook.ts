@@ -1,4 +1,4 @@
-/** A webhook as a run knows it: the steps that wait for it, and the calls that the run keeps. */
+/** A webhook of a run: the steps that wait for it, and the calls that the run keeps. */
 import { longestAccountId } from '../../account/credentials.ts';
 import { notFound, type HttpError } from '../../error/httpError.ts';
 import { isText } from '../../shared/text.ts';
@@ -11,16 +11,16 @@ import { isRunId } from '../run.ts';
 import { waitResultBytes } from '../waiting.ts';
 import { loadWait, type PlacedWait } from './endWait.ts';
 
-/** The refusal of every call that finds no webhook: it does not tell whether there is such an account or run. */
+/** All calls that find no webhook get this, so that it does not reveal whether the account or run exists. */
 export const noWebhook = (): HttpError => notFound('webhook_not_found', 'There is no such webhook.');
 
-/** Checks the form of a webhook's address. @throws HttpError 404 for an address that no webhook can have */
+/** @throws HttpError 404 for an address that no webhook can have */
 export function checkAddress({ accountId, runId }: RunKey, eventId: string): void {
   if (!isText(accountId, longestAccountId) || accountId.includes('#')) throw noWebhook();
   if (!isRunId(runId) || !isWebhookId(eventId)) throw noWebhook();
 }
 
-/** Opens a webhook of a run. Each wait is read once. */
+/** Each wait is read once. */
 export function webhookOf(key: RunKey, eventId: string) {
   const waits = new Map<number, WaitRecord>();
   const load = async (seq: number): Promise<WaitRecord> => {
@@ -28,7 +28,7 @@ export function webhookOf(key: RunKey, eventId: string) {
     waits.set(seq, wait);
     return wait;
   };
-  /** Finds the oldest step that waits for the webhook. Others may wait for an event that is called the same. */
+  /** Finds the oldest step that waits for the webhook. Other steps may wait for an event of the same name. */
   const findWait = async (snapshot: Snapshot): Promise<PlacedWait | undefined> => {
     for (const { seq } of waitsFor(snapshot, eventId)) {
       const wait = await load(seq);
@@ -39,7 +39,7 @@ export function webhookOf(key: RunKey, eventId: string) {
   return {
     loadWait: load,
     findWait,
-    /** Finds the place of that step. @throws HttpError 412 where an event of so many bytes does not fit into the run */
+    /** Finds the place of that step. @throws HttpError 412 if an event of this size does not fit into the run */
     findWaitFor: async (snapshot: Snapshot, eventBytes: number): Promise<number | undefined> => {
       const place = await findWait(snapshot);
       if (place === undefined) return undefined;
@@ -47,7 +47,7 @@ export function webhookOf(key: RunKey, eventId: string) {
       checkCapacity(snapshot, [{ bodyBytes }]);
       return place.seq;
     },
-    /** @throws HttpError 404 where the run has no such webhook, 429 where it keeps too many calls */
+    /** @throws HttpError 404 if the run has no such webhook, 429 if it keeps too many calls */
     checkKept: (snapshot: Snapshot, callBytes: number): void => {
       if (!keepsCallsOf(snapshot, eventId)) throw noWebhook();
       checkCapacityForCall(snapshot, eventId, callBytes);

@@ -8,7 +8,7 @@ import { variables } from '../parts/variables.ts';
 const { brand } = variables;
 const ofAccount = { brand, id: variables.accountId };
 
-/** The 404 under a brand that is no dialect of the deployment. */
+/** The 404 for an unknown brand. */
 const nothingAt = (method: string, path: string) =>
   ['path_not_found', `There is no ${method} /v2/acme/${path}.`] as const;
 const noSuchAccount = ['account_not_found', `There is no account "${accountId}".`] as const;

@@ -21,7 +21,7 @@ const badOverride: Errors = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
 };
 
-/** The end of the sentence that refuses a bulk retry: it sends as many as the account's daily limit and budget allow. */
+/** The end of a bulk retry's refusal: it sends as many as the account's daily limit and budget allow. */
 const sentBefore = 'Sent again before that: 42 dead letters.';
 
 export const dlq: Operations<'dlq'> = {

@@ -30,7 +30,7 @@ const beginsAgain = 'The new run has the payload of the failed one, and begins w
 const many =
   'Those with the given ids, or else all that match the filters. It goes on for 20 seconds and then answers with a cursor; an empty one says that all are done.';
 
-/** Makes new runs of many dead letters. */
+/** Makes new runs from many dead letters. */
 const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>): Operation<never> => ({
   ...own,
   tag,
@@ -42,7 +42,7 @@ const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>)
   errors: { ...badOverride, 400: [emptyFilter, ...(badOverride[400] ?? [])] },
 });
 
-/** Makes a new run of one dead letter. */
+/** Makes a new run from one dead letter. */
 const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>): Operation<'dlqId'> => ({
   ...own,
   tag,
@@ -57,7 +57,7 @@ const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>
   },
 });
 
-/** Makes a new run in the place of one that hangs. */
+/** Replaces a hanging run with a new one. */
 const inPlace = (own: Pick<Operation<'runId'>, 'id' | 'summary' | 'description'>): Operation<'runId'> => ({
   ...own,
   tag: 'Workflow runs',

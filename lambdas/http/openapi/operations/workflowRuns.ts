@@ -41,7 +41,7 @@ const startErrors: Errors = {
 const withoutClient =
   'For callers without a workflow client; clients start runs with a publish or a batch. Headers that are forwarded are those of every delivery of the run, and its retries and flow control hold for each of them. The endpoint must be served by a workflow client of version 1 or newer, else the run fails.';
 
-/** Triggers are served by the function that publishes: see the route table. */
+/** The publishing function serves triggers: see the route table. */
 export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v2/batch/trigger'> = {
   'POST /v2/trigger/{destination+}': {
     id: 'triggerRun',

@@ -8,7 +8,7 @@ const maybe = 'The request may have taken effect all the same, and of an operati
 const couldNotAnswer =
   'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
 
-/** The descriptions of the statuses of refusals; they are the same for all operations. */
+/** The same for all operations. */
 const statuses = [
   [400, 'Something in the request is malformed.'],
   [401, 'What shows who sends the request is missing, malformed, or not valid.'],
@@ -31,10 +31,10 @@ export type ErrorStatus = (typeof statuses)[number][0];
 /** An example of a refusal. */
 type Example<Status extends ErrorStatus = ErrorStatus> = readonly [code: CodeOf<Status>, sentence: string];
 
-/** Examples of an operation's refusals, by status. */
+/** By status. */
 export type Errors = { readonly [Status in ErrorStatus]?: readonly Example<Status>[] };
 
-/** The properties of an operation from which its refusals follow. */
+/** The properties of an operation that decide its refusals. */
 interface Traits {
   readonly access: Access;
   /** Whether the path has variables that are decoded. */
@@ -47,7 +47,7 @@ interface Traits {
 /** Refusals of one status that several operations have. */
 interface SharedOf<Status extends ErrorStatus> {
   readonly status: Status;
-  /** Tells refusals of one status apart: an operation may have some of them, and others not. */
+  /** Distinguishes refusals of one status, if an operation may have only some of them. */
   readonly kind?: string;
   readonly examples: readonly Example<Status>[];
   readonly headers?: AnswerHeaders;
@@ -59,7 +59,7 @@ const toEach = (): boolean => true;
 const hasBody = (operation: Traits): boolean => operation.hasBody;
 const isHeldToUsage = (operation: Traits): boolean => operation.isHeldToUsage;
 const takesCredentials = ({ access }: Traits): boolean => access === 'management';
-/** Whether a route takes a token: only the requests of such routes are counted. */
+/** Whether a route takes a token. Only its requests are counted. */
 export const takesToken = ({ access }: Pick<Traits, 'access'>): boolean =>
   access === 'read' || access === 'write';
 
@@ -68,13 +68,13 @@ const whole = (description: string): Header => ({ description, schema: { type: '
 
 const retryAfter = { 'Retry-After': whole('Seconds to wait before the next request.') };
 
-/** The refusals of messages that are too many. */
+/** The refusals of too many messages. */
 export const overDay =
   "The account's limit max_requests_per_day_hard is 10000; 10000 messages were sent today, and this would be 1 more. The next day begins at 2026-01-02T00:00:00.000Z.";
 export const overBudget =
   "The account's budget is 50 dollars a month, which pays for 5000000 messages; 5000000 were sent this month, and this would be 1 more. The next month begins on 2026-02-01.";
 
-/** The refusals of the gateway, which answers some requests by itself. */
+/** The refusals of API Gateway itself. */
 export const gatewayRefusals: readonly Shared[] = [
   {
     status: 413,
@@ -284,11 +284,11 @@ export interface ErrorResponse {
 interface Refusal {
   readonly status: ErrorStatus;
   readonly response: ErrorResponse;
-  /** The name by which several operations refer to it; undefined where it belongs to one operation. */
+  /** The name with which several operations refer to it; undefined if it belongs to one. */
   readonly name: string | undefined;
 }
 
-/** Collects all refusals of an operation, by status: its own, and those that follow from its properties. */
+/** All refusals of an operation by status: its own, and those that its properties decide. */
 export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
   return statuses.flatMap(([status, description]) => {
     const common = shared.filter((one) => one.status === status && one.appliesTo(operation));

@@ -1,4 +1,4 @@
-/** Values that the description shows. The compiler checks them against the types of the answers. */
+/** Example values. The compiler checks them against the types of the answers. */
 import { limitsOf } from '../../../account/account.ts';
 import { dayMs } from '../../../shared/clock.ts';
 import type { Shown } from './schemas.ts';
@@ -222,7 +222,7 @@ export const madeToken: Shown<'MadeToken'> = {
   token: tokenWith(`${namedToken.id}.Lw7Tn4Ym1Cx8Vb5Zs0Hd3Gf6Jq_Ae1Pu7Iy2Ec5wEJd1`),
 };
 
-/** The last two of the statistics' days; the second is the first of a month. */
+/** The last two days of the statistics. The second is the first day of a month. */
 const days = [start - 86_400_000, start].map((time) => new Date(time).toISOString());
 const daily = (...values: readonly number[]) => days.map((x, index) => ({ x, y: values[index] ?? 0 }));
 

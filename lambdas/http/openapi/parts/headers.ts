@@ -1,4 +1,3 @@
-/** Headers of answers. */
 import { headerName } from '../../../shared/headers.ts';
 import { defaultPrefix } from '../../../request/dialect.ts';
 
@@ -10,7 +9,7 @@ export interface Header {
 
 export type AnswerHeaders = Readonly<Record<string, Header>>;
 
-/** The warning that the middleware `usage` adds to the answers of every operation that takes a token. */
+/** The warning that the middleware `usage` adds to answers of every operation with a token. */
 export const softLimitName = headerName(defaultPrefix, 'soft-limit');
 export const softLimit: Header = {
   description:

@@ -1,4 +1,4 @@
-/** Links from the answers of operations to the operations that take the ids in these answers. */
+/** Links from operations to other operations that take the ids in their answers. */
 
 type Expression = `$${string}`;
 
@@ -15,7 +15,7 @@ interface About {
   readonly others?: Link['parameters'];
 }
 
-/** The operations about one thing, which their parameter names. */
+/** Operations on one thing, and the parameter that names it. */
 const about = {
   message: { parameter: 'messageId', operations: ['getMessage', 'cancelMessage', 'publishMessageAgain'] },
   deadLetter: { parameter: 'dlqId', operations: ['getDeadLetter', 'retryDeadLetter', 'deleteDeadLetter'] },
@@ -67,7 +67,7 @@ const schedule: Leads = [['schedule', inBody('/scheduleId')]];
 const run: Leads = [['run', inBody('/workflowRunId')]];
 const account: Leads = [['account', inBody('/id')]];
 
-/** The targets of an operation's answers, and the value of the answer, or of the request, that names the thing. */
+/** For each operation, the targets of its answers, and the value in the answer or the request that names the thing. */
 const leads: ReadonlyMap<string, Leads> = new Map([
   ['publishMessage', message],
   [
@@ -105,16 +105,13 @@ const leads: ReadonlyMap<string, Leads> = new Map([
   ['listAccounts', [['account', inBody('/0/id')]]],
 ]);
 
-/**
- * Lists whose last page has no cursor, and whose other pages have the cursor of the next. Lists of runs are not among them: their
- * last page has an empty cursor, which a link cannot exclude.
- */
+/** Lists whose last page has no cursor. In lists of runs, the last page has an empty cursor, which a link cannot exclude. */
 const paged: ReadonlySet<string> = new Set([
   ...['listMessages', 'listLogs', 'listEvents', 'listDeadLetters', 'listRunDeadLetters'],
   'listRunsAsEvents',
 ]);
 
-/** Collects the links of an operation's answers, by the operation that each leads to. */
+/** The links of an operation's answers, by target operation. */
 export function linksOf(operationId: string): Readonly<Record<string, Link>> {
   const links: Record<string, Link> = {};
   for (const [to, named] of leads.get(operationId) ?? []) {

@@ -40,12 +40,12 @@ export interface Text {
   readonly example: string;
 }
 
-/** The names of the variables of a path. */
+/** The names of a path's variables. */
 type VariableOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `${infer Plain}+` ? Plain : Name) | VariableOf<Rest>
   : never;
 
-/** The description of one route, without what follows from the route table and from `errors.ts`. */
+/** The description of one route, without the parts from the route table and `errors.ts`. */
 export interface Operation<Variable extends string = string> {
   readonly id: string;
   readonly tag: keyof typeof tags;
@@ -54,34 +54,34 @@ export interface Operation<Variable extends string = string> {
   readonly description?: string;
   readonly deprecated?: true;
   readonly variables: Readonly<Record<Variable, PathVariable>>;
-  /** The kind of request whose configuration headers, or query parameters in their place, the operation reads. */
+  /** The kind of request whose configuration the operation reads, from headers or query parameters. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
-  /** The list by whose filters the operation counts. It counts all that match, so it has no parameter `count`. */
+  /** The list whose filters select what the operation counts. All matches count, so there is no parameter `count`. */
   readonly counts?: List;
-  /** Parameters that several operations have. Each is described once, and referred to. */
+  /** Parameters that several operations have. Each is described once and referred to. */
   readonly shared?: NamedParameters;
   /** Query parameters that only this operation has. */
   readonly query?: Readonly<Record<string, QueryParameter>>;
-  /** Whether the operation is refused where its messages are too many for the account's daily limit or budget. */
+  /** Whether the account's daily limit or budget may refuse the operation's messages. */
   readonly isHeldToUsage?: true;
-  /** `bytes` are passed on as they are: a message, or the thing that the text describes. */
+  /** `bytes` are passed on unchanged: a message, or the thing that the text describes. */
   readonly body?: 'bytes' | { readonly bytes: string } | ({ readonly required: boolean } & Json);
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & (Json | Text)>
   >;
-  /** Refusals that only this operation has; shared ones are added to them. */
+  /** Only this operation's refusals; shared ones are added. */
   readonly errors?: Errors;
 }
 
 type AnyRoute = RoutesOf<ApiFunction>;
 
-/** The descriptions of some routes, each named by its method and path. */
+/** The descriptions of some routes, by method and path. */
 export type OperationsAt<Names extends `${AnyRoute['method']} ${AnyRoute['path']}`> = {
   readonly [Name in Names]: Operation<VariableOf<Name>>;
 };
 
-/** The descriptions of a function's routes. The compiler reports a route without one. */
+/** The descriptions of a function's routes. A missing one does not compile. */
 export type Operations<F extends ApiFunction> = {
   readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: Operation<VariableOf<R['path']>>;
 };

@@ -1,4 +1,4 @@
-/** The parameters of operations: configuration, filters and paging, from the tables that their parsers use. */
+/** The parameters of operations: configuration, filters and paging, from the tables of their parsers. */
 import { orders } from '../../../table/cursor.ts';
 import { mostSearched, searchBudgetMs } from '../../../shared/bounds.ts';
 import { secondMs } from '../../../shared/clock.ts';
@@ -34,7 +34,7 @@ export interface Parameter extends PathVariable {
   readonly deprecated?: true;
 }
 
-/** Parameters by the names by which operations refer to them. */
+/** Parameters by the names with which operations refer to them. */
 export type NamedParameters = Readonly<Record<string, Parameter>>;
 
 function valueOf({ schema, example }: Setting): unknown {
@@ -46,7 +46,7 @@ export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
 
 type Named = readonly [key: string, parameter: Parameter];
 
-/** A configuration header, and the query parameter that stands for it. */
+/** A configuration header, and the query parameter that replaces it. */
 function bothForms(name: string, entry: Setting, description: string): readonly Named[] {
   const header = headerName(defaultPrefix, name);
   const key = name.replace('-*', '');
@@ -76,12 +76,12 @@ const callbacksIn: Readonly<Record<Exclude<Scope, 'callback'>, readonly Callback
 
 function entriesFor(scope: Scope): readonly (readonly [name: string, entry: Setting])[] {
   const all: readonly (readonly [string, Setting])[] = Object.entries(settings);
-  // A schedule is a publish that is made again and again: it has all parameters of a publish, and more.
+  // A schedule repeats a publish, so it has all parameters of a publish, and more.
   const wanted: readonly Scope[] = scope === 'schedule' ? ['message', 'schedule'] : [scope];
   return all.filter(([, { scopes }]) => scopes.some((one) => wanted.includes(one)));
 }
 
-/** Makes the parameters of a request's configuration, those of its callbacks included. */
+/** Makes the parameters of a request's configuration, including its callbacks. */
 export function configurationParameters(scope: Exclude<Scope, 'callback'>): NamedParameters {
   const own = entriesFor(scope).flatMap(([name, entry]) => bothForms(name, entry, entry.description));
   const ofCallbacks = callbacksIn[scope].flatMap((callback) =>
@@ -102,13 +102,13 @@ export const dateSchema: ValueSchema = {
   maximum: latestDateMs,
 };
 
-/** One value of a filter, or several with commas between them; none of them is empty. */
+/** One or several values of a filter, separated by commas and not empty. */
 export const valuesSchema: ValueSchema = {
   type: 'string',
   pattern: '^[^,]*[^,\\s][^,]*(,[^,]*[^,\\s][^,]*)*$',
 };
 
-/** A value of a filter that may have commas in it. */
+/** A value of a filter that may contain commas. */
 export const textSchema: ValueSchema = { type: 'string', minLength: 1 };
 
 interface FilterValue {
@@ -192,7 +192,7 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
   },
 };
 
-/** Filters that have other values in one list than in the rest. */
+/** Filters with different values in one list. */
 const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Field, FilterValue>>>>>> = {
   listedMessages: {
     state: {
@@ -228,7 +228,7 @@ const bodyParameter: NamedParameters = {
   },
 };
 
-/** The names of the parameter `count`: the lists of one name have the same limit. */
+/** The names of the parameter `count`. Lists with the same name have the same limit. */
 const countNames: Readonly<Record<List, string>> = {
   messages: 'bulk.count',
   listedMessages: 'page.count',
@@ -238,7 +238,7 @@ const countNames: Readonly<Record<List, string>> = {
   logs: 'page.logCount',
 };
 
-/** The number of entries that a list shows, or that a bulk operation takes. */
+/** How many entries a list shows, or a bulk operation takes. */
 export const countParameter = (list: List): NamedParameters => ({
   [countNames[list]]: {
     name: 'count',
@@ -294,13 +294,12 @@ export const pagingOf = (list: List): NamedParameters => ({
 export const counting =
   'It goes on for five seconds and then answers with what it has counted, and with a cursor: the numbers of all answers are added up.';
 
-/** Leaves the parameters `count` and `order` out, for an operation that counts all that match. */
+/** Omits `count` and `order`, for an operation that counts all matches. */
 export const uncounted = (parameters: NamedParameters): NamedParameters =>
   Object.fromEntries(
     Object.entries(parameters).filter(([, { name }]) => name !== 'count' && name !== 'order'),
   );
 
-/** Makes the parameters of the filters of a list or a bulk operation. */
 export function filterParameters(list: List): NamedParameters {
   const ids = idFilters[list];
   const older = Object.entries(aliases).filter(([, field]) => known[list].some((one) => one === field));

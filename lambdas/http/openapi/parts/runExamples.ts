@@ -1,4 +1,4 @@
-/** Values about runs of workflows that the description shows; see `examples.ts`. */
+/** Example values for runs of workflows; see `examples.ts`. */
 import { cursor, dlqId, listedDeadLetter, messageId, runId } from './examples.ts';
 import type { Shown } from './schemas.ts';
 

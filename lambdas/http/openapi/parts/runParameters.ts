@@ -163,13 +163,13 @@ export const ofLogs: NamedParameters = {
     },
     'runs',
   ),
-  // A run is larger than an entry: a page has as many as one of dead letters.
+  // A run is larger than a log entry, so a page has as many runs as it can have dead letters.
   ...pagingOf('dlq'),
 };
 
 const { 'page.fromDate': fromDate, 'page.toDate': toDate, 'page.cursor': cursor } = pagingOf('logs');
 
-/** The parameters that select the runs that a request cancels. */
+/** Select the runs that a request cancels. */
 export const ofCancelledRuns: NamedParameters = {
   ...own(
     {
@@ -201,13 +201,13 @@ export const ofCancelledRuns: NamedParameters = {
   ...(toDate && { 'page.toDate': toDate }),
 };
 
-/** The parameters that select the runs that a request counts. */
+/** Select the runs that a request counts. */
 export const ofCountedRuns: NamedParameters = {
   ...uncounted(ofCancelledRuns),
   ...(cursor && { 'page.cursor': cursor }),
 };
 
-/** The parameters of submissions by the endpoint of a run. */
+/** The parameters of an endpoint's submissions. */
 export const ofSubmissions: NamedParameters = {
   'submission.init': {
     name: headerName(defaultPrefix, 'workflow-init'),

@@ -140,7 +140,7 @@ const shapes = {
 
 export type SchemaName = keyof typeof shapes;
 
-/** The type of a body of this name as JSON, for examples. */
+/** The JSON type of a named body, for examples. */
 export type Shown<Name extends SchemaName> = answers.Given<(typeof shapes)[Name]>;
 
 export interface Reference {
@@ -152,8 +152,8 @@ const uri = (name: string): string => `#/components/schemas/${name}`;
 export const schemaOf = (name: SchemaName): Reference => ({ $ref: uri(name) });
 
 /**
- * Writes the shapes as JSON Schema, with references to each other. Objects allow other fields: answers may get more of them,
- * and clients must accept that.
+ * Writes the shapes as JSON Schema, with references to each other. Objects allow unknown fields: answers may get new ones, and
+ * clients must accept them.
  */
 export function componentSchemas(): Readonly<Record<string, object>> {
   const registry = z.registry<{ id: string }>();
@@ -162,12 +162,12 @@ export function componentSchemas(): Readonly<Record<string, object>> {
     uri,
     io: 'input',
     override: ({ jsonSchema }) => {
-      // Every integer and every map would have these; they have no meaning.
+      // Present on every integer and every map, without meaning.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },
   });
-  // Each schema would repeat its name, which is its key.
+  // The name of a schema is already its key.
   const isSaid = ([keyword]: readonly [string, unknown]): boolean => /^\$(id|schema)$/.test(keyword);
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [
@@ -177,7 +177,7 @@ export function componentSchemas(): Readonly<Record<string, object>> {
   );
 }
 
-/** Selects the schemas that a description refers to, and those that these refer to. */
+/** The schemas that a description refers to, directly or through other schemas. */
 export function schemasIn(described: unknown): Readonly<Record<string, object>> {
   const all = componentSchemas();
   const found = new Set<string>();

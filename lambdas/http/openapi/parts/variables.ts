@@ -1,4 +1,3 @@
-/** The variables of paths. */
 import type { ValueSchema } from '../../../options/option.ts';
 import { longestFlowControlKey } from '../../../shared/bounds.ts';
 import { namePattern } from '../../../value/names.ts';
@@ -6,14 +5,13 @@ import { accountId, dlqId, messageId, namedToken, runId } from './examples.ts';
 
 type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };
 
-/** A variable of a path. */
 export interface PathVariable {
   readonly description: string;
   readonly schema: ListSchema;
   readonly example?: unknown;
 }
 
-/** The beginning of a URL in a path: clients and proxies encode it as a whole, or make one slash of two. */
+/** The beginning of a URL in a path. Clients and proxies encode all of it, or merge two slashes. */
 const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';
 
 /** Names of URL groups and queues. */

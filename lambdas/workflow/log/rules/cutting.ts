@@ -4,12 +4,12 @@ import type { History, RunMessage } from './runRecord.ts';
 import { beginningOfText, longestCutText } from './shownTexts.ts';
 
 export interface Cut {
-  /** Bytes that are left of each text. */
+  /** Bytes kept of each text. */
   readonly textBytes: number;
   readonly hasHeaders: boolean;
 }
 
-/** The ways to show a run, the fullest first. A hash instead of a text fits into each of them. */
+/** The ways to show a run, fullest first. Each leaves room for a redacted text's hash. */
 export const cuts: readonly [Cut, ...Cut[]] = [
   { textBytes: Infinity, hasHeaders: true },
   { textBytes: longestCutText, hasHeaders: true },
@@ -19,17 +19,12 @@ export const cuts: readonly [Cut, ...Cut[]] = [
 
 type TextCut = <T extends string | undefined>(text: T) => T | string;
 
-/** Makes the function that cuts texts. */
 export const textCut =
   ({ textBytes }: Cut): TextCut =>
   (text) =>
     text === undefined ? text : beginningOfText(text, textBytes);
 
-/**
- * Cuts the texts of messages.
- *
- * @param keptHeader the name of a header that is kept, because the log reads the names of steps from it
- */
+/** Shortens the texts of messages. @param keptHeader the header from which the log reads the names of steps; it is always kept */
 export function cutMessages(
   messages: readonly RunMessage[],
   cut: Cut,

@@ -1,10 +1,8 @@
 import { shownHeaders, type Header, type HeaderLists } from '../../../shared/headers.ts';
 
-/** An attempt that failed. */
 export interface FailedAttempt {
-  /** 0 when there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number;
-  /** Why it failed, in words. */
   readonly error: string;
   readonly headers: readonly Header[];
   readonly body: string;
@@ -12,7 +10,7 @@ export interface FailedAttempt {
   readonly time: number;
 }
 
-/** An attempt that failed, as the log shows it. */
+/** A failed attempt as the log shows it. */
 export interface ShownError {
   readonly error: string;
   readonly body: string;
@@ -21,7 +19,7 @@ export interface ShownError {
   readonly time: number;
 }
 
-/** Shows failed attempts; undefined where there are none. */
+/** Undefined if there are no failures. */
 export const shownErrors = (failures: readonly FailedAttempt[]): readonly ShownError[] | undefined =>
   failures.length === 0
     ? undefined

@@ -1,4 +1,4 @@
-/** Makes the messages that a run's log shows from the run's journal and from the records of its messages. */
+/** Makes the messages that a run's log shows, from the run's journal and the records of its messages. */
 import { secondMs } from '../../../shared/clock.ts';
 import type { Header } from '../../../shared/headers.ts';
 import type { JournalRecord, ListedEntry, RunStart } from '../../rules/journal.ts';
@@ -7,30 +7,28 @@ import { overlaid } from '../../rules/forwarding.ts';
 import { stepDurationMs } from '../../rules/time.ts';
 import type { CallRecord, History, RunMessage } from './runRecord.ts';
 
-/** The details of a call besides its step. */
 export type KnownCall = Pick<CallRecord, 'url' | 'method' | 'body' | 'response' | 'callback'> &
   Pick<CallRecord, 'maxRetries' | 'retryDelay' | 'headers'>;
 
-/** The details of an invoked run. */
 export interface KnownInvoked {
   readonly body: string | undefined;
   readonly headers: readonly Header[];
 }
 
-/** The details of a run besides its journal, by ids of messages; texts and headers as they are shown. */
+/** The details that are not in the journal, by message id. Texts and headers are as shown. */
 export interface KnownMessages {
   readonly histories: ReadonlyMap<string, History>;
-  /** The texts of entries: the payload, and the results of steps. */
+  /** The payload and the results of steps. */
   readonly texts: ReadonlyMap<string, string | undefined>;
   readonly calls: ReadonlyMap<string, KnownCall>;
   readonly invoked: ReadonlyMap<string, KnownInvoked>;
-  /** Shows the headers that a run forwards, or one of its messages. */
+  /** Shows the headers that a run or one of its messages forwards. */
   readonly headersOf: (forwarded: readonly Header[]) => readonly Header[];
 }
 
 const nothingYet: History = { failures: [] };
 
-/** The history of a message. @param notBefore Unix milliseconds before which it is not delivered */
+/** @param notBefore Unix milliseconds before which the message is not delivered */
 function historyFrom(known: KnownMessages, messageId: string, notBefore: number): History {
   const history = known.histories.get(messageId) ?? nothingYet;
   return history.failures.length > 0 || history.end !== undefined
@@ -70,7 +68,7 @@ function ofEntry(start: RunStart, known: KnownMessages, entry: ListedEntry): Run
   return { kind: 'result', ...named, out: text, waitEventId, waitTimeout };
 }
 
-/** The payload of a run with an unknown client is delivered again when the client is known. */
+/** The payload of a run with an unknown client is delivered again once the client is known. */
 function withUpgrade(known: KnownMessages, message: RunMessage, messageId: string, at: number): RunMessage {
   const again = historyFrom(known, messageId, at);
   return {
@@ -113,7 +111,7 @@ export function runMessagesOf(
         );
         break;
       case 'lateResult':
-        // The result is never delivered, because its run has ended.
+        // Never delivered, because the run has ended.
         messages.push({ ...ofEntry(start, known, record.entry), end: 'DELIVERED' });
         break;
       case 'call': {

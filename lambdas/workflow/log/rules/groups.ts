@@ -1,6 +1,6 @@
 /**
- * The log of a run as groups of steps, in order: sequential steps, each its own group; parallel groups with one item for each
- * branch; and last, `next`, the delivery that is to bring the next step.
+ * The steps of a run in groups, in order. A sequential step is a group; a parallel group has one item for each branch. The last
+ * group, `next`, is the delivery that will bring the next step.
  */
 import { hasEnded } from '../../run.ts';
 import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
@@ -23,13 +23,13 @@ import {
 } from './shownStep.ts';
 import type { StepState } from '../../../wire/states.ts';
 
-/** The delivery that is to bring the next step. */
+/** The delivery that will bring the next step. */
 export interface NextStep {
   readonly messageId: string;
   readonly state: StepState;
   readonly retries: number;
   readonly retryDelay?: string | undefined;
-  /** The name of the step whose function threw last. */
+  /** The step whose function threw last. */
   readonly stepName?: string | undefined;
   readonly nextDeliveryTime?: number | undefined;
   readonly errors?: readonly ShownError[] | undefined;
@@ -40,7 +40,6 @@ export type StepGroup =
   | { readonly type: 'parallel'; readonly steps: readonly ShownStep[] }
   | { readonly type: 'next'; readonly steps: readonly [NextStep] };
 
-/** All messages of one step. */
 interface StepMessages {
   readonly stepId: number;
   readonly plan?: PlanRecord;
@@ -48,7 +47,7 @@ interface StepMessages {
   readonly result?: ResultRecord;
 }
 
-/** Sorts messages by step. The first message of each kind counts; later ones are repetitions. */
+/** Sorts messages by step. Only the first message of each kind counts, because later ones are repetitions. */
 function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
   const steps = new Map<number, StepMessages>();
   for (const message of messages) {
@@ -65,7 +64,7 @@ function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
 const branchesOf = ({ plan, pending, result }: StepMessages): number =>
   (result ?? pending ?? plan)?.step.concurrent ?? 1;
 
-/** Splits steps into their groups: as many as their plans say, from the first on. */
+/** Splits steps into groups of the sizes that their plans name. */
 function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessages[])[] {
   const groups: StepMessages[][] = [];
   let missing = 0;
@@ -85,10 +84,10 @@ function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessage
 type Carrier = InitialRecord | ResultRecord;
 
 /**
- * Finds the delivery that brings the step after a group. For a parallel group it is the delivery of the result that was accepted
- * last, because only its list has all branches.
+ * Finds the delivery that brings the step after a group. For a parallel group that is the delivery of the result accepted last,
+ * because only its list has all branches.
  *
- * @returns undefined while the group is not over
+ * @returns undefined until the group has finished
  */
 function carrierOf(
   group: readonly StepMessages[],
@@ -105,17 +104,17 @@ const isSleep = (message: Carrier): boolean =>
   message.kind === 'result' &&
   (message.step.stepType === 'SleepFor' || message.step.stepType === 'SleepUntil');
 
-/** The state of a sleep that is not over: its result is recorded when it begins, and its delivery is held back. */
+/** The state of a sleep that has not finished. Its result is recorded when it begins, and delivered later. */
 function stateOfSleep(message: Carrier, at: number): StepState | undefined {
   if (!isSleep(message) || message.failures.length > 0) return undefined;
   const { end, nextDeliveryAt } = message;
-  // The run may have ended within the delivery that ended the sleep, which has no outcome of its own yet.
+  // The run may have ended within the delivery that ended the sleep, before the outcome of that delivery is recorded.
   const isOver = nextDeliveryAt !== undefined && nextDeliveryAt <= at;
   if (end === 'CANCELED') return isOver ? undefined : 'STEP_CANCELED';
   return end === undefined && !isOver ? 'STEP_PROGRESS' : undefined;
 }
 
-/** @param brought the delivery that brought the group; only for a group of one step */
+/** @param brought the delivery that brought the group, for a group of one step */
 function shownStep(
   { plan, pending, result }: StepMessages,
   brought: Carrier | undefined,
@@ -124,7 +123,7 @@ function shownStep(
 ): ShownStep | undefined {
   const before = [...(brought?.failures ?? []), ...(plan?.failures ?? [])];
   if (result !== undefined) {
-    // The failure of a delivery that carries on is shown by the group `next`, and later by the step that it brings.
+    // The group `next` shows a failure of this delivery, and later the step that it brings.
     const own = carriers.has(result) ? undefined : result;
     const ended = own?.end === 'FAILED' ? 'STEP_FAILED' : 'STEP_SUCCESS';
     const failures = [...before, ...(pending?.failures ?? []), ...(own?.failures ?? [])];
@@ -148,7 +147,7 @@ const nextOf = (
   errors: shownErrors([...carrier.failures, ...(failure === undefined ? [] : [failure])]),
 });
 
-/** Shows the open messages of an ended run as cancelled. Their rows still say that they are open, for the end does not write them. */
+/** Shows the open messages of an ended run as cancelled: the end of a run does not update their rows. */
 function settled(message: RunMessage): RunMessage {
   const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return message.kind === 'call' && message.callback !== undefined
@@ -157,12 +156,11 @@ function settled(message: RunMessage): RunMessage {
 }
 
 /**
- * Groups a run's messages for the log.
+ * Groups a run's messages for the log. There is no group `next` if the last delivery succeeded and brought no step: then the run
+ * waits for no delivery.
  *
- * After a successful delivery that brought no step there is no group `next`: the run waits for no delivery.
- *
- * @param stepNameOf reads from a delivery which step's function threw
- * @param at the moment that is shown, Unix milliseconds: now, or when the run ended
+ * @param stepNameOf names the step whose function threw in a delivery
+ * @param at Unix milliseconds: now, or when the run ended
  */
 export function stepGroups(
   run: RunRecord,

@@ -1,4 +1,4 @@
-/** Tells whether a run hangs: it is active, but nothing is pending that would let it go on. */
+/** A run hangs if it is active but nothing is pending that would continue it. */
 import { minuteMs } from '../../../shared/clock.ts';
 import { isActive, type JournalRecord, type Snapshot } from '../../rules/journal.ts';
 import { hasStep } from '../../rules/placing.ts';
@@ -9,17 +9,20 @@ import type { MadeRequest, RunMessage } from './runRecord.ts';
 export const quietMs = minuteMs;
 
 export interface Hanging {
-  /** Unix milliseconds: nothing has been pending since. */
+  /** Unix milliseconds since which nothing has been pending. */
   readonly since: number;
   /** The last request to the endpoint. */
   readonly last: MadeRequest | undefined;
 }
 
-/** Whether something is awaited that has no message: an event, or the end of an invoked run. */
+/** Whether the run waits for something without a message: an event, or the end of an invoked run. */
 export const isAwaiting = ({ waits, steps }: Snapshot): boolean =>
   waits.length > 0 || (steps.invoke ?? '') !== '';
 
-/** Whether a delivery of a message may still come. An old one may have lost its records, so only those that could go on count without a record. */
+/**
+ * Whether a message may still be delivered. An old message may have lost its records; without them it counts only if its delivery
+ * would continue the run.
+ */
 function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot): boolean {
   const isOpen = ({ end }: Pick<RunMessage, 'end'>): boolean => end === undefined;
   const isRetried = isOpen(message) && message.failures.length > 0;
@@ -44,8 +47,6 @@ function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot):
 }
 
 /**
- * Finds out whether a run hangs.
- *
  * @param messages in the order in which they were accepted
  * @param at Unix milliseconds, now
  */
@@ -59,7 +60,7 @@ export function hangingOf(
   const hasOpenBranch = messages.some(
     (message) => message.kind === 'plan' && !hasStep(snapshot.steps, 'result', message.step.stepId),
   );
-  // Only the branches go on then: a run that was resumed within a parallel group has no delivery of the entry before it.
+  // Then only the branches go on: a run that was resumed within a parallel group does not deliver the entry before the group.
   const newest = hasOpenBranch
     ? undefined
     : messages.findLast(({ kind }) => kind === 'initial' || kind === 'result');

@@ -1,18 +1,21 @@
-/** The requests to a run's endpoint, each with what the endpoint submitted while it was open. */
+/** The requests to a run's endpoint, each with the steps that the endpoint submitted during it. */
 import type { JournalRecord } from '../../rules/journal.ts';
 import type { Refusal } from '../../rules/refusals.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { MadeRequest, RunMessage } from './runRecord.ts';
 
 export interface EndpointRequest extends MadeRequest {
-  /** The names of the steps that were submitted. */
+  /** The names of the submitted steps. */
   readonly submitted: readonly string[];
   /** Whether the function returned. */
   readonly hasReturned: boolean;
   readonly refusal?: Refusal | undefined;
 }
 
-/** All requests to the endpoint that were recorded, in the order in which they ended. Calls go to third parties, but their answers to the endpoint. */
+/**
+ * The recorded requests to the endpoint, in the order in which they ended. Calls go to third parties, but their answers go to the
+ * endpoint.
+ */
 export const madeRequests = (messages: readonly RunMessage[]): readonly MadeRequest[] =>
   messages
     .flatMap((message) => (message.kind === 'call' ? message.callback?.requests : message.requests) ?? [])
@@ -23,14 +26,14 @@ interface Submission {
   readonly messageId: string;
   /** Unix milliseconds. */
   readonly at: number;
-  /** The name of the step; undefined for the end of the function. */
+  /** Undefined for the end of the function. */
   readonly stepName: string | undefined;
 }
 
 /**
- * Finds which delivery brought each submission. A step by itself is brought by the delivery of the entry before it; a branch by the
- * delivery of its plan; the result of a call by the delivery of the answer. The service itself records the results of waits and
- * invokes.
+ * Finds which delivery brought each submission: a single step comes with the delivery of the entry before it, a branch with the
+ * delivery of its plan, and the result of a call with the delivery of the answer. Results of waits and invokes come from this
+ * service.
  */
 function submissionsOf(
   messages: readonly RunMessage[],
@@ -98,7 +101,7 @@ function submissionsOf(
   return found;
 }
 
-/** Finds the request that was open at a moment: the first that had not ended by then. */
+/** Finds the request that was open at a moment: the first that had not ended. */
 const openAt = (requests: readonly MadeRequest[], at: number): MadeRequest | undefined =>
   requests.find(({ endedAt }) => endedAt >= at) ?? requests.at(-1);
 
@@ -117,7 +120,7 @@ export function requestsOf(
   }
   const brought = new Map<MadeRequest, Submission[]>();
   for (const submission of submissionsOf(messages, records)) {
-    // A function may return within the delivery that brought its last step: the delivery of that step is never made then.
+    // If a function returned within the delivery that brought its last step, that step has no delivery.
     const own = byMessage.get(submission.messageId) ?? (submission.stepName === undefined ? requests : []);
     const request = openAt(own, submission.at);
     if (request === undefined) continue;

@@ -1,4 +1,4 @@
-/** The messages that the log of a run is made of. */
+/** The messages that a run's log is made of. */
 import type { Header } from '../../../shared/headers.ts';
 import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
@@ -9,43 +9,40 @@ export interface MadeRequest {
   readonly messageId: string;
   /** 0 for the first delivery of the message. */
   readonly number: number;
-  /** Unix milliseconds, both. */
+  /** Unix milliseconds. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number;
-  /** Why it failed, in words. */
   readonly error?: string | undefined;
 }
 
-/** The history of a message's attempts. */
 export interface History {
-  /** Failed attempts so far, oldest first. */
+  /** Oldest first. */
   readonly failures: readonly FailedAttempt[];
-  /** The attempts that were recorded, oldest first. */
+  /** Oldest first. */
   readonly requests?: readonly MadeRequest[] | undefined;
-  /** The end of the attempts, or of a message that was withdrawn with its run; undefined while an attempt is to come. */
+  /** How the attempts ended, or that the message was withdrawn with its run. Undefined while an attempt is still to be made. */
   readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
-  /** Unix milliseconds before which the next attempt is not made. */
+  /** Unix milliseconds; the next attempt is not made earlier. */
   readonly nextDeliveryAt?: number | undefined;
 }
 
 interface Common extends History {
-  /** Whether it is a copy of a message of the run that this one goes on from. */
+  /** Whether it is copied from the run that this run resumes. */
   readonly isKept?: true | undefined;
   readonly messageId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly maxRetries: number;
   readonly retryDelay?: string | undefined;
-  /** The forwarded headers, and the content type. */
+  /** The forwarded headers and the content type. */
   readonly headers: readonly Header[];
 }
 
-/** The initial payload. */
 export interface InitialRecord extends Common {
   readonly kind: 'initial';
-  /** Absent where no bodies are shown. */
+  /** Absent if bodies are not shown. */
   readonly payload?: string | undefined;
 }
 
@@ -67,9 +64,8 @@ export interface ResultRecord extends Common {
   readonly waitTimeout?: boolean | undefined;
 }
 
-/** The answer of a third party. */
 export interface CallResponse {
-  /** 0 where there was none. */
+  /** 0 if there was no answer. */
   readonly status: number;
   readonly headers: readonly Header[];
   readonly body?: string | undefined;
@@ -83,9 +79,9 @@ export interface CallRecord extends Common {
   readonly url?: string | undefined;
   readonly method?: string | undefined;
   readonly body?: string | undefined;
-  /** Absent until it has come. */
+  /** Absent until it arrives. */
   readonly response?: CallResponse | undefined;
-  /** The message that takes the response to the endpoint; absent until it is made. */
+  /** The message that brings the response to the endpoint; absent until it is made. */
   readonly callback?: (History & { readonly messageId: string }) | undefined;
 }
 
@@ -93,7 +89,7 @@ export interface WaitRecord extends Common {
   readonly kind: 'wait';
   readonly step: StepIdentity;
   readonly eventId: string;
-  /** The time-out as the user wrote it. */
+  /** As the user wrote it. */
   readonly timeout: string;
   /** Unix milliseconds. */
   readonly deadline: number;
@@ -117,8 +113,8 @@ export type RunMessage = InitialRecord | PlanRecord | ResultRecord | PendingReco
 
 export interface RunRecord {
   readonly state: RunState;
-  /** In the order in which they were accepted; the initial payload is the first. */
+  /** In the order in which they were accepted, the initial payload first. */
   readonly messages: readonly RunMessage[];
-  /** The failure that ended the run, where it is that of none of these messages: a request of its endpoint was refused. */
+  /** The failure that ended the run, if it belongs to none of these messages: a request of its endpoint was refused. */
   readonly failure?: FailedAttempt | undefined;
 }

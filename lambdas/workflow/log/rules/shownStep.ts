@@ -1,4 +1,3 @@
-/** A step as the log shows it, and its state. */
 import { shownHeaders, type HeaderLists } from '../../../shared/headers.ts';
 import type { StepType, CallType, StepState } from '../../../wire/states.ts';
 import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
@@ -11,7 +10,7 @@ import type {
   RunMessage,
 } from './runRecord.ts';
 
-/** The details of a step besides its name and its history; times in Unix milliseconds, durations in milliseconds. */
+/** Times are Unix milliseconds, durations are milliseconds. */
 interface Details {
   readonly sleepFor?: number | undefined;
   readonly sleepUntil?: number | undefined;
@@ -52,7 +51,7 @@ export interface ShownStep extends Details {
   readonly kept?: true | undefined;
 }
 
-/** The state of a step whose message is on its way. */
+/** The state of a step whose message is pending. */
 export function stateOfHistory({ end, failures }: History): Exclude<StepState, 'STEP_SUCCESS'> {
   if (end === 'FAILED') return 'STEP_FAILED';
   if (end === 'CANCELED') return 'STEP_CANCELED';
@@ -74,7 +73,7 @@ const historyFields = (before: readonly FailedAttempt[], { failures, end, nextDe
   nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
 });
 
-/** Shows the start of a run. It is a success as soon as the run is accepted. */
+/** Shows the start of a run. It succeeds as soon as the run is accepted. */
 export const shownInitial = (message: InitialRecord): ShownStep => ({
   stepName: 'init',
   stepType: 'Initial',
@@ -116,14 +115,15 @@ function detailsOf(message: PendingRecord): Details {
   }
 }
 
-/** The history that decides about a pending step. For a call it is first its own, then that of the message with the answer. */
+/** The history that decides about a pending step. A call has two: first its own, then the one of the message with the answer. */
 const decisive = (message: PendingRecord): History =>
   message.kind === 'call' ? (message.callback ?? message) : message;
 
 /** Shows a step that has begun, and whose result comes from elsewhere. */
 export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
   const history = decisive(message);
-  // A call never fails: its last answer is its result, of any status. The message that brings the answer may fail.
+  // A call never fails: its last answer is its result, whether or not it is an error. The message that brings the answer can
+  // fail.
   const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
   return {
     ...message.step,
@@ -149,8 +149,8 @@ export const shownPlan = (message: PlanRecord): ShownStep => ({
 /**
  * Shows a step that has ended.
  *
- * @param began the message that it began with, if any
- * @param failures failed attempts on the way to it
+ * @param began the message that began the step, if any
+ * @param failures failed attempts before it ended
  */
 export const shownResult = (
   message: ResultRecord,

@@ -1,16 +1,16 @@
-/** Texts and headers of a run as its log shows them: redacted, and cut. */
+/** A run's texts and headers as its log shows them: redacted and shortened. */
 import { beginningOf } from '../../../shared/bytes.ts';
 import type { Header } from '../../../shared/headers.ts';
 import { noRedaction, redacted, redactHeaders } from '../../../message/redaction.ts';
 import type { Redaction } from '../../../options/redaction.ts';
 
-/** Cuts a text to so many bytes of UTF-8. */
+/** Shortens a text to this many bytes of UTF-8. */
 export const beginningOfText = (text: string, mostBytes: number): string =>
   text.length * 3 <= mostBytes
     ? text
     : Buffer.from(beginningOf(Buffer.from(text), mostBytes)).toString('utf8');
 
-/** Makes a redaction that hides what either of two hides. */
+/** Makes a redaction that hides everything that either of the two hides. */
 export function bothRedactions(one = noRedaction, other = noRedaction): Redaction {
   const isAll = one.headers === 'all' || other.headers === 'all';
   return {
@@ -19,14 +19,14 @@ export function bothRedactions(one = noRedaction, other = noRedaction): Redactio
   };
 }
 
-/** Bytes of each text that are kept where all texts together are too long for an answer; a hash always fits. */
+/** Bytes kept of each text if all texts together are too long for an answer. A hash always fits. */
 export const longestCutText = 4_096;
-/** No more texts are kept once they are this many times too long. */
+/** Further texts are dropped once all texts are this many times too long. */
 const hopeless = 8;
 
 /**
- * Makes the texts of one run's log, and counts their bytes: once they are too long for an answer, only their beginnings are kept,
- * so that they fit into the memory of a process.
+ * Shows the texts of one run's log and counts their bytes. Once they are too long for an answer, it keeps only their beginnings,
+ * so that they fit into memory.
  */
 export class ShownTexts {
   readonly #trimBody: number;
@@ -35,8 +35,8 @@ export class ShownTexts {
   #used = 0;
 
   /**
-   * @param trimBody bytes that are shown of each text; −1 for none
-   * @param answerBytes bytes of the largest answer
+   * @param trimBody bytes shown of each text; −1 shows no texts
+   * @param answerBytes size of the largest answer
    * @param keptHeader the name of a header that is never hidden
    */
   constructor(trimBody: number, answerBytes: number, keptHeader: string) {
@@ -45,7 +45,7 @@ export class ShownTexts {
     this.#keptHeader = keptHeader;
   }
 
-  /** Whether any text is shown: if not, none has to be loaded. */
+  /** If false, no texts need to be loaded. */
   get areShown(): boolean {
     return this.#trimBody >= 0;
   }

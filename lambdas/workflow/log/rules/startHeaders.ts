@@ -1,4 +1,3 @@
-/** The headers of the request that started a run, as records of the run show them. */
 import { shownUrl } from '../../../shared/urlCredentials.ts';
 import { headerName, type Header } from '../../../shared/headers.ts';
 import { writeRun } from '../../../options/options.ts';
@@ -6,7 +5,10 @@ import { noRedaction, redactHeaders } from '../../../message/redaction.ts';
 import { branded } from '../../rules/brands.ts';
 import type { RunStart } from '../../rules/journal.ts';
 
-/** Makes the headers from the settings of a run and from what it forwards; redacted values are shown as hashes. */
+/**
+ * Rebuilds the headers of the request that started a run from the run's settings and forwarded headers. Redacted values are shown
+ * as hashes.
+ */
 export function startHeaders(runId: string, start: RunStart): readonly Header[] {
   const { prefix, settings, failureCallback } = start;
   const {
