@@ -54,11 +54,8 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   const { messageId, named } = completing;
   const history = await loadMessage(completing);
   if (history === undefined) {
-    if (named !== undefined) throw tooLate(messageId, 'it is not kept any more');
-    throw notFound(
-      'message_not_found',
-      `There is no message ${quote(messageId)}, or it is not kept any more.`,
-    );
+    if (named !== undefined) throw tooLate(messageId, 'it is no longer kept');
+    throw notFound('message_not_found', `There is no message ${quote(messageId)}, or it is no longer kept.`);
   }
   const { message } = history;
   const account = await ownerOf(message);

@@ -98,7 +98,7 @@ async function sendOrDrop(
     if (acquired !== 'overdue') await acquired.giveBack();
   }
   if (ready === undefined) await leaveAsMessage(history.message, isAgain);
-  // It has no grant any more, and waits for its lanes again.
+  // It no longer has a grant, and waits for its lanes again.
   else await sendAgain(history, { ...job, admittedTo: undefined }, now() + secondMs);
 }
 

@@ -36,7 +36,7 @@ export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | u
   return undefined;
 }
 
-/** Sends a job again that came before a write, unless that will not come any more. @returns whether it was sent */
+/** Sends a job again that came before a write, unless that write will never come. @returns whether it was sent */
 async function isSentAgain(job: AttemptJob): Promise<boolean> {
   const looks = (job.looks ?? 0) + 1;
   if (!isYoung(job) && looks >= leastReads) return false;

@@ -43,7 +43,7 @@ export async function publishAgain(
   }
   const body = await loadKeptBody(history);
   if (body === undefined)
-    throw notFound('message_not_found', `The body of ${quote(messageId)} is not kept any more.`);
+    throw notFound('message_not_found', `The body of ${quote(messageId)} is no longer kept.`);
   // The rules and the account's limit may have changed.
   urlOf(message, [], rules);
   checkBodySize(account, body);

@@ -42,10 +42,7 @@ export async function getMessage(
 export async function loadAccepted(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
   if (history === undefined || history.end === 'REJECTED') {
-    throw notFound(
-      'message_not_found',
-      `There is no message ${quote(messageId)}, or it is not kept any more.`,
-    );
+    throw notFound('message_not_found', `There is no message ${quote(messageId)}, or it is no longer kept.`);
   }
   return history;
 }

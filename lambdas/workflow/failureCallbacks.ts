@@ -16,7 +16,7 @@ import { failureRequestIdOf } from './runs/loadRun.ts';
 import { loadRecord } from './store/journals.ts';
 
 const saying = (state: FailureFunctionRecord['state']): string =>
-  state === undefined ? 'Nobody is told of the failure' : `The failure function is ${state}`;
+  state === undefined ? 'No failure function runs' : `The failure function is ${state}`;
 
 /**
  * Reports a run's failure again, with a new message.
@@ -58,7 +58,10 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
     const last = await loadRecord(runOf(deadLetter), snapshot.seq);
     if (last?.kind === 'failureFunction') await sendAgain(account, deadLetter, last);
   }
-  throw badRequest('wrong_state', `${saying(state)}; it is run again only where it is CALLBACK_FAIL.`);
+  throw badRequest(
+    'wrong_state',
+    `${saying(state)}. Only a failure function with the state CALLBACK_FAIL can be run again.`,
+  );
 }
 
 /**
@@ -91,7 +94,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   if (record === undefined) {
     throw badRequest(
       'wrong_state',
-      `${saying(state)}; it is cancelled only while it is CALLBACK_INPROGRESS.`,
+      `${saying(state)}. Only a failure function with the state CALLBACK_INPROGRESS can be cancelled.`,
     );
   }
 }

@@ -95,6 +95,6 @@ export function complaintsAbout(
     }),
     ...exceptions
       .filter(({ id }) => !found.has(id))
-      .map(({ id }) => `${id} has an exception, but no installed package has it any more: take it out.`),
+      .map(({ id }) => `${id} has an exception, but no installed package still has it: take it out.`),
   ];
 }

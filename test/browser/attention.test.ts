@@ -146,7 +146,7 @@ describe('The verdict names', () => {
     await verdict.getByRole('link', { name: 'dead letter' }).click();
     await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
     await page.getByRole('row').filter({ hasText: host }).first().waitFor();
-    // What was seen to is not named any more.
+    // What was handled is no longer named.
     await call('POST', '/v2/queues/mail/resume');
     await page.goto(`${url}/console#/overview`);
     await page.reload();

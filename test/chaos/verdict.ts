@@ -63,14 +63,14 @@ async function pages<T>(
 
 /**
  * Work that fails comes again within a quarter of an hour, and is given up after ten times. Where nothing changes for two hours, or
- * for two rounds where nothing waits, it will not change any more.
+ * for two rounds where nothing waits, it no longer changes.
  */
 const roundsUnchanged = 8;
 
 /** Work that meets an outage comes back within a quarter of an hour, and a claim of a worker that died ends after a minute. */
 const returnsMs = 17 * 60_000;
 
-/** Ends what makes new work by itself, and lets stage time pass until that changes nothing any more. */
+/** Ends what makes new work by itself, and lets stage time pass until nothing changes. */
 export async function settle(fixture: ChaosFixture, say: (line: string) => void): Promise<void> {
   const { stage, ledger } = fixture;
   // A fire that comes again when its schedule is gone is dropped: so those that were cut off come again first.

@@ -271,7 +271,8 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
     );
     if (left.trim() !== '') throw new Error(`This is left after all was deleted:\n${left}`);
     const unused = Object.keys(notRun).filter((start) => !readFileSync(skipped, 'utf8').includes(start));
-    if (unused.length > 0) throw new Error(`No document has these commands any more: ${unused.join(', ')}`);
+    if (unused.length > 0)
+      throw new Error(`These commands are no longer in any document: ${unused.join(', ')}`);
     say('the runbooks are good');
   } finally {
     shell.end();

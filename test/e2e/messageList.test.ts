@@ -372,7 +372,7 @@ describe('a wrong request for messages', () => {
       const answer = await api('GET', `/v2/messages/${messageId}?state=ALL`);
       expect([answer.status, errorOf(answer)]).toEqual([
         404,
-        expect.stringMatching(/^There is no message ".*", or it is not kept any more\.$/),
+        expect.stringMatching(/^There is no message ".*", or it is no longer kept\.$/),
       ]);
     },
   );

@@ -250,7 +250,7 @@ describe('a message that is not published again', () => {
       const answer = await askAgain(messageId);
       expect([answer.status, errorOf(answer)]).toEqual([
         404,
-        `There is no message "${messageId}", or it is not kept any more.`,
+        `There is no message "${messageId}", or it is no longer kept.`,
       ]);
     },
   );

@@ -110,8 +110,7 @@ function faultOf(
   const way = table?.routes.find(({ to }) => to === internet);
   if (way?.via.startsWith('igw-') === true)
     return `${subnet.id} leads to the internet gateway ${way.via}, and functions have no public address`;
-  if (way !== undefined && !way.isActive)
-    return `${subnet.id} leads to ${way.via}, which is not there any more`;
+  if (way !== undefined && !way.isActive) return `${subnet.id} leads to ${way.via}, which no longer exists`;
   if (way !== undefined) return undefined;
   const served = endpoints
     .filter((one) => (one.isGateway ? one.routeTables.includes(table?.id ?? '') : one.hasPrivateDns))

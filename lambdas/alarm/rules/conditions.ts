@@ -94,7 +94,7 @@ export function afterLook(
     if (isQuiet) return [one];
     const why = watched.has(one.kind)
       ? `It lasted ${durationText(time - one.openedAt)}.`
-      : 'It is not watched any more.';
+      : 'It is no longer watched.';
     tell(one, 'over', why);
     return [];
   });

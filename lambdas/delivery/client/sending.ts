@@ -45,7 +45,7 @@ function prepared(
 }
 
 /**
- * Sends a message to what its ARN names, unless that is not allowed any more. Where there is no answer, the response has status 0
+ * Sends a message to what its ARN names, unless that is no longer allowed. Where there is no answer, the response has status 0
  * and an error's text; it never rejects.
  */
 export async function sendToArn(

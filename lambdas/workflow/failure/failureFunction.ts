@@ -47,7 +47,7 @@ export async function sendAgain(
     { messageId, createdAt: at },
   );
   if (request === undefined)
-    throw badRequest('wrong_state', 'The run and the account have no failure callback any more.');
+    throw badRequest('wrong_state', 'Neither the run nor the account still has a failure callback.');
   await sendJob(attemptJob(request, 0), request.notBefore);
 }
 

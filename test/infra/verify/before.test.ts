@@ -405,7 +405,7 @@ const short: readonly {
   },
   {
     check: 'routes',
-    sentence: /subnet-0a1b2c3d leads to nat-0a1b2c3d, which is not there any more/,
+    sentence: /subnet-0a1b2c3d leads to nat-0a1b2c3d, which no longer exists/,
     aws: net({
       routeTablesIn: () =>
         Promise.resolve([

@@ -88,7 +88,7 @@ describe('publishing a message again', () => {
     await fixture.drain();
   });
 
-  it('is refused once the message is not kept any more, which is shown without its body until then', async () => {
+  it('is refused once the message is no longer kept, which is shown without its body until then', async () => {
     const { messageId } = await delivered('x'.repeat(60_000));
     const kept = await services.getMessageInAnyState(fixture.account, messageId);
     expect(kept.body).toHaveLength(60_000);
@@ -96,7 +96,7 @@ describe('publishing a message again', () => {
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 120 * dayMs);
     await expect(again(messageId)).rejects.toMatchObject({
       status: 404,
-      message: `The body of "${messageId}" is not kept any more.`,
+      message: `The body of "${messageId}" is no longer kept.`,
     });
     const { body: _body, ...rest } = kept;
     expect(await services.getMessageInAnyState(fixture.account, messageId)).toEqual(rest);

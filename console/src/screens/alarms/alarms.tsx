@@ -72,7 +72,7 @@ function Acts({ then }: { readonly then: () => void }) {
               return 'The alarms are removed.';
             }}
           >
-            <p>Nothing is told any more, also not that what is open is over.</p>
+            <p>Alarms are no longer reported, nor is the end of those that are open.</p>
           </Confirm>
         )}
       </Opens>

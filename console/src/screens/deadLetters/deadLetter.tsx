@@ -118,7 +118,7 @@ function Attempts({ messageId }: { readonly messageId: string }) {
       <Loaded of={asked}>
         {({ logs }) =>
           logs.length === 0 ? (
-            <p class="hint">The log does not have it any more.</p>
+            <p class="hint">The log no longer has it.</p>
           ) : (
             <ol class="timeline">
               {happeningsOf(logs).map((one) => (

@@ -87,7 +87,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
         <>
           <Status of={shown} isDead={isDead} />
           <Card title="What happened" actions={<Compare of={happened} />}>
-            <Listed list={log} empty={<p class="hint">The log does not have it any more.</p>}>
+            <Listed list={log} empty={<p class="hint">The log no longer has it.</p>}>
               {() => (
                 <ol class="timeline">
                   {happened.map((one, index) => (
@@ -280,7 +280,7 @@ function Callbacks({ ids }: { readonly ids: readonly string[] }) {
   );
   return (
     <Card title="Callbacks">
-      <Listed list={list} empty={<p class="hint">They are not kept any more.</p>}>
+      <Listed list={list} empty={<p class="hint">They are no longer kept.</p>}>
         {(callbacks) => <MessageTable caption="Callbacks of this message" of={callbacks} />}
       </Listed>
     </Card>

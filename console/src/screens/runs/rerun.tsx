@@ -157,7 +157,7 @@ function DeleteAll({ query, words, onClose, ...props }: BulkProps) {
       }}
     >
       <Filter words={words} />
-      <p>They cannot be resumed any more. The log shows them for as long as it is kept.</p>
+      <p>They can no longer be resumed. The log shows them for as long as it is kept.</p>
     </Bulk>
   );
 }

@@ -36,7 +36,7 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
       <Loaded of={asked}>
         {() =>
           run === undefined ? (
-            <Empty title="There is no such run, or not any more." />
+            <Empty title="There is no such run, or it is no longer kept." />
           ) : (
             <Details run={run} place={place} />
           )
@@ -115,7 +115,7 @@ function FailedActions({ run, then }: ActionsProps) {
               return 'The dead letter is deleted.';
             }}
           >
-            <p>The run cannot be resumed any more. The log shows it for as long as it is kept.</p>
+            <p>The run can no longer be resumed. The log shows it for as long as it is kept.</p>
           </Confirm>
         )}
       </Opens>

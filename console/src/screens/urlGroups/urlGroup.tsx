@@ -152,8 +152,8 @@ function DeleteGroup({ group: { name, endpoints }, onClose }: DialogProps) {
   return (
     <Confirm title={`Delete “${name}”?`} yes="Delete the group" isDangerous work={work} onClose={onClose}>
       <p>
-        It has {countOf(endpoints.length, 'endpoint')}. Nothing can be published to it any more, by a schedule
-        neither. Messages that were published are delivered.
+        It has {countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, by a
+        schedule neither. Messages that were published are delivered.
       </p>
     </Confirm>
   );

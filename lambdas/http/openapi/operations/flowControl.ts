@@ -132,7 +132,7 @@ export const flowControl: Operations<'flowControl'> = {
     id: 'resetFlowControlRate',
     summary: 'Begin a new period of a flow-control key',
     description:
-      'The deliveries that have started do not count any more: as many as its rate may start at once.',
+      'Deliveries that have started no longer count, so as many as the rate allows may start at once.',
   }),
   'POST /v2/flowControl/{key}/reset': change({
     id: 'resetFlowControl',

@@ -76,7 +76,7 @@ export const messages: Operations<'messages'> = {
     ...completing,
     errors: {
       ...refusedCompletions,
-      404: [['message_not_found', `There is no message "${messageId}", or it is not kept any more.`]],
+      404: [['message_not_found', `There is no message "${messageId}", or it is no longer kept.`]],
       409: [
         [
           'completion_not_awaited',
@@ -158,7 +158,7 @@ export const messages: Operations<'messages'> = {
       400: [['field_invalid', 'state is "DELIVERED"; allowed is ALL, for a message that has ended as well.']],
       404: [
         notWaiting,
-        ['message_not_found', `There is no message "${messageId}", or it is not kept any more.`],
+        ['message_not_found', `There is no message "${messageId}", or it is no longer kept.`],
       ],
     },
   },
@@ -227,8 +227,8 @@ export const messages: Operations<'messages'> = {
         ],
       ],
       404: [
-        ['message_not_found', `There is no message "${messageId}", or it is not kept any more.`],
-        ['message_not_found', `The body of "${messageId}" is not kept any more.`],
+        ['message_not_found', `There is no message "${messageId}", or it is no longer kept.`],
+        ['message_not_found', `The body of "${messageId}" is no longer kept.`],
       ],
       ...refusalsOfSendingAgain,
     },

@@ -297,9 +297,9 @@ export const alarms: Operations<'alarms'> = {
     id: 'deleteAlarms',
     tag: 'Alarms',
     summary: 'Take the alarms away',
-    description: 'Nothing is told any more, also not that what is open is over.',
+    description: 'Alarms are no longer reported, nor is the end of those that are open.',
     variables: {},
-    answers: { 200: { description: 'They are not there any more.', schema: 'Nothing', example: {} } },
+    answers: { 200: { description: 'The alarms are removed.', schema: 'Nothing', example: {} } },
   },
   'POST /v2/alarms/test': {
     id: 'testAlarms',

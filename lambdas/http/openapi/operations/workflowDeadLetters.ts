@@ -201,7 +201,7 @@ export const deadLettersOfRuns: OperationsAt<
       400: [
         [
           'wrong_state',
-          'The failure function is CALLBACK_SUCCESS; it is run again only where it is CALLBACK_FAIL.',
+          'The failure function is CALLBACK_SUCCESS. Only a failure function with the state CALLBACK_FAIL can be run again.',
         ],
       ],
       404: [noSuchEntry],
@@ -219,7 +219,7 @@ export const deadLettersOfRuns: OperationsAt<
       400: [
         [
           'wrong_state',
-          'The failure function is CALLBACK_SUCCESS; it is cancelled only while it is CALLBACK_INPROGRESS.',
+          'The failure function is CALLBACK_SUCCESS. Only a failure function with the state CALLBACK_INPROGRESS can be cancelled.',
         ],
       ],
       404: [noSuchEntry],

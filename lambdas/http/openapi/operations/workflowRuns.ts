@@ -146,7 +146,7 @@ export const runs: OperationsAt<
     tag,
     summary: 'Cancel a run, or end it with a result',
     description:
-      'Nothing of it is delivered any more: waits, calls and steps that are still to come are dropped, and a delivery in flight may go on, but what it submits is refused. A run that invoked this one is told. Endpoints end their runs so. Safe to repeat.',
+      'It stops: waits, calls and steps that are still to come are dropped, and a delivery in flight may go on, but what it submits is refused. A run that invoked this one is told. Endpoints end their runs so. Safe to repeat.',
     variables: { runId: variables.runId },
     query: {
       cancel: {

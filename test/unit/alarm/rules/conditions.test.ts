@@ -83,9 +83,9 @@ describe('a condition', () => {
     expect(looks({ found }, missed).open).toHaveLength(1);
   });
 
-  it('that is not watched any more says so', () => {
+  it('that is no longer watched says so', () => {
     expect(looks({ found: [host('a')] }, { watched: new Set() }).told[1]).toEqual([
-      'over a: It is not watched any more.',
+      'over a: It is no longer watched.',
     ]);
   });
 });

@@ -202,7 +202,7 @@ describe('what a log shows of texts', () => {
   });
 });
 
-describe('what is not kept any more', () => {
+describe('what is no longer kept', () => {
   it('is left out of a log, though its row may still be there', async () => {
     const { createdAt } = await runFixture.start('wfr_old', { details: { callerIp: '203.0.113.55' } });
     const callId = newMessageId();

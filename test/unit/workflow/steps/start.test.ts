@@ -68,7 +68,7 @@ describe('a start', () => {
     expect((await runFixture.snapshotOf('wfr_again')).startSeq).toBe(2);
   });
 
-  it('of an id whose run is not kept any more makes another one, whatever is left of that one', async () => {
+  it('of an id whose run is no longer kept makes another one, whatever is left of that one', async () => {
     await runFixture.start('wfr_expired');
     const { keptUntil } = await runFixture.snapshotOf('wfr_expired');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil + 1);
