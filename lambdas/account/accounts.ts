@@ -86,7 +86,7 @@ function readItem(id: string, item: Key): Account {
   return account;
 }
 
-/** How long another region may take to answer a read. Enough time must be left to answer the request. */
+/** The time limit for a read in another region. Enough time must be left to answer the request. */
 const memoryTimeoutMs = 5_000;
 
 /**

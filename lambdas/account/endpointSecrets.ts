@@ -29,7 +29,7 @@ export type MessageSignature = Readonly<z.infer<typeof messageSignature>>;
 
 type Version = Pick<EndpointSignature, 'generation' | 'master'>;
 
-/** Starts the secrets of an endpoint: at random, so that they are those of no endpoint before it. */
+/** Starts the secrets of an endpoint at random, so that they differ from those of all earlier endpoints. */
 export const firstVersion = ({ current }: MasterSecret) => ({
   id: randomBytes(9).toString('base64url'),
   generation: randomInt(1, 2 ** 48),
@@ -40,7 +40,7 @@ export const firstVersion = ({ current }: MasterSecret) => ({
 export const isUpToDate = ({ current }: MasterSecret, { master }: Version): boolean =>
   secretMark(current) === master;
 
-/** Derives a secret of an endpoint. Where its master secret is gone, the newest stands in, whose secret the receiver does not know. */
+/** Derives a secret of an endpoint. The newest master secret replaces one that is gone; the receiver does not know what is derived from it. */
 export function endpointSecret(
   secret: MasterSecret,
   accountId: string,

@@ -150,7 +150,7 @@ const bars = 24;
 const paceEveryMs = 10_000;
 const leastMs = 60_000;
 
-/** How fast a queue goes: from its messages that ended last. */
+/** The speed of a queue, estimated from its messages that ended last. */
 export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
   const asked = useAsked(
     messagePage,

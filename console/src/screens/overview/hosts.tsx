@@ -1,4 +1,4 @@
-/** How the hosts of destinations have answered lately. */
+/** How the hosts of destinations have answered recently. */
 import { hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { Loaded } from '../../ui/act.tsx';
