@@ -1,7 +1,7 @@
 import type { TlsIdentity } from '../value/tlsIdentities.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
-import type { DestinationResponse } from '../destination/response.ts';
+import { noAnswer, type DestinationResponse } from '../destination/response.ts';
 import type { Message } from '../message/message.ts';
 import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
 import { isArn } from '../destination/arns.ts';
@@ -42,13 +42,7 @@ async function decoded(answer: DestinationResponse, maxBytes: number): Promise<D
 }
 
 /** Answers an attempt without a request: the destination is not the cause. */
-const refused = (error: string): DestinationResponse => ({
-  status: 0,
-  error,
-  headers: [],
-  body: new Uint8Array(),
-  isRefusal: true,
-});
+const refused = (error: string): DestinationResponse => ({ ...noAnswer(error), isRefusal: true });
 
 /** Finds the certificates of an account for a URL. An entry of the host wins over `*`. */
 function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | undefined {

@@ -5,6 +5,7 @@
  * A worker notes in a row that the attempt is open, in place of a record. Whoever writes the record first decides the outcome: the
  * request that completes it, the job that ends its time, or a second worker that made the same attempt and got another answer.
  */
+import { noAnswer } from '../destination/response.ts';
 import type { CompletionTimeoutJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
 import { ownerOf } from '../account/owner.ts';
@@ -78,12 +79,9 @@ export async function timeOut(job: CompletionTimeoutJob): Promise<void> {
   const account = await ownerOf(message);
   if (account === undefined) return;
   const within = formatDuration(message.deferredMs ?? 0);
-  const response = {
-    status: 0,
-    error: `The destination answered 202 and did not complete the attempt within ${within}.`,
-    headers: [],
-    body: new Uint8Array(),
-  };
+  const response = noAnswer(
+    `The destination answered 202 and did not complete the attempt within ${within}.`,
+  );
   const { number, startedAt } = open;
   const recordedAt = now();
   const outcome = await outcomeOf(message, account, number, response, recordedAt);

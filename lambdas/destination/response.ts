@@ -16,3 +16,11 @@ export interface DestinationResponse {
   /** Whether any other attempt would get the same answer, so that none follows. */
   readonly isFinal?: true | undefined;
 }
+
+/** The response where a destination has not answered. */
+export const noAnswer = (error: string): DestinationResponse => ({
+  status: 0,
+  error,
+  headers: [],
+  body: new Uint8Array(),
+});

@@ -1,4 +1,5 @@
 /** Calls an account's failure callback, so that its operator can test it. */
+import { noAnswer } from '../destination/response.ts';
 import { callUrl } from '../delivery/callDestination.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
 import { accountCallbackSettings } from '../delivery/accountCallbackSettings.ts';
@@ -54,12 +55,7 @@ export async function testFailureCallback(
     );
   const time = now();
   const failed = failedMessage(account, time, callerIp);
-  const response = {
-    status: 0,
-    error: 'This is a test of the failure callback; no message has failed.',
-    headers: [],
-    body: new Uint8Array(),
-  };
+  const response = noAnswer('This is a test of the failure callback; no message has failed.');
   const body = callbackBody(
     { message: failed, body: Buffer.from('test'), response, retried: 0 },
     1_024 * 1_024,

@@ -1,16 +1,17 @@
-/** The most values kept; above it, the least recently used idle ones are removed. */
-const capacity = 1_000;
+const usualCapacity = 1_000;
 
 /**
  * Gets a key's value, or makes it.
  *
  * @param isIdle whether a value may be removed
+ * @param capacity the most values kept; above it, the least recently used idle ones are removed
  */
 export function recentlyUsed<T>(
   values: Map<string, T>,
   key: string,
   make: () => T,
   isIdle: (value: T) => boolean,
+  capacity = usualCapacity,
 ): T {
   const used = values.get(key) ?? make();
   values.delete(key);

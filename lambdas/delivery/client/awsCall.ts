@@ -1,5 +1,5 @@
 /** Calls of AWS that are attempts: what invocations of functions and messages to queues, topics and buses have in common. */
-import type { DestinationResponse } from '../../destination/response.ts';
+import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 
@@ -40,13 +40,6 @@ async function callOnce<T>(call: () => Promise<T>): Promise<T> {
     return call();
   }
 }
-
-export const noAnswer = (error: string): DestinationResponse => ({
-  status: 0,
-  error,
-  headers: [],
-  body: new Uint8Array(),
-});
 
 /**
  * Makes the call of an attempt. It never rejects.

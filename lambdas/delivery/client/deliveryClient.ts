@@ -15,7 +15,7 @@ import { addressOfHost, isOwnHost, isReachable, plainName } from '../../destinat
 import { secondMs } from '../../shared/clock.ts';
 import { targetOf, type HostRules, type Target } from '../../destination/destination.ts';
 import { chunksOf } from '../../shared/lists.ts';
-import type { DestinationResponse } from '../../destination/response.ts';
+import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import { lookupFor, ownHostRefusal, RefusedDestination, refusal } from './ssrfGuard.ts';
 import { maxHeadBytes } from './answerConnection.ts';
 import { createAgents, createFreshAgents, shortages, type Agents, type SecureContext } from './agents.ts';
@@ -108,10 +108,7 @@ export function createDeliveryClient(
       if (isShortage(error))
         throw new TransientError('The process has no room for a connection.', { cause: error });
       return {
-        status: 0,
-        error: describe(error).slice(0, longestError).toWellFormed(),
-        headers: [],
-        body: new Uint8Array(),
+        ...noAnswer(describe(error).slice(0, longestError).toWellFormed()),
         isRefusal: error instanceof RefusedDestination,
       };
     } finally {

@@ -1,10 +1,10 @@
 /** Invokes the Lambda function that a message goes to, in the place of an HTTP request. */
 import { readArn } from '../../destination/arns.ts';
-import type { DestinationResponse } from '../../destination/response.ts';
+import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import { now } from '../../shared/clock.ts';
 import { functionAnswer } from '../rules/functionAnswer.ts';
 import { functionEvent, type FunctionRequest } from '../rules/functionEvent.ts';
-import { callWithin, inEachRegion, noAnswer, type SdkError } from './awsCall.ts';
+import { callWithin, inEachRegion, type SdkError } from './awsCall.ts';
 import { openLambda } from './lambda.ts';
 
 export interface Invocation extends FunctionRequest {

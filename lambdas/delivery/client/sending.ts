@@ -3,13 +3,13 @@
  * and rarely needed, so `lib/bundle.ts` makes a bundle of its own of this file, in which each client is a chunk.
  */
 import { readArn, refusingList, type AllowedArns } from '../../destination/arns.ts';
-import type { DestinationResponse } from '../../destination/response.ts';
+import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import type { Message } from '../../message/message.ts';
 import { headerName } from '../../shared/headers.ts';
 import { refusedBy, unsendable, type MessageArn } from '../rules/awsAnswer.ts';
 import { awsMessage, fifoIdsOf, sizeOf } from '../rules/awsMessage.ts';
 import { busEvent, sizeOfEvent } from '../rules/busEvent.ts';
-import { callWithin, inEachRegion, noAnswer } from './awsCall.ts';
+import { callWithin, inEachRegion } from './awsCall.ts';
 import type { DeliveryRequest } from './deliveryClient.ts';
 
 type Request = Omit<DeliveryRequest, 'url'>;

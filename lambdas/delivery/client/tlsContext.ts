@@ -15,6 +15,7 @@ import { clientOptions } from '../../aws/clientOptions.ts';
 import { isSdkError, prepareClient } from '../../aws/functionClient.ts';
 import { settings } from '../../aws/settings.ts';
 import { minuteMs, now } from '../../shared/clock.ts';
+import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import { remembered, type Remembered } from '../../table/remembered.ts';
 import { certificatesIn } from '../../value/pem.ts';
 import type { TlsIdentity } from '../../value/tlsIdentities.ts';
@@ -65,14 +66,8 @@ async function read(name: string): Promise<Secret> {
   }
 }
 
-/** Keeps a value for a key, and forgets the one that was kept first if there are too many. */
-function keep<V>(values: Map<string, V>, key: string, value: V): V {
-  values.delete(key);
-  values.set(key, value);
-  const [oldest] = values.keys();
-  if (values.size > mostKept && oldest !== undefined) values.delete(oldest);
-  return value;
-}
+const kept = <V>(values: Map<string, V>, key: string, make: () => V): V =>
+  recentlyUsed(values, key, make, () => true, mostKept);
 
 const secrets = new Map<string, Remembered<Secret>>();
 
@@ -82,10 +77,8 @@ type Reading = keyof Remembered<Secret>;
 /** @throws Unusable */
 async function textOf(what: string, name: string | undefined, reading: Reading): Promise<string | undefined> {
   if (name === undefined) return undefined;
-  const secret = keep(
-    secrets,
-    name,
-    secrets.get(name) ?? remembered({ name: `the secret ${idOf(name)}`, lifetimeMs, read: () => read(name) }),
+  const secret = kept(secrets, name, () =>
+    remembered({ name: `the secret ${idOf(name)}`, lifetimeMs, read: () => read(name) }),
   );
   const { text, fault } = await secret[reading]();
   if (fault !== undefined) throw new Unusable(`The ${what} ${name} cannot be used: ${fault}`);
@@ -191,13 +184,9 @@ const contexts = new Map<string, { readonly texts: Texts; readonly context: Cont
 
 function contextOf(accountId: string, entry: TlsIdentity, texts: Texts): Context {
   const key = [accountId, entry.ca ?? '', entry.identity ?? ''].join(' ');
-  const known = contexts.get(key);
-  const isKnown = known?.texts.ca === texts.ca && known?.texts.identity === texts.identity;
-  return keep(
-    contexts,
-    key,
-    known !== undefined && isKnown ? known : { texts, context: makeContext(entry, texts) },
-  ).context;
+  const known = contexts.get(key)?.texts;
+  if (known?.ca !== texts.ca || known?.identity !== texts.identity) contexts.delete(key);
+  return kept(contexts, key, () => ({ texts, context: makeContext(entry, texts) })).context;
 }
 
 const dayOfTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace('T', ' ');
