@@ -150,7 +150,10 @@ async function messagesWay(
   return uses;
 }
 
-/** Adds up the uses of each kind, in the order of the first of the kind, and divides them by the number of messages. */
+/**
+ * Adds up the uses of each kind and divides them by the number of messages. Lines are in the order of the calls. Usage
+ * comes last: which message is the first to add it up depends on what was counted before.
+ */
 function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>, counted: number): readonly BillLine[] {
   const total = (of: Use, size: BatchSize, read: (use: Use) => number): number =>
     (lists.get(size) ?? [])
@@ -159,7 +162,8 @@ function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>, counted: number)
   const amount = (of: Use, size: BatchSize): number => total(of, size, (use) => use.amount);
   const keyOf = ({ by, what, unit }: Use): string => `${by} ${what} ${unit}`;
   const kinds = new Map([...lists.values()].flat().map((use) => [keyOf(use), use]));
-  return [...kinds.values()].map((use) => ({
+  const inOrder = [...kinds.values()].sort((a, b) => Number(isCounted(b)) - Number(isCounted(a)));
+  return inOrder.map((use) => ({
     by: use.by,
     what: use.what,
     unit: use.unit,
