@@ -12,6 +12,13 @@ import { account, credentials } from './emulator.ts';
 /** The setting `lambdaDestinations` with which messages may go to it, and to others that are not there. */
 export const lambdaDestinations = `arn:aws:lambda:*:${account}:function:receiver-*`;
 
+/** The setting `destinations` with which messages may go to the queues, topics and buses that tests make. */
+export const destinations = [
+  `arn:aws:sqs:*:${account}:receiver-*`,
+  `arn:aws:sns:*:${account}:receiver-*`,
+  `arn:aws:events:*:${account}:event-bus/receiver-*`,
+].join();
+
 /** Packs the code of a function. Python, which the emulator needs anyway, makes the archive. */
 function packed(folder: string): Uint8Array {
   mkdirSync(folder, { recursive: true });

@@ -11,10 +11,10 @@ import { findManagement } from './management.ts';
 import { replicateTable } from './aws.ts';
 import { deploy, type Region, regions } from './cdk.ts';
 import { withEmulator } from './withEmulator.ts';
-import { type Api, apiAt, type Front, functionUrlAt, openFront } from './front.ts';
+import { type Api, apiAt, type Front, freePort, functionUrlAt, openFront } from './front.ts';
 import { changeLongDelivery } from './longDelivery.ts';
 import { runProgram, run } from './program.ts';
-import { lambdaDestinations, makeReporter } from './reporter.ts';
+import { destinations, lambdaDestinations, makeReporter } from './reporter.ts';
 import { followRunbooks } from './runbooks.ts';
 
 const [first, ...others] = process.argv.slice(2);
@@ -59,6 +59,8 @@ async function deployAndTest(
   };
   try {
     const [home, other] = regions;
+    const proxyPort = await freePort();
+    const domain = 'queue.example.com/queue';
     const urls = {
       [home]: await openFrontOf(home),
       [other]: await openFrontOf(other),
@@ -77,7 +79,10 @@ async function deployAndTest(
         // The emulator needs seconds for a call where the machine has other work.
         clientPatience: '10',
         allowedDestinations: '127.0.0.0/8,::1/128,localhost',
+        destinations,
         lambdaDestinations,
+        // This machine is always reached directly. A test plays the proxy for other addresses.
+        outboundProxy: `http://user:secret@127.0.0.1:${proxyPort.toString()}`,
         // On AWS the APIs learn each other's hosts. The emulator's events name none, so they must be told theirs.
         ownHosts: Object.values(urls)
           .map((url) => new URL(url).host)
@@ -92,7 +97,7 @@ async function deployAndTest(
         tracing: 'true',
         alarmEmails: 'ops@example.com',
         firewall: 'true',
-        domains: `${other}=queue.example.com`,
+        domains: `${other}=${domain}`,
         certificates: `arn:aws:acm:${other}:000000000000:certificate/0a1b2c3d`,
         vpcs: `${other}=vpc-0a1b2c3d`,
         subnets: `${other}=subnet-0a1b2c3d`,
@@ -143,6 +148,10 @@ async function deployAndTest(
           SVC_OTHER_REGION: elsewhere,
           SVC_OTHER_URL: urls[elsewhere],
           SVC_REPORTER_ARN: await makeReporter(awsUrl, region, scratch),
+          SVC_AWS_URL: awsUrl,
+          SVC_PROXY_PORT: proxyPort.toString(),
+          SVC_DOMAIN: domain,
+          SVC_DOMAIN_REGION: other,
         },
       );
       say(`${region} is good`);

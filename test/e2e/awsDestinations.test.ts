@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { changeAccount } from '../support/accounts.ts';
-import { api, unique } from '../support/api.ts';
+import { api, deadLettered, logged, unique } from '../support/api.ts';
+import { openAwsReceivers, type AwsReceiver } from '../support/awsReceivers.ts';
 import { Refused, startAwsService, type Arrived } from '../support/awsServices.ts';
 import { eventually } from '../support/eventually.ts';
 import { messageIdOf, publish, refusalOf, service, type Answer } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Messages to queues, topics and buses, with a stage whose AWS is on this machine. */
+/** Messages to queues, topics and buses: of a stage whose AWS is on this machine, and of a deployment. */
 
 /** A message that has arrived, and what its receiver says of it. */
 const arrived: Arrived[] = [];
@@ -241,6 +242,78 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(refusalOf(function_)).toMatchObject({
       code: 'destination_not_allowed',
       error: expect.stringContaining('the setting lambdaDestinations of the deployment') as string,
+    });
+  });
+});
+
+describe.runIf(service.target === 'deployed')('in the account of a deployment', () => {
+  let aws: ReturnType<typeof openAwsReceivers>;
+  beforeAll(async () => {
+    aws = openAwsReceivers();
+    const parts = z.object({ UserID: z.string() });
+    const { UserID } = parts.parse(JSON.parse(Buffer.from(service.token, 'base64').toString()));
+    const destinations = ['sqs:*:*:*', 'sns:*:*:*', 'events:*:*:event-bus/*'].map((one) => `arn:aws:${one}`);
+    await changeAccount(UserID, { destinations });
+  });
+  afterAll(() => {
+    aws.close();
+  });
+  const one = async ({ received }: AwsReceiver) => (await received(1))[0] ?? expect.fail('Nothing came.');
+
+  it('a message arrives in a queue, with its headers as attributes', async () => {
+    const queue = await aws.queue();
+    const headers = { 'Content-Type': 'text/plain', 'Svc-Forward-X-Tenant': 'acme' };
+    const messageId = messageIdOf(await publish(queue.arn, { headers, body: 'work' }));
+    expect(await one(queue)).toMatchObject({
+      Body: 'work',
+      MessageAttributes: {
+        'svc-message-id': { StringValue: messageId },
+        'x-tenant': { StringValue: 'acme' },
+      },
+    });
+    const [entry] = await logged({ messageId, state: 'DELIVERED' }, 1);
+    expect(entry).toMatchObject({ url: queue.arn, responseStatus: 200 });
+  });
+
+  it('a FIFO queue gets its messages in the order of their queue', async () => {
+    const fifo = await aws.queue(`receiver-${unique('queue')}.fifo`);
+    const name = unique('mail');
+    const ids: string[] = [];
+    for (const body of ['first', 'second'])
+      ids.push(messageIdOf(await api('POST', `/v2/enqueue/${name}/${fifo.arn}`, { body })));
+    expect(await fifo.received(2)).toMatchObject(
+      ids.map((MessageDeduplicationId) => ({ Attributes: { MessageGroupId: name, MessageDeduplicationId } })),
+    );
+  });
+
+  it('a topic gets a message, and a bus an event', async () => {
+    const topic = await aws.topic();
+    const messageId = messageIdOf(await publish(topic.arn, { body: 'work' }));
+    expect(await one(topic)).toMatchObject({
+      Body: 'work',
+      MessageAttributes: { 'svc-message-id': { StringValue: messageId } },
+    });
+    const bus = await aws.bus('com.example');
+    const headers = { 'Svc-Forward-Source': 'com.example', 'Svc-Forward-Detail-Type': 'Placed' };
+    messageIdOf(await publish(bus.arn, { headers, body: '{"id":7}' }));
+    const { Body = '' } = await one(bus);
+    expect(JSON.parse(Body)).toMatchObject({
+      source: 'com.example',
+      'detail-type': 'Placed',
+      detail: { body: { id: 7 } },
+    });
+  });
+
+  it('a queue that does not exist makes a dead letter, and one that the deployment does not allow is refused', async () => {
+    const { arn } = await aws.queue();
+    const missing = `${arn}-missing`;
+    const messageId = messageIdOf(await publish(missing, { headers: { 'Svc-Retries': '0' }, body: 'work' }));
+    const [letter] = await deadLettered({ messageId }, 1);
+    expect(letter).toMatchObject({ responseStatus: 404, error: `There is no queue ${missing}.` });
+    const other = arn.replace('receiver-', 'other-');
+    expect(refusalOf(await publish(other))).toMatchObject({
+      code: 'destination_not_allowed',
+      error: expect.stringContaining('the setting destinations of the deployment') as string,
     });
   });
 });

@@ -1,12 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { startConnectProxy } from '../support/connectProxy.ts';
+import { deadLettered } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
+import { messageIdOf, publish as publishTo } from '../support/publish.ts';
 import { service } from '../support/service.ts';
 import { runStage, startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** A stage whose environment names a proxy, as programs of its machine have it. */
+/** Deliveries through a proxy: of a stage whose environment names one, and of a deployment with the setting `outboundProxy`. */
 
 const receiver = useReceiver();
 const endings: (() => Promise<void> | void)[] = [];
@@ -83,5 +85,33 @@ describe.skipIf(service.target === 'deployed')('a stage behind a proxy', () => {
     expect(await exited).toBe(2);
     await closed;
     expect(output()).toContain(sentence);
+  });
+});
+
+describe.runIf(service.target === 'deployed')('a deployment with an outbound proxy', () => {
+  it('delivers through it, and tells in the log when it refuses', async () => {
+    const receiverPort = Number(new URL(receiver.origin).port);
+    const { proxyPort = 0 } = service.deployment ?? {};
+    const isTunnel = ({ method }: { readonly method: string }) => method === 'CONNECT';
+    const proxy = await startConnectProxy(receiverPort, (asked) => (isTunnel(asked) ? 407 : 200), proxyPort);
+    endings.push(proxy.close);
+    const inbox = receiver.inbox();
+    const url = `http://${away}${new URL(inbox.url).pathname}`;
+    messageIdOf(await publishTo(url));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers['host']).toBe(away);
+    expect(delivery?.headers).not.toHaveProperty('proxy-authorization');
+    expect(proxy.requests.map(({ asked }) => asked)).toEqual([url]);
+
+    const refused = messageIdOf(await publishTo(`https://${away}/hook`, { headers: { 'Svc-Retries': '0' } }));
+    const [letter] = await deadLettered({ messageId: refused }, 1);
+    expect(letter).toMatchObject({
+      error: `The proxy answered 407 (Proxy Authentication Required) to CONNECT ${away}:443.`,
+    });
+    const credentials = `Basic ${Buffer.from('user:secret').toString('base64')}`;
+    expect(proxy.requests.map(({ headers }) => headers['proxy-authorization'])).toEqual([
+      credentials,
+      credentials,
+    ]);
   });
 });

@@ -1,20 +1,48 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { changeAccount, makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api } from '../support/api.ts';
+import { openAwsReceivers } from '../support/awsReceivers.ts';
 import { pem, startDemandingHost } from '../support/demandingHost.ts';
 import { eventually } from '../support/eventually.ts';
 import { messageIdOf } from '../support/publish.ts';
 import { service } from '../support/service.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** A stage on one machine whose accounts have certificates in files. */
+/** Accounts with certificates for TLS: in files on one machine, in Secrets Manager on AWS. */
 
 const events = z.object({
   events: z.array(z.object({ state: z.string(), error: z.optional(z.string()) })),
 });
+
+/** Where the service is. */
+type Place = Pick<Stage, 'url' | 'management'>;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The emulator would reach `localhost` itself in plain HTTP. */
+const hostname = 'hooks.localhost';
+const identitiesOf = (ca: string, identity: string) => [{ host: hostname, ca, identity }];
+
+const accountAt = ({ management }: Place, fields: Fields): Promise<AccountRecord> =>
+  makeAccount({ region: service.region, ...fields }, management);
+
+/** Publishes to a host. @returns the state in which the message ended, with the error of its attempt */
+async function deliverAt({ url }: Place, { token }: AccountRecord, port: number) {
+  const init = { url, body: 'work', headers: { 'Svc-Retries': '0' } };
+  const messageId = messageIdOf(await publishAs({ token }, `https://${hostname}:${port}/`, init));
+  const found = await eventually(
+    async () =>
+      events.parse((await api('GET', `/v2/events?messageId=${messageId}`, { token, url })).json).events,
+    (list) => list.some(({ state }) => ['DELIVERED', 'FAILED'].includes(state)),
+  );
+  return {
+    state: found.find(({ state }) => ['DELIVERED', 'FAILED'].includes(state))?.state,
+    error: found.find(({ error }) => error !== undefined)?.error,
+  };
+}
 
 describe.skipIf(service.target === 'deployed')('an account with certificates in files', () => {
   let stage: Stage | undefined;
@@ -37,29 +65,10 @@ describe.skipIf(service.target === 'deployed')('an account with certificates in 
     await stage?.remove();
   });
 
-  const accountWith = (fields: Readonly<Record<string, unknown>>) =>
-    makeAccount({ region: 'eu-central-1', ...fields }, parts().stage.management);
-  const publishTo = async ({ token }: AccountRecord): Promise<string> => {
-    const { port } = parts().host;
-    const { url } = parts().stage;
-    const init = { url, body: 'work', headers: { 'Svc-Retries': '0' } };
-    return messageIdOf(await publishAs({ token }, `https://localhost:${port}/`, init));
-  };
-  /** The state in which a message ended, with the error of its attempt. */
-  async function outcomeOf({ token }: AccountRecord, messageId: string) {
-    const { url } = parts().stage;
-    const found = await eventually(
-      async () =>
-        events.parse((await api('GET', `/v2/events?messageId=${messageId}`, { token, url })).json).events,
-      (list) => list.some(({ state }) => ['DELIVERED', 'FAILED'].includes(state)),
-    );
-    return {
-      state: found.find(({ state }) => ['DELIVERED', 'FAILED'].includes(state))?.state,
-      error: found.find(({ error }) => error !== undefined)?.error,
-    };
-  }
-  const deliver = async (account: AccountRecord) => outcomeOf(account, await publishTo(account));
-  const identity = (name: string) => [{ host: 'localhost', ca: 'private', identity: name }];
+  const place = (): Place => parts().stage;
+  const accountWith = (fields: Fields) => accountAt(place(), fields);
+  const deliver = (account: AccountRecord) => deliverAt(place(), account, parts().host.port);
+  const identity = (name: string) => identitiesOf('private', name);
 
   it('delivers with them, and shows their names only', async () => {
     const [acme, beta] = [
@@ -99,5 +108,43 @@ describe.skipIf(service.target === 'deployed')('an account with certificates in 
     await running.advance(10_000);
     const { state, error } = await deliver(account);
     expect([state, error]).toEqual(['FAILED', expect.stringContaining('certificate')]);
+  });
+});
+
+describe.runIf(service.target === 'deployed')('an account with certificates in Secrets Manager', () => {
+  let host: Awaited<ReturnType<typeof startDemandingHost>> | undefined;
+  let aws: ReturnType<typeof openAwsReceivers> | undefined;
+  beforeAll(async () => {
+    aws = openAwsReceivers();
+    host = await startDemandingHost();
+  });
+  afterAll(() => {
+    host?.close();
+    aws?.close();
+  });
+  const identitiesWith = async (file: string) => {
+    const [ca, name] = [randomUUID(), randomUUID()];
+    await aws?.certificates(ca, pem('clients/authority'));
+    await aws?.certificates(name, pem(file));
+    return identitiesOf(ca, name);
+  };
+  const deliver = (account: AccountRecord) => deliverAt(service, account, host?.port ?? 0);
+
+  it('delivers with them', async () => {
+    const accounts = [
+      await accountAt(service, { tls_identities: await identitiesWith('clients/acme') }),
+      await accountAt(service, { tls_identities: await identitiesWith('clients/beta') }),
+    ];
+    for (const account of accounts) expect(await deliver(account)).toMatchObject({ state: 'DELIVERED' });
+    expect(host?.clients).toEqual(['acme', 'beta']);
+  });
+
+  it('tells in the log that a secret does not exist', async () => {
+    const missing = randomUUID();
+    const account = await accountAt(service, { tls_identities: identitiesOf(missing, missing) });
+    const { state, error } = await deliver(account);
+    expect(state).toBe('FAILED');
+    expect(error).toContain(`${missing} cannot be used: `);
+    expect(error).toMatch(/ does not exist\.$/);
   });
 });

@@ -12,8 +12,13 @@ export interface ProxyRequest {
  * Starts a small HTTP proxy. It leads to one port of this machine, whatever it is asked for.
  *
  * @param answer the status for a request: 200 lets it through, 0 closes the connection
+ * @param listenAt the proxy's own port; 0 for a free one
  */
-export async function startConnectProxy(port: number, answer: (of: ProxyRequest) => number = () => 200) {
+export async function startConnectProxy(
+  port: number,
+  answer: (of: ProxyRequest) => number = () => 200,
+  listenAt = 0,
+) {
   const requests: ProxyRequest[] = [];
   const sockets = new Set<Socket>();
   const statusOf = (method = '', asked = '', headers: IncomingHttpHeaders = {}): number => {
@@ -64,7 +69,7 @@ export async function startConnectProxy(port: number, answer: (of: ProxyRequest)
     for (const one of [upstream, socket]) one.on('error', () => undefined);
     upstream.on('close', () => socket.destroy());
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  await new Promise<void>((ready) => server.listen(listenAt, '127.0.0.1', ready));
   const { port: own } = server.address() as AddressInfo;
   return {
     requests,

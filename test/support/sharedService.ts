@@ -18,6 +18,19 @@ export interface SharedService {
   readonly otherUrl: string | undefined;
   /** The Lambda function of `functions.ts` that reports its events. */
   readonly reporterArn: string;
+  /** What only a deployed service has. */
+  readonly deployment: Deployment | undefined;
+}
+
+/** Where tests of a deployed service find what is outside of it. */
+interface Deployment {
+  /** The emulator, which answers for all of AWS. */
+  readonly awsUrl: string;
+  /** The port of this machine that deliveries use as their proxy. A test listens there. */
+  readonly proxyPort: number;
+  /** The custom domain, with its base path, and the region that has it. */
+  readonly domain: string;
+  readonly domainRegion: string;
 }
 
 /** Dollars for each message, so many that a few messages reach a budget. */
@@ -39,6 +52,10 @@ const deployed = z.object({
   SVC_OTHER_REGION: z.string(),
   SVC_OTHER_URL: z.url(),
   SVC_REPORTER_ARN: z._default(z.string(), ''),
+  SVC_AWS_URL: z._default(z.string(), ''),
+  SVC_PROXY_PORT: z._default(z.coerce.number(), 0),
+  SVC_DOMAIN: z._default(z.string(), ''),
+  SVC_DOMAIN_REGION: z._default(z.string(), ''),
 });
 
 /**
@@ -61,6 +78,12 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       otherRegion: env.SVC_OTHER_REGION,
       otherUrl: env.SVC_OTHER_URL,
       reporterArn: env.SVC_REPORTER_ARN,
+      deployment: {
+        awsUrl: env.SVC_AWS_URL,
+        proxyPort: env.SVC_PROXY_PORT,
+        domain: env.SVC_DOMAIN,
+        domainRegion: env.SVC_DOMAIN_REGION,
+      },
     });
     return undefined;
   }
@@ -81,6 +104,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     otherRegion: 'us-east-1',
     otherUrl: undefined,
     reporterArn: `arn:aws:lambda:eu-central-1:000000000000:function:${reporterName}`,
+    deployment: undefined,
   });
   return async () => {
     await stage.stop();
