@@ -1,5 +1,6 @@
 /** The service that the clients are run against, and an account for each run. */
 import * as z from 'zod/mini';
+import { startAwsService } from '../support/awsServices.ts';
 import { startCommand, startStage, type Stage } from '../support/stage.ts';
 import type { Target } from './run.ts';
 
@@ -32,14 +33,19 @@ async function makeAccount({ management: { url, user, password } }: Stage): Prom
   const response = await fetch(`${url}/v2/svc/users`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
-    body: JSON.stringify({ customer_id: 'conformance@example.com', type: 'paid' }),
+    body: JSON.stringify({
+      customer_id: 'conformance@example.com',
+      type: 'paid',
+      destinations: ['arn:aws:sqs:*:*:*'],
+    }),
   });
   if (!response.ok) throw new Error(`No account was made: ${response.status} ${await response.text()}`);
   return account.parse(await response.json()).token;
 }
 
 export async function onThisMachine(): Promise<Service> {
-  const stage = await startStage({ command: startCommand });
+  const sqs = await startAwsService('sqs', () => undefined);
+  const stage = await startStage({ command: startCommand, env: { AWS_ENDPOINT_URL_SQS: sqs.url } });
   const { url, token, currentSigningKey, nextSigningKey } = stage;
   const names = Object.entries({
     URL: url,
@@ -53,6 +59,9 @@ export async function onThisMachine(): Promise<Service> {
       ['QSTASH', 'SVC'].flatMap((brand) => names.map(([name, value]) => [`${brand}_${name}`, value])),
     ),
     runsAtOnce,
-    end: () => stage.remove(),
+    end: async () => {
+      await stage.remove();
+      await sqs.close();
+    },
   };
 }

@@ -18,11 +18,10 @@ export interface SharedService {
   readonly otherUrl: string | undefined;
   /** The Lambda function of `functions.ts` that reports its events. */
   readonly reporterArn: string;
-  /** What only a deployed service has. */
+  /** Parts of the deployment that tests reach directly. Undefined on one machine. */
   readonly deployment: Deployment | undefined;
 }
 
-/** Where tests of a deployed service find what is outside of it. */
 interface Deployment {
   /** The emulator, which answers for all of AWS. */
   readonly awsUrl: string;
