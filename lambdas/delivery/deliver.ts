@@ -10,11 +10,11 @@
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
 import { acquireLanes, type Acquired } from '../lane/acquireLanes.ts';
-import { leaveAsMessage, leaveEndedLanes } from '../lane/leaveLanes.ts';
+import { declineLanes, leaveAsMessage, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
 import { loadBody } from '../message/bodies.ts';
 import { recordOf, type MessageHistory } from '../message/history.ts';
 import { dueTimeOf } from '../message/status.ts';
-import { now, secondMs } from '../shared/clock.ts';
+import { clockMarginMs, now, secondMs } from '../shared/clock.ts';
 import { continueRecorded } from './continuations/continueRecorded.ts';
 import type { LoadedMessage } from './finishAttempt.ts';
 import { makeAttempt } from './makeAttempt.ts';
@@ -51,13 +51,19 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
     return;
   }
 
-  // What a lane let go was in its line, where nothing changes it.
+  // A lane let it go from its line, where a change sends no job, except for a later time.
   if (job.admittedTo === undefined && job.change !== history.message.change?.id) {
     await waitForChange(job);
     return;
   }
 
   const dueAt = dueTimeOf(history, job.attempt);
+  if (job.admittedTo !== undefined && dueAt - now() > clockMarginMs) {
+    // A change moved it while it was in the line, and sent its next job.
+    await declineLanes(job, 'over');
+    if (job.admittedTo.lane === 'account') await leaveLanesAgain(history.message, job.attempt);
+    return;
+  }
   if (now() < dueAt) {
     // It keeps its grant of a lane: no other job has that, and a worker whose clock is ahead of this one may have given it.
     await sendAgain(history, job, dueAt);

@@ -251,8 +251,7 @@ const requestErrors = {
   },
   attempt_due: {
     statuses: [409],
-    meaning:
-      'The message cannot be changed now: an attempt is under way, is about to begin, or waits for its turn.',
+    meaning: 'The message cannot be changed now: an attempt is under way or about to begin.',
     advice: 'Cancel the message and publish it again, or let it be delivered as it is.',
   },
   completion_not_awaited: {

@@ -1,9 +1,26 @@
-/** Finds the lanes of an account that are paused, or whose host is down. */
+/** Finds what holds messages back: paused lanes, hosts that are down, and the lane in whose line an attempt waits. */
 import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
+import { attemptJob } from '../job/job.ts';
+import type { Message } from '../message/message.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import {
+  accountLane,
+  circuitLane,
+  inFlightIn,
+  isThere,
+  keyLane,
+  queueLane,
+  waitingIn,
+  type Lane,
+  type LaneKey,
+} from './lane.ts';
+import { onFairLine } from './line/fairEntries.ts';
+import { onLine } from './line/linePages.ts';
 import { circuitIn } from './rules/circuits.ts';
-import { inFlightIn, isThere, waitingIn } from './lane.ts';
-import { listLanes } from './store/lanes.ts';
+import { formatEntry, queueEntry, type Entry } from './rules/entry.ts';
+import { circuitHost } from './slots/dueAttemptOf.ts';
+import { listLanes, loadLane } from './store/lanes.ts';
 
 /** The console reads again within half a minute. */
 const mayBeOld = { mayBeOld: true };
@@ -32,4 +49,49 @@ export async function* pausedKeys({ id }: Account) {
   for await (const lane of listLanes(id, 'key', mayBeOld)) {
     yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;
   }
+}
+
+/** The time to look through one line. */
+const lookMs = 5 * secondMs;
+
+/** @returns false also if the line is too long to be read in time */
+async function isInLine(lane: Lane, entry: string): Promise<boolean> {
+  // It is under way. Another entry of it in this line is from a job that was delivered twice.
+  if (lane.leases.has(entry)) return false;
+  const { line, fair } = lane;
+  const until = now() + lookMs;
+  let isFound = false;
+  const onEntry = (found: Entry): Promise<void> => {
+    isFound ||= formatEntry(found) === entry;
+    return Promise.resolve();
+  };
+  await onLine(lane, [...line.front, ...line.back], [line.firstPage, line.nextPage], until, onEntry);
+  if (!isFound && fair !== undefined) await onFairLine(lane, fair, undefined, until, { onEntry });
+  return isFound;
+}
+
+/** Finds the lane in whose line an attempt waits. Undefined if it waits in none. */
+export async function findInLine(
+  message: Message,
+  account: Account,
+  attempt: number,
+): Promise<LaneKey | undefined> {
+  const { accountId, queueName, flowControl } = message;
+  const job = attemptJob(message, attempt);
+  const host = circuitHost(message, account);
+  const entry = formatEntry(job);
+  const places: readonly (readonly [LaneKey, string])[] = [
+    // A retry has its message's slot of the queue.
+    ...(queueName === undefined || attempt > 0
+      ? []
+      : [[queueLane(accountId, queueName), queueEntry(job)] as const]),
+    ...(host === undefined ? [] : [[circuitLane(accountId, host), entry] as const]),
+    ...(flowControl === undefined ? [] : [[keyLane(accountId, flowControl.key), entry] as const]),
+    [accountLane(accountId), entry],
+  ];
+  for (const [key, holder] of places) {
+    const lane = await loadLane(key);
+    if (lane !== undefined && (await isInLine(lane, holder))) return key;
+  }
+  return undefined;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { api, deadLettered, ok, publishDelayed } from '../support/api.ts';
+import * as z from 'zod/mini';
+import { api, deadLettered, ok, publishDelayed, unique } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
+import { eventually } from '../support/eventually.ts';
 import { getInAnyState, listedMessages } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -107,6 +109,28 @@ describe('a message that waits', () => {
   });
 });
 
+it('A message in the line of a paused queue is changed, and keeps its place', async () => {
+  const [queueName, inbox] = [unique('queue'), receiver.inbox()];
+  await api('POST', '/v2/queues', { body: { queueName, parallelism: 1 } });
+  await api('POST', `/v2/queues/${queueName}/pause`);
+  const ids: string[] = [];
+  for (const body of ['first', 'second'])
+    ids.push(messageIdOf(await api('POST', `/v2/enqueue/${queueName}/${inbox.url}`, { body })));
+  // The first is in the line once the queue counts it.
+  await eventually(
+    async () => (await api('GET', `/v2/queues/${queueName}`)).json,
+    (queue) => z.object({ lag: z.number() }).parse(queue).lag === 2,
+  );
+  const changed = await change(ids[0] ?? '', { headers: { 'Svc-Forward-X-Tenant': 'acme' } });
+  expect(changed.status).toBe(200);
+  await api('POST', `/v2/queues/${queueName}/resume`);
+  const deliveries = await inbox.received(2);
+  expect(deliveries.map(({ headers }) => [headers['svc-message-id'], headers['x-tenant']])).toEqual([
+    [ids[0], 'acme'],
+    [ids[1], undefined],
+  ]);
+});
+
 describe('a message that cannot be changed any more', () => {
   it('is one whose attempt is under way', async () => {
     const inbox = receiver.inbox(() => undefined);
@@ -116,7 +140,9 @@ describe('a message that cannot be changed any more', () => {
     await inbox.received(1);
     const answer = await change(messageId, { retries: 1 });
     expect(answer.status).toBe(409);
-    expect(errorOf(answer)).toMatch(/is due at .*; it can be changed until 5 seconds before that\.$/);
+    expect(errorOf(answer)).toMatch(
+      /is due at .*; it can be changed until 5 seconds before that, or while it waits in a line\.$/,
+    );
     await deadLettered({ messageId }, 1);
     expect((await change(messageId, { retries: 1 })).status).toBe(404);
   });

@@ -123,6 +123,15 @@ export async function openFixture(options?: InProcessOptions) {
   let current: Fate | undefined;
   const fates = new AsyncLocalStorage<Fate>();
   let refused: { readonly operation: string; readonly comes: () => void } | undefined;
+  /** Something to do before a later call of an operation. */
+  let interlude:
+    | {
+        readonly operation: string;
+        call: number;
+        readonly act: () => Promise<unknown>;
+        readonly comes: () => void;
+      }
+    | undefined;
   let calls = 0;
   /** The number of calls of each AWS operation. */
   let operations = new Map<string, number>();
@@ -131,6 +140,12 @@ export async function openFixture(options?: InProcessOptions) {
   async function mortal<T>(operation: string, make: () => Promise<T>): Promise<T> {
     calls += 1;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
+    if (interlude?.operation === operation && (interlude.call -= 1) === 0) {
+      const { act, comes } = interlude;
+      interlude = undefined;
+      comes();
+      await act();
+    }
     return makeUnder(fates.getStore() ?? current, operation, make, () => {
       if (operation !== refused?.operation) return;
       refused.comes();
@@ -166,6 +181,7 @@ export async function openFixture(options?: InProcessOptions) {
     current = undefined;
     refused = undefined;
     lost = undefined;
+    interlude = undefined;
     calls = 0;
     operations = new Map();
   }
@@ -277,6 +293,10 @@ export async function openFixture(options?: InProcessOptions) {
      */
     loseAnswer: (operation: string, call: number): void => {
       lost = { operation, call, comes: declareFault(`the answer to call ${call} of ${operation} is lost`) };
+    },
+    /** Does something before the nth call of an operation, counted from the last reset. The test fails if that call is never made. */
+    beforeCall: (operation: string, call: number, act: () => Promise<unknown>): void => {
+      interlude = { operation, call, act, comes: declareFault(`before call ${call} of ${operation}`) };
     },
     /** Counts a call of a client that was made later, and lets it fail as the others do. */
     mortal,

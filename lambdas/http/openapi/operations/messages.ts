@@ -167,7 +167,7 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'Change a message that waits',
     description:
-      'Changes the time of its next attempt, its retries, timeout, labels and headers, and keeps the rest. It must wait for its first attempt or for a retry, and not be due within 5 seconds. The fields may also be headers of the request, such as `Svc-Delay`.',
+      'Changes the time of its next attempt, its retries, timeout, labels and headers, and keeps the rest. It must wait for its first attempt or for a retry, and not be due within 5 seconds, unless it waits in the line of a queue, a flow-control key, its account or a host. There it keeps its place, unless it is moved to a later time. The fields may also be headers of the request, such as `Svc-Delay`.',
     variables: { messageId: variables.messageId },
     body: { required: false, schema: 'MessageChange', example: { delay: '5m', retries: 3 } },
     answers: {
@@ -193,7 +193,7 @@ export const messages: Operations<'messages'> = {
       409: [
         [
           'attempt_due',
-          `The message "${messageId}" is due at 2026-01-01T00:00:00.000Z; it can be changed until 5 seconds before that.`,
+          `The message "${messageId}" is due at 2026-01-01T00:00:00.000Z; it can be changed until 5 seconds before that, or while it waits in a line.`,
         ],
       ],
       412: [['retries_over_limit', "retries is 6, but the account's limit max_retries is 5."]],
