@@ -1,7 +1,7 @@
 /**
- * Accepts findings of cdk-nag (its packs AwsSolutions, Serverless and NIST 800-53 r5). Each is accepted where its construct is made, in the CDK's own way, so an
- * organisation that checks the app with cdk-nag gets what is not accepted, and nothing else. A test fails on every other
- * finding, and on every acceptance that no finding needs.
+ * Accepts findings of cdk-nag (AwsSolutions, Serverless and NIST 800-53 r5) at the construct that they are about, so the
+ * findings that are left are those that nobody has looked at. A test fails on any other finding, and on an acceptance that no
+ * finding needs.
  */
 import { Stack, Token, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -11,15 +11,15 @@ import type { IConstruct } from 'constructs';
 import * as z from 'zod';
 
 /**
- * Accepts findings in a construct, or in what is below it.
+ * Accepts findings in a construct and everything below it.
  *
- * @param rules that find the same thing; with the finding in brackets, where a rule can find several things in one resource
+ * @param rules that find the same thing. A rule that can find several things in one resource has the finding in brackets
  */
 export function accept(construct: IConstruct, rules: string | readonly string[], reason: string): void {
   for (const id of [rules].flat()) Validations.of(construct).acknowledge({ id, reason });
 }
 
-/** Accepts what cdk-nag finds in a secret that is not rotated by Secrets Manager. @param reason why it is not */
+/** Accepts that Secrets Manager does not rotate a secret. */
 export function acceptSecret(secret: Secret, reason: string): void {
   accept(secret, ['AwsSolutions-SMG4', 'NIST.800.53.R5-SecretsManagerRotationEnabled'], reason);
   accept(
@@ -49,12 +49,12 @@ export function acceptOwnPolicy(role: IConstruct): void {
   );
 }
 
-/** Allows actions on resources that a pattern names, which a role accepts for the reason. */
+/** A statement whose resources are a pattern. A role that gets it accepts the finding, with the reason. */
 export class PatternStatement extends PolicyStatement {
   readonly rule: string;
   readonly reason: string;
 
-  /** @param shown the pattern as cdk-nag writes it, where that is another text */
+  /** @param shown the pattern as cdk-nag writes it, if that differs */
   constructor(actions: readonly string[], pattern: string, reason: string, shown = pattern) {
     super({ actions: [...actions], resources: [pattern] });
     this.rule = `AwsSolutions-IAM5[Resource::${shown}]`;
@@ -70,7 +70,7 @@ export const shownArn = ({ partition, account }: Stack, arn: string): string =>
 
 const importValue = z.object({ 'Fn::ImportValue': z.string() });
 
-/** The objects of a bucket as cdk-nag writes them: by the name under which the bucket's stack exports its ARN to the others. */
+/** The objects of a bucket as cdk-nag writes them: with the name under which the bucket's stack exports the ARN. */
 export function shownObjectsOf(bucket: IBucket): string {
   const stack = Stack.of(bucket);
   const imported: unknown = stack.resolve(stack.exportValue(bucket.bucketArn));

@@ -1,4 +1,3 @@
-/** The functions that run by the clock. */
 import type { Stack } from 'aws-cdk-lib';
 import type { SharedProps, SvcFunction } from './function.ts';
 import type { Rights } from './rights.ts';
@@ -9,13 +8,13 @@ interface TimersProps {
   readonly rights: Rights;
 }
 
-/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
+/** The resources are in the stack itself: see `messagingApi.ts`. */
 export class Timers {
-  /** Counts outcomes, before they expire in the log. */
+  /** Counts outcomes before they expire in the log. */
   readonly countOutcomes: SvcFunction;
-  /** Looks at the accounts that have alarms, and tells what it finds. */
+  /** Checks the accounts that have alarms, and reports what it finds. */
   readonly lookForAlarms: SvcFunction;
-  /** Sends parked messages back, once a release can do more with them than the one before. */
+  /** Sends parked messages back after a new release, which may be able to handle them. */
   readonly redrive: SvcFunction;
 
   constructor(stack: Stack, { shared, rights }: TimersProps) {

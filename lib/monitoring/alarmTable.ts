@@ -1,31 +1,31 @@
 /**
- * The alarms as plain data. `docs/operate.md` has a section for each, and `alarms.ts` the AWS metrics that some watch; tests
- * compare the three.
+ * The alarms as data. `docs/operate.md` has a section for each, and `alarms.ts` the AWS metrics that some watch; tests compare
+ * the three.
  *
- * Missing data never raises an alarm: CloudWatch has no data when nothing happened. Functions write a metric only when there is
- * something to count, and AWS leaves out the metrics of unused resources.
+ * Missing data never raises an alarm: it means that nothing happened. Functions write no counts of 0, and AWS writes no metrics
+ * of unused resources.
  */
 import type { MetricName } from '../../lambdas/aws/metricTable.ts';
 
-/** The groups of logs that a query reads. */
+/** The group of logs that a query reads. */
 export type LogsOf = 'workers' | 'api' | 'all';
 
 interface AlarmShape {
-  /** A sentence for the alarm's description and so for the notification. */
+  /** The alarm's description, which is also in the notification. */
   readonly meaning: string;
   /** The least value that raises the alarm ... */
   readonly atLeast: number;
-  /** ... in so many periods of five minutes, out of one more: see `monitoring.ts`. */
+  /** ... in this many periods of five minutes, out of one more: see `monitoring.ts`. */
   readonly periods: number;
-  /** Set for the alarms that the setting `monitoring=essential` makes: somebody has to act on them soon. */
+  /** Set for alarms that require action soon. The setting `monitoring=essential` makes only these. */
   readonly essential?: true;
-  /** Set for the alarms on managed instances, where there are any. */
+  /** Set for alarms on managed instances, if there are any. */
   readonly onInstances?: true;
-  /** The functions' own metrics that it watches, added up; absent for metrics of AWS. */
+  /** The functions' own metrics that it watches, as a sum. Absent for metrics of AWS. */
   readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
-  /** The statistic of times; counts are added up. */
+  /** The statistic of times. The default is the sum. */
   readonly statistic?: 'p90';
-  /** The first query of an investigation, in the language of CloudWatch Logs Insights. */
+  /** The first query of an investigation, for CloudWatch Logs Insights. */
   readonly query: { readonly logs: LogsOf; readonly text: string };
 }
 
@@ -42,14 +42,14 @@ const warnings = lines(
   'filter level in ["WARN", "ERROR"] and message != "attempt"',
   ...newest,
 );
-/** AWS's answers, by the kind of error: the messages name the service that failed. */
+/** AWS's errors by kind. The messages name the service that failed. */
 const awsErrors = lines(
   'filter level in ["WARN", "ERROR"] and ispresent(error.name)',
   'stats count(*) as times, latest(error.message) as example by error.name, service',
   'sort times desc',
   'limit 50',
 );
-/** Lambda's own lines: invocations that were ended, by time or memory. */
+/** Lambda's own lines about invocations that ran out of time or memory. */
 const ended = lines(
   'fields @timestamp, @log, type, record.status, record.errorType, record.metrics.durationMs, message',
   'filter ispresent(record.status) and record.status != "success" or @message like /Task timed out|Runtime\\.|OutOfMemory/',
@@ -248,7 +248,6 @@ export type AwsAlarm = {
   readonly [Name in AlarmName]: (typeof alarmTable)[Name] extends { readonly own: unknown } ? never : Name;
 }[AlarmName];
 
-/** The table as a list, without exact types. */
 export const alarmList: readonly (readonly [AlarmName, AlarmShape])[] = Object.entries(alarmTable).map(
   ([name, shape]) => [name as AlarmName, shape],
 );

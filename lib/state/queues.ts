@@ -1,4 +1,4 @@
-/** The queues that carry jobs, and the timing of the functions behind them. */
+/** The queues that carry jobs, with the timing of their functions. */
 import { Duration } from 'aws-cdk-lib';
 import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -15,7 +15,7 @@ import type { Settings } from '../settings.ts';
 
 export type { QueueName };
 
-/** The rules of cdk-nag that each queue has a dead letter queue. */
+/** The cdk-nag rules that require a dead letter queue for each queue. */
 const noRedrive = ['AwsSolutions-SQS3', 'Serverless-SQSRedrivePolicy'] as const;
 
 export class Queues extends Construct implements Record<QueueName, Queue> {
@@ -23,7 +23,7 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly short: Queue;
   /** Attempts of all other messages. */
   readonly long: Queue;
-  /** Attempts at hosts that are slow, which came together with quick ones. */
+  /** Attempts at slow hosts, moved here from the other queues. */
   readonly slow: Queue;
   /** Jobs whose workers died. */
   readonly dead: Queue;
@@ -31,11 +31,11 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly fire: Queue;
   /** Accounts that were changed. */
   readonly accountChanges: Queue;
-  /** Fires that could not be sent, or that were given up, for an operator to read. */
+  /** Fires that could not be sent or were given up, for an operator to read. */
   readonly undeliveredFires: Queue;
-  /** Messages that this release cannot read, and jobs that kill their workers even when they are given up. */
+  /** Messages that this release cannot read, and jobs that kill even the worker that gives them up. */
   readonly parked: Queue;
-  /** Seconds for which Lambda gathers messages of each queue before it invokes the function. */
+  /** Seconds for which Lambda gathers each queue's messages before it invokes the function. */
   readonly windows: Readonly<Record<QueueName, number>>;
 
   constructor(scope: Construct, id: string, settings: Settings) {
@@ -82,7 +82,7 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   private queue(id: string, name: QueueName, more: QueueProps = {}): Queue {
     return new Queue(this, id, {
       visibilityTimeout: Duration.seconds(visibilitySecondsOf(name, this.windows[name])),
-      // The longest that SQS offers: a message whose attempt expired would wait for ever.
+      // The longest time that SQS offers. If the message of an attempt expired, its delivery would never end.
       retentionPeriod: Duration.seconds(retentionSeconds),
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
