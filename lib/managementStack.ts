@@ -137,7 +137,7 @@ export class ManagementStack extends Stack {
     });
   }
 
-  /** Allows to count failed logins, which are counted only in the region of this API. */
+  /** Allows counting failed logins, which are counted only in the region of this API. */
   private countFailedLogins(settings: Settings): PolicyStatement {
     return allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], tableArn(this, namesOf(settings).usageTable));
   }
