@@ -1,6 +1,6 @@
 /**
- * Additions to the clients of the functions that a program runs in its own process. This module reads no environment, so a program
- * can import it before it sets the functions' variables.
+ * Lets a program that runs the functions in its own process change their clients. This module reads no environment, so the
+ * program can import it before it sets the functions' variables.
  */
 import type { MiddlewareStack } from '@smithy/types';
 import type { AwsService } from './metricTable.ts';
@@ -20,14 +20,13 @@ export type Addition = <Input extends object, Output extends object>(
 let addition: Addition = () => undefined;
 
 /**
- * Registers an addition to each client that is made from now on. With it the local stage answers calls in its own process, and
- * chaos tests mark calls with their caller. On AWS nothing is added.
+ * Registers an addition for all clients that are made from now on: the local stage answers calls in its process, and chaos
+ * tests mark calls with their caller. AWS has none.
  */
 export function addToClients(added: Addition): void {
   addition = added;
 }
 
-/** Adds the registered addition to a client. */
 export const addTo: Addition = (service, client) => {
   addition(service, client);
 };

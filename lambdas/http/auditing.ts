@@ -1,4 +1,3 @@
-/** The audit trail's entry for a request that makes a lasting change. */
 import * as z from 'zod/mini';
 import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
@@ -82,7 +81,6 @@ export interface Audited {
 /** Characters. */
 const longestSubject = 256;
 
-/** The caller's name in the trail. */
 export const actorOf = ({ access, named }: Caller): string =>
   named?.id ?? (access === 'write' ? 'token' : 'readOnlyToken');
 
@@ -111,7 +109,7 @@ const shownFilters = new Set([
 
 const named = z.object({ queueName: z.string().check(z.regex(namePattern)) });
 
-/** Reads what a request changes, for routes whose path does not name it. */
+/** Reads the subject of requests whose path does not name it. */
 const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
   '/v2/queues': ({ request }) => {
     try {
@@ -180,7 +178,7 @@ const lengthOf = (field: 'responses' | 'workflowRuns'): z.ZodMiniType<number> =>
     z.transform((answer) => answer[field]?.length ?? 0),
   );
 
-/** Reads from the answer how many a bulk operation took. */
+/** Reads the number of changes of a bulk operation from its answer. */
 const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
   '/v2/messages': numberIn('cancelled'),
   '/v2/dlq': numberIn('deleted'),
@@ -194,13 +192,12 @@ const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
 /** Requests to these routes have settings for the messages that they send again. */
 const sendsAgain = /^\/v2\/(dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
 
-/** The settings of such a request. Headers in which clients describe themselves, or address their endpoint, are not settings. */
+/** The settings of such a request, without headers that describe the client or address its endpoint. */
 function settingsOf({ canonical: { prefix, config } }: Call): Changes {
   const settings = [...config].filter(([name]) => !/^(workflow-|telemetry-|feature-set$)/.test(name));
   return changesBetween(undefined, configValues(prefix, new Map(settings)), hideForwarded);
 }
 
-/** Adds the details from the answer to an entry. */
 export async function finishAudited(
   { place, call, made }: Audited,
   { body, isBase64Encoded }: Result,
@@ -219,6 +216,5 @@ export async function finishAudited(
   });
 }
 
-/** Removes the entry of a refused request. */
 export const refuseAudited = ({ place }: Audited, error: unknown): Promise<void> =>
   withdrawRefused(place, error);

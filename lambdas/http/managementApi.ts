@@ -24,7 +24,6 @@ const manager: Middleware = {
   },
 };
 
-/** Makes the Lambda handler of one function of the management API. */
 export const managementApi = <F extends ManagementFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,

@@ -1,4 +1,4 @@
-/** Example values. The compiler checks them against the types of the answers. */
+/** The compiler checks these examples against the types of the answers. */
 import { limitsOf } from '../../../account/account.ts';
 import { dayMs } from '../../../shared/clock.ts';
 import type { Shown } from './schemas.ts';
