@@ -7,6 +7,6 @@ export interface Caller {
   readonly account: Account;
   /** The access that its token gives. `publish` allows only publishing. */
   readonly access: Access | 'publish';
-  /** The token, if it is a named one. */
+  /** The token if it is a named one. */
   readonly named?: NamedToken;
 }

@@ -10,7 +10,6 @@ import { retryOnConflict } from '../aws/retryOnConflict.ts';
 export const getSigningKeys = async (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
   signingKeysOf(await masterSecret(), account);
 
-/** A rotation would change nothing. */
 export const credentialsFixed = (): HttpError =>
   forbidden(
     'credentials_fixed',

@@ -1,6 +1,6 @@
 /**
- * Counts the usage of accounts. A process counts in memory and reports to the account's row of the day in steps
- * (`rules/processCount.ts`). A report returns the total of all processes. So a message costs a fraction of a write.
+ * Counts the usage of accounts. A process counts in memory and adds its count to the account's row of the day in steps
+ * (`rules/processCount.ts`), which returns the total of all processes. So a message costs a fraction of a write.
  */
 import type { Account } from '../account/account.ts';
 import { dayOf, hourOf, now } from '../shared/clock.ts';
@@ -111,7 +111,7 @@ export class UsageCounter {
 const mostCounters = 1_000;
 const counters = new Map<string, UsageCounter>();
 
-/** Waits for a report. If the report fails, the request does not fail: the count stays, and goes with the next report. */
+/** Waits for a report. If it fails, the count stays for the next report, and the request does not fail. */
 async function logFailure({ allowance: { accountId } }: UsageCounter, report: Promise<void>): Promise<void> {
   try {
     await report;
@@ -120,7 +120,7 @@ async function logFailure({ allowance: { accountId } }: UsageCounter, report: Pr
   }
 }
 
-/** The counter of an account for the day of a moment in Unix milliseconds. */
+/** @param time Unix milliseconds */
 export async function counterOf(account: Account, time: number): Promise<UsageCounter> {
   const day = dayOf(time);
   const allowance = allowanceOf(account);
@@ -156,7 +156,7 @@ export async function countFollowing(account: Account, messages: number): Promis
   await reportUsage(account);
 }
 
-/** The warning header above the account's soft daily limit. */
+/** The warning header above the soft daily limit. */
 export function usageHeaders(account: Account, prefix: string): Readonly<Record<string, string>> {
   const counter = counters.get(account.id);
   if (counter === undefined || counter.dailyRequests <= counter.allowance.softPerDay) return {};

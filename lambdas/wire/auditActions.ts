@@ -1,4 +1,4 @@
-/** The actions of the audit trail: the operations that change something which lasts. */
+/** The actions of the audit trail: operations that make a lasting change. */
 export const auditActions = [
   'account.create',
   'account.change',

@@ -1,6 +1,9 @@
 import type { PerLimit } from '../value/limits.ts';
 
-/** The unit and the meaning of each limit, for the API's description. They are separate from the table, which every function has. */
+/**
+ * The unit and the meaning of each limit, for the API's description. They are separate because every function has the table of
+ * limits.
+ */
 export const limitMeanings: PerLimit<string> = {
   timeout: 'Seconds that a destination may take to answer.',
   max_message_size: 'Bytes.',

@@ -1,4 +1,3 @@
-/** The shapes of answers about URL groups; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { headerLists, text } from '../options/option.ts';
 import { signatureEncodings } from '../shared/bounds.ts';

@@ -11,7 +11,6 @@ export interface DayUsage extends Usage {
 const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour);
 const count = z._default(z.number(), 0);
 
-/** Reads an account's usage by day and hour; see {@link usageRows}. */
 export async function usageByHour(
   ...days: Parameters<typeof usageRows>
 ): Promise<ReadonlyMap<string, DayUsage>> {

@@ -12,7 +12,7 @@ export interface KeptOutcomes {
   readonly counts: OutcomeCounts;
   /** Unix milliseconds up to which each shard of the log is counted, in the order of the shards. */
   readonly countedUntil: readonly number[];
-  /** Grows with each change; 0 if nothing was counted yet. */
+  /** Raised by each change; 0 if nothing was counted yet. */
   readonly version: number;
 }
 
