@@ -1,4 +1,4 @@
-/** The limits of an account that are near. */
+/** The limits that an account has almost reached. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
 import { namesOfQueues } from '../lane/queues.ts';

@@ -42,7 +42,7 @@ function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
 }
 
 /**
- * Reads the first accounts that a region serves. If that region does not answer, this region's replica is read, which may be some
+ * Reads the first accounts that a region serves. If it does not answer, this region's replica is read, which may be some
  * seconds old.
  */
 async function firstOf(region: string, after: string | undefined, most: number): Promise<readonly Account[]> {

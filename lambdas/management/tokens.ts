@@ -1,6 +1,6 @@
 /**
- * Named tokens, which an operator or the account itself makes and revokes. The account's row has the ids of the valid ones. Each
- * token's own row has the rest.
+ * Named tokens, which an operator or the account itself makes and revokes. The account's row has the ids of the valid ones, and
+ * each token's own row the rest.
  */
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
@@ -39,7 +39,7 @@ const recordOf = ({
   last_used: lastUsed,
 });
 
-/** What a token may do, for the audit trail. */
+/** The token's rights, for the audit trail. */
 export function tokenChanges(before: TokenRecord | undefined, after: TokenRecord | undefined): Changes {
   const values = (record: TokenRecord | undefined): Values => {
     const { name, scope, destinations, expires_at } = record ?? {};
@@ -63,7 +63,7 @@ const tokensOf = async ({ id, region, tokenIds = [] }: Account): Promise<readonl
   return all.flatMap((token) => token ?? []);
 };
 
-/** Lists an account's named tokens, newest first, without their secrets. @throws HttpError 503 */
+/** Newest first, without their secrets. @throws HttpError 503 */
 export const listOwnTokens = async (account: Account): Promise<Answer<typeof answers.namedTokens>> =>
   (await tokensOf(account)).map(recordOf).reverse();
 
@@ -71,7 +71,7 @@ export const listOwnTokens = async (account: Account): Promise<Answer<typeof ans
 export const listTokens = async (id: string): Promise<Answer<typeof answers.namedTokens>> =>
   listOwnTokens(await liveAccount(id));
 
-/** A token of a request that died expires after this. No one has seen it. */
+/** The token of a request that died expires after this time. No client has seen it. */
 const unfinishedMs = dayMs;
 
 type MadeToken = Answer<typeof answers.madeToken>;
@@ -115,8 +115,8 @@ const newToken = ({ id }: Account, asked: AskedToken): NamedToken => ({
 type Reload = () => Promise<Account>;
 
 /**
- * Makes a token. Its row is written first and expires soon. Once the account's row has the token's id, the row is kept. So if
- * this dies, no unknown token stays.
+ * Makes a token. Its row is written first and expires soon. It is kept once the account's row has the token's id. So if this
+ * dies, no unknown token stays.
  */
 async function makeToken(first: Account, token: NamedToken, reload: Reload): Promise<MadeToken> {
   await answerOf(first.region, saveNamedToken(token, first.region, now() + unfinishedMs));
@@ -174,7 +174,7 @@ function tokenOf({ id, region, tokenIds = [] }: Account, tokenId: string): Promi
   return answerOf(region, loadNamedToken(id, tokenId, region));
 }
 
-/** Removes a token. Its row goes first, so that a repeated request can finish the work of one that died. */
+/** Removes a token. Its row is deleted first, so a repeated request can finish the work of one that died. */
 async function removeToken(account: Account, tokenId: string, reload: Reload): Promise<void> {
   await answerOf(account.region, deleteNamedToken(account.id, tokenId, account.region));
   await changeTokens(account, ({ tokenIds = [] }) => tokenIds.filter((one) => one !== tokenId), reload);

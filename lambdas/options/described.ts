@@ -1,5 +1,5 @@
 /**
- * All options of a message, as its users see them: the API's description, its answers, and the console. A test refuses a list
+ * All options of a message, as users see them: in the API's description, its answers, and the console. A test refuses a list
  * that lacks one.
  */
 import { nameForm } from '../shared/bounds.ts';
@@ -57,7 +57,7 @@ const others = {
   },
 } as const satisfies Settings;
 
-/** All settings of a request, by canonical name. The API's description is made from this table. */
+/** All settings of a request, by canonical name, for the API's description. */
 export const settings = /* @__PURE__ */ made(() => ({
   ...method.settings,
   ...timeout.settings,

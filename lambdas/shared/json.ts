@@ -80,11 +80,10 @@ export const orNull = <Shape extends z.ZodMiniType>(shape: Shape) =>
     z.transform((value) => value ?? undefined),
   );
 
-/** A field that may be absent or `null`, which is the same. */
 export const optionalField = <Shape extends z.ZodMiniType>(shape: Shape) => z.optional(orNull(shape));
 
 /**
- * The shape of a JSON object of headers, read as pairs. zod's records lose a field named `__proto__`.
+ * A JSON object of headers, read as pairs. zod's records lose a field named `__proto__`.
  *
  * @param description for the API's description
  */

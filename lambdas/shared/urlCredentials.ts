@@ -1,6 +1,6 @@
 /**
- * A URL's credentials: `user:password@`. Only the destination gets them. Answers and records show the URL without them, because
- * other people read these. If a client writes the shown URL back, the stored one is kept.
+ * A URL's credentials, `user:password@`. Only the destination gets them. Answers and records show the URL without them. If a
+ * client writes the shown URL back, the stored one is kept.
  */
 import { type Config, callbackScopes } from './config.ts';
 import { quote } from '../error/httpError.ts';
@@ -18,7 +18,7 @@ export const withoutSecrets = (text: string): string =>
 export const quoteUrl = (text: string): string => quote(shownUrl(text));
 
 /**
- * A replacing URL keeps the old credentials if only they are missing.
+ * Keeps the old credentials if the new URL lacks only them.
  *
  * @param before the replaced URL
  */

@@ -22,7 +22,7 @@ export const defaultPeriod = 1;
 /** The period in records, in seconds. */
 export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
 
-/** Characters that SQS refuses and JSON does not escape; and lone surrogates. */
+/** Characters that SQS refuses and JSON does not escape, and lone surrogates. */
 const unsendable = /[\ufffe\uffff]|\p{Surrogate}/u;
 
 const allowed =
@@ -54,8 +54,6 @@ export function parsePeriod(field: string, text: string): number {
 }
 
 /**
- * Checks a flow-control key or fair key.
- *
  * @param field for the error
  * @throws HttpError 400
  */

@@ -1,4 +1,4 @@
-/** Failed logins to the management API, in rows of the usage table. */
+/** Failed logins to the management API, in the usage table. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -16,7 +16,7 @@ const loginKey = (client: string, now: number) => ({
 
 const loginRow = z.object({ failures: z.number() });
 
-/** How often a client failed to log in within the current quarter of an hour. */
+/** Returns a client's failures within the current quarter of an hour. */
 export async function failedLogins(client: string, now: number): Promise<number> {
   const row = await getRow(settings.usageTable, loginKey(client, now), true);
   return row === undefined ? 0 : loginRow.parse(row).failures;
