@@ -1,6 +1,5 @@
-/** The description of a code. */
 export interface Described {
-  /** The statuses with which the code comes. */
+  /** The statuses that the code has. */
   readonly statuses: readonly [number, ...number[]];
   /** The refusal, and its reason. */
   readonly meaning: string;

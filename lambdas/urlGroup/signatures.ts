@@ -24,7 +24,7 @@ const prefixForm = /^[!-+\--~]{1,32}$/;
 
 const bodyHeaders = ['content-type', 'content-encoding', 'user-agent'];
 
-/** Names what sets a header, if anything does. */
+/** Returns what sets a header, if anything does. */
 function setterOf(header: string): string | undefined {
   const name = header.toLowerCase();
   const dialects = [defaultPrefix, ...settings.headerPrefixes].map((prefix) => `${prefix.toLowerCase()}-`);
@@ -101,7 +101,7 @@ export function rotated(
   };
 }
 
-/** The new secrets from a group's change. */
+/** The new secrets of a changed group. */
 export async function newSecrets({ before, after }: ChangedGroup): Promise<EndpointSecrets['endpoints']> {
   const secret = await masterSecret();
   const versionOf = ({ signature }: Endpoint): string => `${signature?.id} ${signature?.generation}`;
