@@ -1,7 +1,6 @@
 /**
- * Accepts findings of cdk-nag (AwsSolutions, Serverless and NIST 800-53 r5) at the construct that they are about, so the
- * findings that are left are those that nobody has looked at. A test fails on any other finding, and on an acceptance that no
- * finding needs.
+ * Accepts findings of cdk-nag (AwsSolutions, Serverless and NIST 800-53 r5). A test fails on any other finding, and on an
+ * acceptance without a finding.
  */
 import { Stack, Token, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -13,7 +12,7 @@ import * as z from 'zod';
 /**
  * Accepts findings in a construct and everything below it.
  *
- * @param rules that find the same thing. A rule that can find several things in one resource has the finding in brackets
+ * @param rules that find the same thing, with the finding in brackets if a rule can find several
  */
 export function accept(construct: IConstruct, rules: string | readonly string[], reason: string): void {
   for (const id of [rules].flat()) Validations.of(construct).acknowledge({ id, reason });
@@ -30,7 +29,6 @@ export function acceptSecret(secret: Secret, reason: string): void {
   );
 }
 
-/** Accepts that CloudWatch Logs encrypts a log with its own key. */
 export function acceptLog(log: IConstruct): void {
   accept(
     log,
@@ -40,7 +38,7 @@ export function acceptLog(log: IConstruct): void {
   );
 }
 
-/** Accepts that a role's rights are in a separate policy. */
+/** Accepts that a role has an inline policy. */
 export function acceptOwnPolicy(role: IConstruct): void {
   accept(
     role,
@@ -49,7 +47,7 @@ export function acceptOwnPolicy(role: IConstruct): void {
   );
 }
 
-/** A statement whose resources are a pattern. A role that gets it accepts the finding, with the reason. */
+/** A statement whose resources are a pattern. Roles that get it accept the finding with the reason. */
 export class PatternStatement extends PolicyStatement {
   readonly rule: string;
   readonly reason: string;
@@ -62,7 +60,6 @@ export class PatternStatement extends PolicyStatement {
   }
 }
 
-/** An ARN as cdk-nag writes it. */
 export const shownArn = ({ partition, account }: Stack, arn: string): string =>
   arn
     .replace(partition, '<AWS::Partition>')
@@ -70,7 +67,7 @@ export const shownArn = ({ partition, account }: Stack, arn: string): string =>
 
 const importValue = z.object({ 'Fn::ImportValue': z.string() });
 
-/** The objects of a bucket as cdk-nag writes them: with the name under which the bucket's stack exports the ARN. */
+/** A bucket's objects as cdk-nag writes them: with the name of the exported ARN. */
 export function shownObjectsOf(bucket: IBucket): string {
   const stack = Stack.of(bucket);
   const imported: unknown = stack.resolve(stack.exportValue(bucket.bucketArn));

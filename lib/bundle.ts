@@ -8,9 +8,8 @@ const root = resolve(import.meta.dirname, '..');
 export const handlersDirectory = join(root, 'lambdas/handlers');
 
 /**
- * Large files and packages that handlers import dynamically, each with the name of its own bundle, which contains all its
- * imports. Otherwise esbuild would move modules that a handler shares with such a part into the cold start, with everything
- * they import. The price is a second copy of them.
+ * Large files and packages that handlers import dynamically, by their bundles' names. Each bundle contains all its imports.
+ * Otherwise esbuild would move modules that handlers share with it into the cold start. The price is a second copy of these.
  */
 const apart = {
   './lambdas/message/store/bucket.ts': 'bucket',
@@ -20,8 +19,8 @@ const apart = {
 };
 
 /**
- * Bundles one handler and returns the folder. The folder is named after the hash of its content, so an unchanged handler is not
- * deployed again, and two processes can bundle at once.
+ * Bundles one handler. The folder's name is a content hash, so an unchanged handler is not deployed again, and two processes
+ * can bundle at once.
  */
 export function bundle(handler: string, from = handlersDirectory): string {
   const files = [
@@ -31,14 +30,14 @@ export function bundle(handler: string, from = handlersDirectory): string {
   return writeFolder(join(root, '.cache/bundles', handler), files);
 }
 
-/** The files of the console, built once for both APIs. */
+/** Built once for both APIs. */
 function consoleFiles(): readonly (readonly [string, Uint8Array])[] {
   builtConsole ??= buildConsole();
   return [...builtConsole].map(([name, content]) => [`console/${name}`, content]);
 }
 let builtConsole: ReadonlyMap<string, Uint8Array> | undefined;
 
-/** Texts by file name. */
+/** By file name. */
 type Files = ReadonlyMap<string, string>;
 
 /** Adds the parts that a handler imports, and points its imports to them. */
@@ -54,7 +53,7 @@ function withParts(handler: Files): Files {
   return new Map([...linked, ...parts]);
 }
 
-/** Most handlers have the same parts, so each part is bundled once in a process. */
+/** Most handlers have the same parts, so a process bundles each part once. */
 const builtParts = new Map<string, Files>();
 
 function buildPart(name: string, source: string): Files {
@@ -63,10 +62,9 @@ function buildPart(name: string, source: string): Files {
   return files;
 }
 
-/** The options of every bundle for Lambda. */
 export const lambdaBuild = {
   absWorkingDir: root,
-  // esbuild writes nothing here, but the names in `apart` are relative to this folder.
+  // esbuild writes nothing here; the names in `apart` are relative to this folder.
   outdir: root,
   write: false,
   bundle: true,
@@ -81,14 +79,14 @@ export const lambdaBuild = {
   legalComments: 'none',
   mainFields: ['module', 'main'],
   alias: { '@aws-sdk/credential-provider-node': join(root, 'lib/lambdaCredentials.ts') },
-  // CommonJS dependencies call `require` for Node's own modules. ES modules have no `require`.
+  // CommonJS dependencies call `require` for Node's own modules, and ES modules have none.
   banner: {
     js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
   },
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** Bundles a file or a package into `<name>.mjs` and its chunks. External imports stay as they are. */
+/** Bundles a file or a package into `<name>.mjs` and its chunks. */
 function build(name: string, source: string, external: string[] = []): Files {
   const { outputFiles } = buildSync({ ...lambdaBuild, entryPoints: { [name]: source }, external });
   return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));

@@ -1,6 +1,6 @@
 /**
- * The CDK's feature flags from `cdk.json`. Templates depend on some of them. Each stack of the service sets them, so an app
- * with other flags gets the same templates.
+ * Sets the CDK's feature flags from `cdk.json`, because templates depend on some. An app with other flags gets the same
+ * templates.
  */
 import type { Stack } from 'aws-cdk-lib';
 import manifest from '../cdk.json' with { type: 'json' };

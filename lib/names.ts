@@ -1,7 +1,6 @@
 /**
- * Names of resources that other stacks know, and their ARNs and URLs. A region's template cannot refer to another region's, so
- * these names are fixed. The price: CloudFormation cannot replace such a resource, and one that stays after its stack blocks
- * its name.
+ * Names of resources that other stacks know. They are fixed, because a region's template cannot refer to another region's. The
+ * price: CloudFormation cannot replace such a resource, and one that stays after its stack blocks its name.
  */
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
@@ -12,20 +11,19 @@ export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   accountsTable: `${name}-accounts`,
   /** A separate table in each region. The management API reads all of them. */
   usageTable: `${name}-usage`,
-  /** A queue in each region. Other regions and the management API send to it. */
+  /** A queue in each region, for the other regions and the management API. */
   accountChangesQueue: `${name}-account-changes`,
   /** Made in the first region, with replicas in the others. */
   masterSecret: `${name}/master`,
-  /** The certificates of accounts. The operator makes them in each region that uses them. */
+  /** The operator makes them in each region that uses them. */
   tlsSecrets: `${name}/tls/*`,
-  /** The topic of a region's alarms. */
   alarmTopic: `${name}-alarms`,
   /** Dashboards belong to the AWS account, so their names contain the region. */
   dashboard: (region: string) => `${name}-${region}`,
   alarm: (of: string) => `${name}-${of}`,
-  /** The name of the management API in CloudWatch. */
+  /** In CloudWatch. */
   managementApi: `${name}-management`,
-  /** In the region of the management API, the first one. */
+  /** In the first region. */
   managementSecret: `${name}/management`,
 });
 
@@ -34,8 +32,8 @@ export const scheduleGroupOf = ({ name, scheduleGroup }: Pick<Settings, 'name' |
 
 /**
  * Values that may not change after the first deployment, by setting. A region's state stack exports them and its service stack
- * imports them, so CloudFormation refuses a change: "After another stack imports an output value, you can't delete the stack
- * that is exporting the output value or modify the exported output value" (CloudFormation User Guide, "Get exported outputs").
+ * imports them, and "you can't delete the stack that is exporting the output value or modify the exported output value"
+ * (CloudFormation User Guide, "Get exported outputs").
  */
 export const fixedOf = (settings: Settings): Readonly<Record<string, string>> => ({
   /** Another first region would make a second table of accounts, and another master secret. */
@@ -54,7 +52,7 @@ export const tableArn = (scope: Construct, tableName: string, region = regionOf(
 export const queueArn = (scope: Construct, queueName: string, region = regionOf(scope)): string =>
   Stack.of(scope).formatArn({ service: 'sqs', region, resource: queueName });
 
-/** The URLs of queues with one name in every region, by region. */
+/** By region. */
 export function queueUrls(
   scope: Construct,
   queueName: string,

@@ -1,10 +1,10 @@
 /**
- * The stages: sets of settings that are chosen with the setting `stage`. Settings that are given win over a stage, and a stage
- * wins over defaults. `docs/settings.md` has the reasons; a test compares the two.
+ * Sets of settings that are chosen with the setting `stage`. Given settings win over a stage, and a stage wins over defaults.
+ * `docs/settings.md` has the reasons; a test compares the two.
  */
 
 export const presets = {
-  /** For experiments: cheap, with full logs, for a small AWS account. Nothing stays when it is destroyed. */
+  /** For experiments: cheap, with full logs, for a small AWS account. Nothing stays after its deletion. */
   dev: {
     name: 'SvcDev',
     retain: false,

@@ -1,4 +1,4 @@
-/** The part of a region that can be made again at any time: the API, the queues, the functions and their rights. */
+/** The part of a region that can be made again at any time. */
 import { CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { consoleRoutes, routes } from '../lambdas/http/routes.ts';
@@ -42,10 +42,10 @@ export class ServiceStack extends Stack {
   readonly monitoring: Monitoring | undefined;
   readonly resources: Resources;
   readonly variables: FunctionEnvironment;
-  /** The environment of the management API's function. It takes no destinations, so it needs no host of this stack. */
+  /** For the management API's function. It takes no destinations, so it needs no host of this stack. */
   readonly environmentWithoutHost: FunctionEnvironment;
 
-  /** The first zones of the region. The CDK would look up their names in AWS, but synthesis must not need AWS. */
+  /** The CDK would look up the zones' names in AWS, but synthesis must not need AWS. */
   override get availabilityZones(): string[] {
     return [0, 1, 2].map((at) => Fn.select(at, Fn.getAzs(this.region)));
   }
@@ -67,7 +67,7 @@ export class ServiceStack extends Stack {
       settings,
     });
 
-    // Exported even if no app has accounts: an accounts stack that was removed from an app still imports it.
+    // An accounts stack that was removed from an app still imports it.
     this.exportValue(made.api.restApiId);
     const resources: Resources = {
       settings,
@@ -108,8 +108,7 @@ export class ServiceStack extends Stack {
     if (settings.canary && this.monitoring !== undefined)
       shiftStepByStep(
         this,
-        // A second version on instances has as many execution environments as the first, so a tenth of the invocations would
-        // double the cost.
+        // A second version on instances doubles the execution environments, for a tenth of the invocations.
         this.functions.filter(({ isOnInstances }) => !isOnInstances),
         this.monitoring.essential,
       );
@@ -123,7 +122,6 @@ export class ServiceStack extends Stack {
     }
   }
 
-  /** The functions that messages pass, including publish. */
   private get onThePath(): readonly SvcFunction[] {
     const { delivery, messagingApi, scheduling, accounts, timers } = this;
     return [

@@ -1,7 +1,6 @@
-/** The types of settings. On the command line every value is text. */
+/** On the command line every value is text. */
 import * as z from 'zod';
 
-/** Splits text at commas. */
 export const items = (value: unknown): unknown =>
   typeof value === 'string'
     ? value
@@ -26,7 +25,6 @@ export const whole = (least: number, most: number) => number(z.int().min(least).
 
 export const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
 
-/** A list of texts in one form. */
 export const listOf = (form: RegExp, sentence: string) =>
   list.pipe(z.array(z.string().regex(form, `must be ${sentence}`))).default([]);
 
@@ -36,12 +34,10 @@ export const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
 export const regional = (value: string, example: string) =>
   listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
 
-/** The ARN pattern of functions that messages may go to, and its description. */
 export const functionPattern = /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/;
 export const allowedFunctionPattern =
   'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
 
-/** The ARN pattern of queues, topics, buses and functions that messages may go to, and its description. */
 export const destinationPattern =
   /^arn:aws(-cn|-us-gov)?:(lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+|(sqs|sns):[a-z0-9*-]+:[0-9*]+:[\w.*-]+|events:[a-z0-9*-]+:[0-9*]+:event-bus\/[\w.*-]+)$/;
 export const allowedDestinationPattern =
@@ -57,7 +53,7 @@ export const destinationServiceOf = (pattern: string): DestinationService | unde
 /** The kinds of resources of this deployment, by the service in the ARN. It has no bus. */
 const ownKinds = { lambda: 'function', sqs: 'queue', sns: 'topic', events: undefined } as const;
 
-/** Returns the kind of this deployment's resources that an ARN pattern may match, if any. */
+/** Returns the kind of this deployment's resources that an ARN pattern may match. */
 export function ownKindOf(pattern: string, name: string): string | undefined {
   const service = destinationServiceOf(pattern);
   const kind = service && ownKinds[service];

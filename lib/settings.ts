@@ -1,6 +1,6 @@
 /**
- * Reads and checks the settings of a deployment. They are in the CDK context: `cdk.json`, or `-c name=value` on the command
- * line, where every value is text. `app/props.ts` and `docs/settings.md` describe each; a test compares the latter.
+ * Reads and checks the settings from the CDK context: `cdk.json`, or `-c name=value` on the command line, where every value is
+ * text. `app/props.ts` and `docs/settings.md` describe each; a test compares the latter.
  */
 import { isIP } from 'node:net';
 import type { App } from 'aws-cdk-lib';
@@ -37,17 +37,16 @@ import {
   tables,
 } from '../lambdas/aws/resources.ts';
 
-/** The tables of one region. The others have fixed names, and are restored into the existing table. */
+/** The others have fixed names, and are restored into the existing table. */
 const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts' && name !== 'usage');
 
-/** Whether an item is a name, or a valid network if it has a slash. */
 function isNetworkOrName(item: string): boolean {
   const [address = '', bits] = item.split('/');
   return bits === undefined || (isIP(address) !== 0 && Number(bits) <= (isIP(address) === 6 ? 128 : 32));
 }
 
 const shape = z.strictObject({
-  /** Chooses the values of several other settings: see `presets.ts`. */
+  /** See `presets.ts`. */
   stage: z.enum(stages).optional(),
   name: z
     .string()
@@ -114,20 +113,20 @@ const shape = z.strictObject({
   deliveryConcurrency: whole(leastConcurrency, mostConcurrency).default(deliveryConcurrency),
   ...levers,
   /**
-   * Lambda refuses to reserve executions if fewer than 100 are left for the AWS account's other functions. Nothing is reserved
-   * by default, so the service fits into the smallest account.
+   * Lambda refuses to reserve executions if fewer than 100 are left for other functions. By default nothing is reserved, so the
+   * service fits into the smallest AWS account.
    */
   publishConcurrency: whole(1, 100_000).optional(),
   /** Off by default, because some organisations forbid function URLs. It is as public as the API. */
   publishUrl: flag.default(false),
-  /** See `alarmTable.ts`. Monitoring costs some dollars a month, used or not. */
+  /** See `alarmTable.ts`. */
   monitoring: z
     .preprocess(
       asFlag,
       z.union([z.boolean(), z.literal('essential')], { error: 'must be true, false or essential' }),
     )
     .default(true),
-  /** Leaves out saved queries, alarms on several metrics, and the connection of the firewall to the APIs. */
+  /** They lack saved queries, alarms on several metrics, and the connection of the firewall to the APIs. */
   forEmulator: flag.default(false),
   canary: flag.default(false),
   /** AWS asks each address for confirmation first. */
@@ -164,8 +163,8 @@ export type Settings = z.output<typeof shape>;
 export const settingNames: readonly string[] = Object.keys(shape.shape);
 
 /**
- * The most characters of `destinations` and `lambdaDestinations` together. A function's environment has 4 KB, and other
- * variables take most of it.
+ * The most characters of `destinations` and `lambdaDestinations` together. A function's environment has 4 KB, mostly for other
+ * variables.
  */
 const longestPatterns = 1_000;
 
@@ -235,7 +234,7 @@ const together = shape.superRefine((settings, context) => {
 /** Context names of the CDK itself have these characters. Names of settings do not. */
 const ofTheCdk = /[:@]/;
 
-/** An error whose message describes each wrong setting for the operator. */
+/** Its message describes each wrong setting. */
 export class SettingsError extends Error {}
 
 interface Source {
@@ -249,7 +248,6 @@ const context: Source = {
 };
 const props: Source = { title: 'The props of SvcQueue are not right:', one: 'prop' };
 
-/** Describes each wrong setting: its value, and what is allowed. */
 function faultsIn(
   given: Readonly<Record<string, unknown>>,
   { issues }: z.core.$ZodError,
@@ -297,10 +295,6 @@ export function readSettings(app: App): Settings {
   );
 }
 
-/**
- * Checks the props of a program. An undefined prop counts as absent.
- *
- * @throws SettingsError
- */
+/** An undefined prop counts as absent. @throws SettingsError */
 export const checkProps = (given: object): Settings =>
   check(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)), props);

@@ -1,6 +1,6 @@
 /**
- * All stacks of a deployment: for each region one that keeps data and one that can be made again at any time, and the
- * management API in the first region.
+ * A deployment's stacks: for each region one that keeps data and one that can be made again at any time, and the management API
+ * in the first region.
  */
 import { type Environment, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
@@ -13,16 +13,16 @@ import { StateStack } from './stateStack.ts';
 interface Deployment {
   readonly settings: Settings;
   readonly codeOf: CodeOf;
-  /** The AWS account. If it is undefined, the templates fit any account. */
+  /** If it is undefined, the templates fit any AWS account. */
   readonly account: string | undefined;
 }
 
 export interface Stacks {
-  /** The stacks with the tables and secrets, one for each region in the order of the settings. */
+  /** One for each region, in the order of the settings. */
   readonly stateStacks: readonly StateStack[];
-  /** The stacks with the functions and the API, in the same order. */
+  /** In the same order. */
   readonly serviceStacks: readonly ServiceStack[];
-  /** The stack of the management API, in the first region only. */
+  /** In the first region only. */
   readonly managementStacks: readonly ManagementStack[];
 }
 
@@ -44,7 +44,7 @@ export function makeStacks(scope: Construct, { settings, codeOf, account }: Depl
       }),
   );
   const serviceStacks = stateStacks.map((state) => {
-    // The other regions have replicas of the first region's accounts and master secret, so these are made first.
+    // The other regions have replicas of the first region's accounts and master secret.
     if (stateStacks[0] !== undefined && state !== stateStacks[0]) state.addStackDependency(stateStacks[0]);
     return new ServiceStack(scope, `${settings.name}-${state.region}-Service`, {
       stackName: `${settings.name}-${state.region}-Service`,

@@ -1,4 +1,3 @@
-/** The resources that must not be lost: the tables, the bodies, the secrets. */
 import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -20,14 +19,14 @@ import { makeTable, type OwnTables, type TableCapacity } from './state/tables.ts
 
 interface StateStackProps extends StackProps {
   readonly settings: Settings;
-  /** The other regions. Given only to the first region's stack, which makes the shared resources with replicas there. */
+  /** Given only to the first region's stack, which makes the shared resources with replicas there. */
   readonly makesReplicasIn?: readonly string[];
 }
 
 export class StateStack extends Stack {
   readonly tables: OwnTables;
   readonly bodies: Bucket;
-  /** Exports of values that may not change, for the service stack to import. */
+  /** Exports of values that may not change. */
   readonly fixed: readonly string[];
 
   constructor(scope: Construct, id: string, { settings, makesReplicasIn, ...props }: StateStackProps) {
@@ -43,8 +42,8 @@ export class StateStack extends Stack {
       schedules: makeTable(this, 'ScheduleTable', tables.schedules, kept),
       deduplication: makeTable(this, 'Deduplication', tables.deduplication, kept),
     };
-    // The service stack imports these, but not for a table that was restored under another name, and CloudFormation refuses to
-    // delete an export while it is imported. So the export stays.
+    // The service stack imports these, except for a restored table. CloudFormation refuses to delete an imported export, so the
+    // export stays.
     for (const table of Object.values(this.tables)) {
       this.exportValue(table.tableName);
       this.exportValue(table.tableArn);
@@ -63,8 +62,7 @@ export class StateStack extends Stack {
   private makeBucket(settings: Settings): Bucket {
     const bucket = new Bucket(this, 'Bodies', {
       ...privately(settings),
-      // The log tells who read which body when. A bucket that is deleted with its stack has no such log, because it must be
-      // empty.
+      // The log tells who read which body when. A bucket that is deleted with its stack must be empty, so it has no log.
       ...(settings.retain && { serverAccessLogsBucket: this.makeAccessLog(settings) }),
       lifecycleRules: [
         ...bodyLifetimesDays.map((days) => ({
@@ -87,7 +85,7 @@ export class StateStack extends Stack {
     return bucket;
   }
 
-  /** Makes the bucket for another bucket's access log, which is kept as long as other logs. */
+  /** Kept as long as other logs. */
   private makeAccessLog(settings: Settings): Bucket {
     const days = settings.logRetentionDays;
     const bucket = new Bucket(this, 'BodiesAccessLog', {
@@ -103,7 +101,7 @@ export class StateStack extends Stack {
   /**
    * Makes what a deployment has once: the table of accounts and the master secret, with replicas, and the password.
    *
-   * @returns them; first the ones that are deleted if a first deployment fails
+   * @returns first the ones that are deleted if a first deployment fails
    */
   private makeShared(settings: Settings, otherRegions: readonly string[]): readonly IConstruct[] {
     const { name, retain } = settings;
@@ -117,8 +115,8 @@ export class StateStack extends Stack {
       // free.
       dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
-    // `generateSecretString` may never change by a character: CloudFormation would generate another value, and all accounts'
-    // tokens and signing keys would become invalid. The same holds for the password below.
+    // `generateSecretString` may never change by a character: CloudFormation would generate another value, and all tokens and
+    // signing keys would become invalid. The same holds for the password below.
     const masterSecret = new Secret(this, 'MasterSecret', {
       secretName: names.masterSecret,
       description: `Every token and signing key of ${name} is derived from this: a new value ends them all`,
@@ -152,8 +150,8 @@ export class StateStack extends Stack {
 }
 
 /**
- * Makes resources with fixed names one by one and before the rest. So a first deployment that fails, because a name is taken or
- * a replica cannot be made, leaves no table behind: see {@link makeTable}.
+ * Makes resources with fixed names one by one and before the rest. So a first deployment that fails because of them leaves no
+ * table behind: see {@link makeTable}.
  */
 function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]): void {
   named.forEach((next, at) => {
@@ -163,7 +161,7 @@ function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]):
   for (const other of others) other.node.addDependency(...named.slice(-1));
 }
 
-/** Accepts what cdk-nag finds in a bucket whose objects are written once and expire. */
+/** A bucket whose objects are written once and expire. */
 function acceptPlainBucket(bucket: Bucket): void {
   accept(
     bucket,
@@ -177,7 +175,6 @@ function acceptPlainBucket(bucket: Bucket): void {
   );
 }
 
-/** The properties of all buckets: encrypted, and closed to the public and to plain HTTP. */
 const privately = ({ retain }: Settings): BucketProps => ({
   encryption: BucketEncryption.S3_MANAGED,
   blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -192,8 +189,8 @@ const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
 });
 
 /**
- * Only for messages: their writes are most of DynamoDB's cost, and are steady if the traffic is. The other tables save little,
- * and the one with replicas would need the same auto scaling of writes in all regions.
+ * Only for messages: their writes are most of DynamoDB's cost. The other tables save little, and the one with replicas would
+ * need the same auto scaling in all regions.
  */
 const capacityIn = ({ readCapacity: read, writeCapacity: write }: Settings): TableCapacity | undefined =>
   read === undefined || write === undefined ? undefined : { read, write };

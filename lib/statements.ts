@@ -11,7 +11,7 @@ import { PatternStatement, shownArn } from './acknowledge.ts';
 import { tlsSecretArns } from './names.ts';
 import type { Settings } from './settings.ts';
 
-/** Allows actions on resources. A test refuses patterns. */
+/** A test refuses patterns. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
   return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }
@@ -40,7 +40,7 @@ export function readTlsSecrets(stack: Stack, settings: Pick<Settings, 'name'>): 
   );
 }
 
-/** Allows reading the hosts of all APIs of the deployment and no accounts. For functions that refuse destinations. */
+/** For functions that refuse destinations. Allows reading no accounts. */
 export const readApiHosts = (accountsArn: string, regions: readonly string[]): PolicyStatement =>
   allowRows(
     ['dynamodb:BatchGetItem'],
@@ -50,7 +50,7 @@ export const readApiHosts = (accountsArn: string, regions: readonly string[]): P
 
 const tokenRows = `${tokenKeyPrefix}*`;
 
-/** Allows a function behind an API to write that API's hosts and the use of named tokens, but no account. */
+/** Allows a function to write its API's hosts and the use of named tokens, but no account. */
 export const noteHostsAndUses = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
   allowRows(
     ['dynamodb:UpdateItem'],
@@ -67,8 +67,8 @@ export const writeTrails = (...usageArns: readonly string[]): PolicyStatement =>
   allowRows(['dynamodb:UpdateItem'], usageArns, [`${auditedPrefix}*`]);
 
 /**
- * Names SQS actions for calls with one message and with several. AWS checks a batch like the action on one message ("Actions,
- * resources, and condition keys for Amazon SQS"); only emulators know the second name.
+ * AWS checks a batch like the action on one message ("Actions, resources, and condition keys for Amazon SQS"). Only emulators
+ * know the second name.
  */
 export const alsoInBatches = (forEmulator: boolean, ...actions: readonly string[]): string[] => [
   ...actions,

@@ -1,4 +1,3 @@
-/** The service as a construct, for a CDK app. */
 import { createHash } from 'node:crypto';
 import { CrossStackReferences, ReferenceStrength, Stack, Stage, Tags } from 'aws-cdk-lib';
 import type { Dashboard, Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
@@ -65,14 +64,14 @@ export class SvcQueue extends Construct {
     return ownMetric({ settings: this.#settings }, name).with(options);
   }
 
-  /** Adds a row of graphs to a dashboard: messages, failed attempts, lateness. */
+  /** Adds graphs to a dashboard: messages, failed attempts, lateness. */
   addTo(dashboard: Dashboard): void {
     dashboard.addWidgets(...widgetsOf(this.#settings.name, (name) => this.metric(name)));
   }
 
   /**
-   * Makes an account at deployment, in the first region. When it is removed from the app, the account is suspended and keeps
-   * its data. When it is added again, it works with the same token.
+   * Makes an account at deployment, in the first region. If it is removed from the app, it is suspended and keeps its data. If
+   * it is added again, it works with the same token.
    *
    * @param id letters, digits, dashes. Another id is another account
    * @throws Error that names each wrong prop

@@ -12,7 +12,6 @@ export interface Account {
   /** A UUID. */
   readonly id: string;
   readonly customerId?: string | undefined;
-  /** The e-mail address of the user who created it. */
   readonly createdBy?: string | undefined;
   readonly plan: Plan;
   /** The region that serves the account. Only this region's replica of its row is written. */
@@ -20,7 +19,7 @@ export interface Account {
   readonly active: boolean;
   /** `active`, `passive` or `deleted`. */
   readonly state: string;
-  /** Unix milliseconds of the last change of its state. */
+  /** Unix milliseconds. */
   readonly stateChangedAt?: number | undefined;
   /** The ids of its valid named tokens; their rows have the rest. */
   readonly tokenIds?: readonly string[] | undefined;
@@ -44,24 +43,19 @@ export interface Account {
   /** Dollars. */
   readonly reservedPrice?: number | undefined;
   readonly prodPack: boolean;
-  /** Whether its usage is exported as separate metrics. */
   readonly prometheus: boolean;
   readonly enterprise?: { readonly enabled: boolean } | undefined;
   /** Partitions for its messages and dead letters. Never lowered, because rows stay in their partition. */
   readonly shards: number;
-  /** Whether its region is being drained: it accepts nothing new and finishes the rest. */
+  /** Accepts nothing new and finishes the rest. */
   readonly isDraining?: boolean | undefined;
   /** Undefined if circuits never hold back its messages. */
   readonly circuit?: CircuitSettings | undefined;
-  /** ARN patterns of AWS destinations that its messages may go to. */
   readonly destinations?: readonly string[] | undefined;
-  /** ARN patterns of Lambda functions that its messages may go to. */
   readonly lambdaDestinations?: readonly string[] | undefined;
-  /** Names of certificates for TLS with its destinations. */
   readonly tlsIdentities?: readonly TlsIdentity[] | undefined;
   /** Statuses that fail its messages permanently, as in `value/statusList.ts`. */
   readonly failOn?: string | undefined;
-  /** Gets the permanent failures without another failure callback. */
   readonly failureCallback?: string | undefined;
   /**
    * The destinations that the request's token may send to, or undefined for all. It is not stored: it limits the work for one
@@ -75,8 +69,8 @@ export interface Account {
 }
 
 /**
- * Chooses an account's first generation at random. A deleted account may have had the same id, and a random start keeps the
- * tokens and signing keys of the two different, even after many rotations.
+ * Starts at random, because a deleted account may have had the same id. So the tokens and signing keys of the two differ, even
+ * after many rotations.
  */
 const firstGeneration = (): number => randomInt(1, 2 ** 48);
 
@@ -98,7 +92,7 @@ export const newAccount = (
 
 const hardOverSoft = 10;
 
-/** Merged limits, by the account's own. A request needs them many times. */
+/** Results of {@link limitsOf}, because a request needs them many times. */
 const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
   free: new WeakMap(),
   paid: new WeakMap(),
@@ -107,8 +101,8 @@ const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = 
 type Limited = Pick<Account, 'plan' | 'limits' | 'longestTimeout'>;
 
 /**
- * Returns an account's limits: its own, or its plan's. A timeout above this deployment's maximum is lowered: it was set in a
- * region with a higher maximum, or before the setting was lowered.
+ * A timeout above this deployment's maximum is lowered: it was set in a region with a higher maximum, or before the setting was
+ * lowered.
  */
 export function limitsOf(account: Limited): Limits {
   const { plan, limits: own } = account;
@@ -127,8 +121,8 @@ function mergedLimits({ plan, limits: own, longestTimeout = Infinity }: Limited)
 }
 
 /**
- * An account that may send more requests a second is read once a second by each process. DynamoDB allows 3,000 reads of a row
- * in a second, and a limit that many processes share is briefly exceeded.
+ * Above this, each process reads the account only once a second: DynamoDB allows 3,000 reads of a row in a second, and many
+ * processes can exceed the limit briefly.
  */
 const manyRequestsPerSecond = 2_000;
 
@@ -138,7 +132,7 @@ export const allowsManyRequests = (account: Pick<Account, 'plan' | 'limits'>): b
 /** An account that may send more messages a day gets more partitions: see docs/scale.md. */
 const manyMessagesPerDay = 50_000_000;
 
-/** Returns the partitions that an account needs for its limits, or more if it already has more. */
+/** Never fewer than the account has. */
 export function shardsFor(account: Pick<Account, 'plan' | 'limits' | 'shards'>): number {
   const isWide =
     allowsManyRequests(account) || limitsOf(account).max_requests_per_day_hard > manyMessagesPerDay;
@@ -160,8 +154,7 @@ export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== unde
 export const accountLifetimeMs = 10 * secondMs;
 
 /**
- * Refuses new messages, schedules and runs while the account's region is being drained. Steps of runs and retries of dead
- * letters are accepted, because they must end here.
+ * Accepts steps of runs and retries of dead letters, because they must end here.
  *
  * @throws HttpError 503
  */

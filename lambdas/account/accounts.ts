@@ -1,6 +1,6 @@
 /**
  * The accounts table, with a replica in every region. A row is written only in its account's region, if it has not changed
- * since it was read there. So two regions never write the same row. If the latest state matters, it is also read there.
+ * since it was read there. So two regions never write the same row.
  */
 import {
   GetItemCommand,
@@ -68,12 +68,11 @@ const accountOf = (row: Row): Account => ({
   longestTimeout: settings.longestTimeoutSeconds,
 });
 
-/** Accounts as last read. */
 const lastRead = new Map<string, { readonly text: string; readonly account: Account }>();
 
 const mostKept = 1_000;
 
-/** Parses an item only if it has changed, because each request reads a row and rows rarely change. */
+/** Each request reads a row, and rows rarely change, so only changed items are parsed. */
 function readItem(id: string, item: Key): Account {
   const text = JSON.stringify(item);
   const known = lastRead.get(id);

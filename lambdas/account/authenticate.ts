@@ -16,8 +16,8 @@ const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
 const accounts = createKnownAccounts((id) => loadAccount(id, true), now);
 
 /**
- * Finds the account of a token. The account is read for each request, strongly consistent, so replaced tokens are refused from
- * the next request on. If the account may send very many requests, they are refused a second later.
+ * Finds the account of a token. The account is read for each request, strongly consistent, so replaced tokens are refused at
+ * once, or a second later if the account may send very many requests.
  *
  * @throws HttpError 401
  */
@@ -62,7 +62,7 @@ async function judge(
   return named === undefined ? { account, access } : named.callerWith(account, password);
 }
 
-/** Verifies a token. If that fails, it reads the master secret again, which may have changed. */
+/** If verification fails, the master secret is read again, because it may have changed. */
 async function verify(
   account: Account,
   secret: MasterSecret,

@@ -1,16 +1,15 @@
 /**
- * Tokens and signing keys. They are not stored: HMAC-SHA-256 derives them from the master secret, the account's id and a
- * generation, so a leaked table gives no access.
+ * Tokens and signing keys are not stored: HMAC-SHA-256 derives them from the master secret, the account's id and a generation.
+ * So a leaked table gives no access.
  */
 import { headerName, type Header } from '../shared/headers.ts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Account } from './account.ts';
 
-/** The access of an account's two tokens. */
 export type Access = 'write' | 'read';
 
-/** A full token and signing keys that are not derived. Deployments never have them; see `giveCredentials`. */
+/** Credentials that are not derived. Deployments never have them; see `giveCredentials`. */
 export interface GivenCredentials {
   readonly accountId: string;
   readonly token: { readonly UserID: string; readonly Password: string };
@@ -26,7 +25,7 @@ export interface MasterSecret {
   readonly given?: GivenCredentials | undefined;
 }
 
-/** Finds the credentials that were given to an account. Rotations do not change them. */
+/** Rotations do not change given credentials. */
 export const givenTo = (
   { given }: Pick<MasterSecret, 'given'>,
   accountId: string,
@@ -79,7 +78,7 @@ const tokenShape = z.object({
   Password: z.string(),
 });
 
-/** Reads a token without verifying it. Returns undefined if it is malformed. */
+/** Does not verify the token. Returns undefined if it is malformed. */
 export function readToken(token: string, given?: GivenCredentials): TokenParts | undefined {
   let json: unknown;
   try {
@@ -93,7 +92,7 @@ export function readToken(token: string, given?: GivenCredentials): TokenParts |
   return { accountId: user === given?.token.UserID ? given.accountId : user, password };
 }
 
-/** Reads the token of an `Authorization: Bearer` header, which may be for another service. */
+/** The token may be for another service. */
 export function bearerToken(headers: readonly Header[]): string | undefined {
   const authorization = headers.find(([name]) => name === 'authorization')?.[1];
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
@@ -142,8 +141,8 @@ function fullyDecoded(segment: string): string {
 }
 
 /**
- * Finds the API operation in a path, such as `/v2/publish`, despite percent-encoding, extra slashes or dot segments. Returns
- * undefined for a path of no API. The rest of the path is a destination and is not decoded.
+ * Finds the API operation in a path, such as `/v2/publish`, despite percent-encoding, extra slashes or dot segments. The rest
+ * of the path is a destination and is not decoded.
  */
 function operationIn(path: string): string | undefined {
   const [raw = ''] = path.split('?', 1);
@@ -158,8 +157,8 @@ function operationIn(path: string): string | undefined {
 }
 
 /**
- * Makes the mark of a delivery that may return to an API of this deployment. It depends on the operation in the path, which no
- * gateway changes. Returns undefined for a path of no API.
+ * The mark of a delivery that may return to an API of this deployment. It depends on the operation in the path, which no
+ * gateway changes. Undefined for a path of no API.
  */
 function loopMarkOf(masterSecret: string, path: string): string | undefined {
   const operation = operationIn(path);
@@ -170,7 +169,7 @@ function loopMarkOf(masterSecret: string, path: string): string | undefined {
 }
 
 /**
- * Makes the header by which this deployment's APIs recognize their own deliveries, under any host name.
+ * The header by which this deployment's APIs recognize their own deliveries, under any host name.
  *
  * @param path the path of the destination
  * @returns no header for a path of no API
@@ -205,12 +204,11 @@ const signingKey = (masterSecret: string, account: Account, generation: number):
 type SigningState = Pick<Account, 'signingGeneration' | 'signingSecret'>;
 
 /**
- * Finds the generation of an account's current signing key, and its master secret. The next key has the next generation and
- * always the newest master secret.
+ * Finds the generation of an account's current signing key, and its master secret.
  *
- * The account's row names the master secret with which its generation began. Each later one counts as one more generation. So
- * during a rotation of the master secret, deliveries are still signed with the key that receivers know, and the API already
- * shows the next key, which becomes the current one when the overlap ends.
+ * The account's row names the master secret with which its generation began. Each later one counts as one more generation.
+ * During a rotation of the master secret, deliveries are still signed with the key that receivers know, and the API already
+ * shows the next key, which uses the newest master secret.
  */
 function signingState(
   { current, previous, retired = [] }: MasterSecret,
@@ -228,8 +226,7 @@ function signingState(
 }
 
 /**
- * Makes the account's signing keys. `whsec_` and base64 is the form of Standard Webhooks, so its libraries accept them. The
- * JWT's key is the whole string.
+ * `whsec_` and base64 is the form of Standard Webhooks, so its libraries accept the keys. The JWT's key is the whole string.
  */
 export function signingKeysOf(secret: MasterSecret, account: Account): SigningKeys {
   const known = derivedKeys.get(account);

@@ -1,6 +1,6 @@
 /**
  * The signature of a URL group's endpoint, in addition to the service's own: HMAC-SHA-256 of the body, in a header and a form
- * that the receiver already knows. Its secrets are derived, like signing keys, and never stored.
+ * that the receiver already knows. Its secrets are derived, like signing keys.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -29,21 +29,18 @@ export type MessageSignature = Readonly<z.infer<typeof messageSignature>>;
 
 type Version = Pick<EndpointSignature, 'generation' | 'master'>;
 
-/** Starts an endpoint's secrets at random, so that they differ from those of all earlier endpoints. */
+/** Starts at random, so an endpoint's secrets differ from those of earlier endpoints. */
 export const firstVersion = ({ current }: MasterSecret) => ({
   id: randomBytes(9).toString('base64url'),
   generation: randomInt(1, 2 ** 48),
   master: secretMark(current),
 });
 
-/** Whether a secret is derived from the newest master secret. Other secrets are lost when the overlap ends. */
+/** Other secrets are lost when the overlap ends. */
 export const isUpToDate = ({ current }: MasterSecret, { master }: Version): boolean =>
   secretMark(current) === master;
 
-/**
- * Derives an endpoint's secret. If its master secret is gone, the newest one is used, with a result that the receiver does not
- * know.
- */
+/** If a secret's master secret is gone, the newest one is used, with a result that the receiver does not know. */
 export function endpointSecret(
   secret: MasterSecret,
   accountId: string,

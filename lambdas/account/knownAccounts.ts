@@ -1,6 +1,6 @@
 /**
- * Accounts whose tokens are checked. Each request reads its account, so changes take effect at once. Accounts that may send
- * more requests in a second than DynamoDB allows reads of one row (3,000) are remembered for a second.
+ * Each request reads its account, so changes take effect at once. Accounts that may send more requests in a second than
+ * DynamoDB allows reads of one row (3,000) are remembered for a second.
  */
 import { allowsManyRequests, type Account } from './account.ts';
 import { secondMs } from '../shared/clock.ts';
@@ -17,7 +17,6 @@ interface Known {
 export interface KnownAccounts {
   /** @returns the account, and whether it was just read; otherwise it is at most a second old */
   readonly find: (id: string) => Promise<{ readonly account: Account | undefined; readonly isRead: boolean }>;
-  /** Reads the account now. */
   readonly read: (id: string) => Promise<Account | undefined>;
 }
 

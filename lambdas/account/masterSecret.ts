@@ -1,6 +1,6 @@
 /**
- * The deployment's master secret in Secrets Manager: a single text, or after a rotation JSON with the current secret, the
- * previous one during the overlap, and the marks of all earlier ones.
+ * The master secret in Secrets Manager: a text, or after a rotation JSON with the current secret, the previous one during the
+ * overlap, and the marks of earlier ones.
  */
 import * as z from 'zod/mini';
 import { secretMark, type MasterSecret } from './credentials.ts';
@@ -40,7 +40,7 @@ export function begin({ current, previous, retired }: MasterSecret, next: string
   return { current: next, previous: current, retired };
 }
 
-/** Ends the overlap, so that tokens from the old master secret are refused. @throws Error if there is no overlap */
+/** Tokens from the old master secret are refused. @throws Error if there is no overlap */
 export function end({ current, previous, retired = [] }: MasterSecret): MasterSecret {
   if (previous === undefined) throw new Error('There is no overlap to end; begin one first.');
   return { current, retired: [...retired, secretMark(previous)] };

@@ -14,7 +14,7 @@ import { loadNamedToken, namedTokenKey } from './namedTokens.ts';
 
 const tokenIdIn = (password: string): string => password.split('.', 1)[0] ?? '';
 
-/** Verifies the password of a named token. @returns undefined if it is wrong or the token was revoked */
+/** @returns undefined if the password is wrong or the token was revoked */
 export function verifyNamed(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const id = tokenIdIn(given);
   if (account.tokenIds?.includes(id) !== true) return undefined;
@@ -30,7 +30,6 @@ const known = cached(dayMs, (key: string) => {
   return loadNamedToken(accountId, tokenId);
 });
 
-/** @returns the caller with a named token whose password is right, or the refusal */
 export async function callerWith(account: Account, password: string): Promise<Caller | HttpError> {
   const named = await known(`${account.id}/${tokenIdIn(password)}`);
   const bearer = { 'www-authenticate': 'Bearer' };
@@ -50,10 +49,7 @@ export const onlyPublishes = (): HttpError =>
 const lastUses = new Map<string, string>();
 const mostLastUses = 1_000;
 
-/**
- * Records the use of a named token, once for each day and token. A process with an old copy of the row reads it again and finds
- * today's use.
- */
+/** Once for each day and token. A process with an old copy of the row reads it again and finds today's use. */
 export async function noteUse({ id, accountId, lastUsed }: NamedToken): Promise<void> {
   const today = dayOf(now());
   if (lastUsed === today || lastUses.get(id) === today) return;

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import type { Account } from './account.ts';
 import { derive, encodeToken, type Access, type MasterSecret } from './credentials.ts';
 
-/** `full` is like the account's token, `read` like its read-only token. `publish` allows only publishing. */
 export const scopes = ['full', 'read', 'publish'] as const;
 export type TokenScope = (typeof scopes)[number];
 
@@ -34,10 +33,7 @@ export const accessOf: Readonly<Record<TokenScope, Access | 'publish'>> = {
   publish: 'publish',
 };
 
-/**
- * Makes the password of a named token. It depends on the account's creation time, so a new account with a deleted one's id does
- * not accept its tokens.
- */
+/** Depends on the account's creation time, so a new account with a deleted one's id does not accept its tokens. */
 export const namedPassword = (masterSecret: string, { id, createdAt }: Account, tokenId: string): string =>
   `${tokenId}.${derive(masterSecret, `token-${tokenId}`, id, createdAt).toString('base64url')}`;
 

@@ -1,6 +1,6 @@
 /**
- * Rows of named tokens in the accounts table, written in the account's region. Only the last use changes, so a process reads a
- * row once. The account's row, read for each request, says which tokens are valid.
+ * Named tokens are in the accounts table. Only the last use changes, so a process reads a row once. The account's row, read for
+ * each request, says which tokens are valid.
  */
 import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';

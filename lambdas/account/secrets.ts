@@ -1,4 +1,3 @@
-/** The deployment's secrets in Secrets Manager, where an operator can change them without a deployment. */
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
@@ -43,9 +42,8 @@ const master = secret(settings.masterSecretId, 5 * minuteMs, (text): MasterSecre
   given: givenCredentials(),
 }));
 
-/** Reads the master secret, from which tokens and signing keys are derived. */
 export const masterSecret = master.get;
-/** Reads it again after a token failed verification, because it may have changed. */
+/** For a token that failed verification, because the master secret may have changed. */
 export const renewedMasterSecret = master.renewed;
 
 const credentials = z.object({
@@ -67,11 +65,7 @@ const management = secret(settings.managementSecretId, minuteMs, parseCredential
 export const managementCredentials = management.get;
 export const renewedManagementCredentials = management.renewed;
 
-/**
- * Writes the secret of an app's account.
- *
- * @param version the version's id, so that a repeated call makes only one version
- */
+/** @param version the version's id, so that a repeated call makes only one version */
 export async function keepInSecret(arn: string, value: string, version: string): Promise<void> {
   await client.send(
     new PutSecretValueCommand({ SecretId: arn, SecretString: value, ClientRequestToken: version }),

@@ -1,4 +1,3 @@
-/** An account's alarms: where notices go, which conditions are watched, and which are open. */
 import type { Header } from '../shared/headers.ts';
 import { alarmKinds, type AlarmKind, type AlarmFormat } from '../wire/alarms.ts';
 
@@ -29,7 +28,6 @@ export interface AlarmSettings {
 export const watchedBy = (settings: AlarmSettings): ReadonlySet<AlarmKind> =>
   new Set(alarmKinds.filter((kind) => settings[kind] !== undefined && settings[kind] !== false));
 
-/** A condition that a check has found. */
 export interface Found {
   readonly kind: AlarmKind;
   /** The host, the schedule, the run or the limit; empty for dead letters, or {@link others}. */
@@ -66,7 +64,6 @@ export interface Notice extends Found {
   readonly at: number;
 }
 
-/** The row of an account's alarms. */
 export interface Alarms {
   readonly accountId: string;
   readonly settings: AlarmSettings;

@@ -1,4 +1,3 @@
-/** An account's alarms, as its owner sets and sees them. */
 import { randomUUID } from 'node:crypto';
 import { refuseWhileDraining, type Account } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';

@@ -10,12 +10,10 @@ import { derivedId, newId } from '../shared/ids.ts';
 import type { Alarms, Notice } from './alarm.ts';
 import { bodyOf, type AlarmMessage } from './rules/bodies.ts';
 
-/** The label of these messages in the log. */
 const label = 'alarm';
 /** Slack and PagerDuty answer within a second or two. */
 const timeoutSeconds = 30;
 
-/** The part of an alarm's row that its messages need. */
 export type Receiver = Pick<Alarms, 'accountId' | 'settings' | 'callerIp'>;
 
 type Said = Omit<AlarmMessage, 'account' | 'region'>;

@@ -1,4 +1,3 @@
-/** Finds the watched conditions of an account. Messages of alarms never count. */
 import type { Account } from '../account/account.ts';
 import { downHosts } from '../lane/heldBack.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
@@ -97,7 +96,7 @@ async function schedules(
 }
 
 /**
- * Finds the conditions of an account. Kinds that are not watched are not read.
+ * Kinds that are not watched are not read.
  *
  * @throws if something could not be read, because then the result is unknown
  */

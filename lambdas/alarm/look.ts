@@ -1,4 +1,3 @@
-/** Checks the accounts that have alarms. */
 import { isDeleted, isServed } from '../account/account.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { log } from '../aws/log.ts';

@@ -14,7 +14,7 @@ import type { Alarms } from './alarm.ts';
 import { noticeDraft } from './draft.ts';
 import { saveAlarms } from './store/rows.ts';
 
-/** By then the function of a check has ended, so remaining notices are from a dead one. */
+/** By then a check has ended, so remaining notices are from a check that died. */
 const staleMs = (timers.lookForAlarms.functionTimeoutSeconds + 15) * secondMs;
 
 /** Writes the next version of alarms. @returns undefined if others were faster */
@@ -38,7 +38,7 @@ const draftsOf = (account: Account, alarms: Alarms): readonly Draft[] =>
   alarms.notices.map((notice) => noticeDraft(account, alarms, notice));
 
 /**
- * Sends the notices of a dead check.
+ * Sends the notices of a check that died.
  *
  * @returns the new alarms; undefined if another check is working on them
  */

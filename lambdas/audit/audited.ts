@@ -1,7 +1,6 @@
 /**
- * An audit trail entry is written before its change is made. So each change has an entry, even if a process dies. If the change
- * is refused, its entry is withdrawn. If the change fails or is not answered, its entry stays, because the change may have been
- * made.
+ * An audit trail entry is written before its change is made, so each change has an entry, even if a process dies. The entry of
+ * a refused change is withdrawn. The entry of a failed or unanswered change stays, because the change may have been made.
  */
 import type { CodeOf } from '../error/errorCodes.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -31,8 +30,7 @@ interface Change extends AuditEntry {
 }
 
 /**
- * Records that a change is about to be made. An account's own tokens may add a number of entries in a day. Repetitions within a
- * minute add none.
+ * An account's own tokens may add a number of entries in a day. Repetitions within a minute add none.
  *
  * @param mostPerDay the entries that may be added in a day; undefined for the operator, who has no quota
  * @throws HttpError 429, or an error if the entry cannot be written; the change must not be made then
@@ -66,7 +64,6 @@ export async function finishChange(place: AuditPlace, finished: Finished): Promi
 /** Codes of 503 for which nothing was changed. */
 const unchanged: ReadonlySet<string> = new Set<CodeOf<503>>(['busy', 'not_stored', 'region_draining']);
 
-/** Whether an error means that nothing was changed. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof HttpError && (error.status < 500 || unchanged.has(error.code));
 

@@ -66,7 +66,6 @@ export function changesBetween(
     }));
 }
 
-/** The values of a configuration by its headers' names. */
 export const configValues = (prefix: string, config: Config): Values =>
   Object.fromEntries([...shownConfig(config)].map(([name, values]) => [headerName(prefix, name), values]));
 

@@ -1,4 +1,3 @@
-/** The audit trail as its account reads it. */
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';

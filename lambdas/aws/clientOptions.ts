@@ -1,18 +1,18 @@
 /**
- * The options of all AWS clients: how long a client waits, and how often it tries. A test refuses clients without them. Without
- * `throwOnRequestTimeout` the SDK only warns about a slow request and waits on.
+ * The options of all AWS clients. A test refuses clients without them. Without `throwOnRequestTimeout` the SDK only warns about
+ * a slow request and waits on.
  */
 
 interface CallLimits {
   /** The longest time without a byte of the answer. */
   readonly silenceMs: number;
-  /** The most times that a request is sent. It is retried after a timeout, and when AWS throttles it. */
+  /** It is sent again after a timeout, and when AWS throttles it. */
   readonly tries: number;
 }
 
 /**
- * A function behind an API is ended after 28 s, so two unanswered calls must fit into that: a call fails after 12 s and up to 1
- * s of pauses. (Pauses of throttled calls are longer, but each try is answered at once.) A worker has 60 s or more.
+ * A function behind an API is ended after 28 s, and two unanswered calls must fit: a call fails after 12 s and up to 1 s of
+ * pauses. A worker has 60 s or more.
  */
 const limits = {
   /** Calls of tables, queues, secrets and schedules take milliseconds. Seconds mean a lost connection. */
@@ -23,16 +23,16 @@ const limits = {
   functions: { silenceMs: 900_000, tries: 1 },
 } as const satisfies Record<string, CallLimits>;
 
-/** The longest time to connect, including the wait for a free socket. AWS connects in milliseconds. */
+/** Includes the wait for a free socket. AWS connects in milliseconds. */
 const connectionMs = 2_000;
 
-/** The most concurrent requests of one client. With fewer, bulk operations would time out waiting for sockets. */
+/** The most concurrent requests of a client. With fewer, bulk operations would time out waiting for sockets. */
 export const maxSockets = 100;
 
 export type Calls = keyof typeof limits;
 
 /**
- * Reads how many times longer than on AWS a call may take: stand-ins on a busy machine are slow.
+ * Returns how many times longer than on AWS a call may take: stand-ins on a busy machine are slow.
  *
  * @throws Error if it is not a number of at least 1
  */
@@ -42,7 +42,6 @@ function timesLonger(): number {
   return times;
 }
 
-/** Returns the options of a client for a kind of calls. */
 export function clientOptions(calls: Calls) {
   const { silenceMs, tries } = limits[calls];
   const times = timesLonger();

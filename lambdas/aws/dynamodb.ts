@@ -38,7 +38,7 @@ export const dynamodb = open();
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
-/** Returns the client of a region, for the few tables that other regions use. */
+/** For the few tables that other regions use. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
   const known = elsewhere.get(region) ?? open(region);
@@ -89,7 +89,6 @@ export async function conditionalWrite(write: Promise<Written>): Promise<Conditi
   }
 }
 
-/** @returns whether the write's condition held */
 export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
   (await conditionalWrite(write)).isMade;
 
@@ -117,7 +116,7 @@ class UpdateItemOnce extends UpdateItemCommand {
 }
 
 /**
- * Adds to a row without retries. If an answer were lost, a retry would add twice.
+ * Adds to a row without retries, because a retry after a lost answer would add twice.
  *
  * @throws at the first failure, also if throttled. The addition may still have been made
  */
@@ -130,8 +129,7 @@ export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateI
 }
 
 /**
- * Makes the condition that a row still has the version that was read. For tables with the key `accountId`, whose rows get a
- * higher version with each change.
+ * For tables with the key `accountId`, whose rows get a higher version with each change.
  *
  * @param version undefined if there was no row
  */
@@ -159,9 +157,9 @@ export async function deleteRow(table: string, key: object): Promise<void> {
 const mostRowsPerRead = 640;
 
 /**
- * Reads the items of a query page by page, until the caller stops. `Limit` is the number of rows of the first page. Each
- * further page is twice as large, because a caller who continues finds few matching rows. From the second page on, such a query
- * reads ahead, so merged partitions are read concurrently.
+ * Reads the items of a query page by page, until the caller stops. With a `Limit`, the first page has this many rows, and each
+ * further page twice as many, because a caller who continues finds few matching rows. From the second page on, it then reads
+ * ahead.
  *
  * @param until Unix milliseconds after which no further page is read, even if all pages were empty
  */
@@ -190,15 +188,11 @@ export async function* queryItems(
   }
 }
 
-/** Like {@link queryItems}, but returns rows. */
 export async function* queryRows(...query: Parameters<typeof queryItems>): AsyncGenerator<Row> {
   for await (const item of queryItems(...query)) yield unmarshall(item);
 }
 
-/**
- * Reads all rows of a scan; the rows of a partition are together. It reads the next page while the caller handles the current
- * one.
- */
+/** Reads all rows of a scan, one page ahead. The rows of a partition are together. */
 export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
   const read = (from: Key | undefined): Promise<ScanCommandOutput> => {
     const page = dynamodb.send(new ScanCommand({ ...input, ExclusiveStartKey: from }));
@@ -291,7 +285,7 @@ async function getSome(
 
 /** DynamoDB's maximum for one write. */
 const rowsPerWrite = 25;
-/** Concurrent writes of one request. More would delay other requests. */
+/** More would delay other requests. */
 const writesAtOnce = 8;
 
 /**
@@ -303,7 +297,7 @@ export const putAll = (table: string, rows: readonly object[]): Promise<void> =>
   writeAll(table, rows, (row) => ({ PutRequest: { Item: toItem(row) } }));
 
 /**
- * Deletes rows by key, 25 at a time, like {@link putAll}. A missing row is not an error.
+ * Deletes rows like {@link putAll}. A missing row is not an error.
  *
  * @param keys all different
  */

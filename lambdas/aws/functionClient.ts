@@ -8,10 +8,7 @@ import type { AwsService } from './metricTable.ts';
 /** Errors that an operator must repair: rights, credentials, encryption keys. */
 const refusals = /Denied|NotAuthorized|Signature|Token|KMS|Decryption/;
 
-/**
- * Counts a client's failed tries. Answers such as a failed condition are not failures. For secrets every error is one, because
- * a secret must exist, unless the client expects the error.
- */
+/** Answers such as a failed condition are not failures. For secrets every error is one, unless the client expects it. */
 const countFailures = <Input extends object, Output extends object>(
   service: AwsService,
   isExpected: IsExpected,
@@ -26,7 +23,7 @@ const countFailures = <Input extends object, Output extends object>(
           throw error;
         }
       },
-      // Runs inside the middleware that retries.
+      // Inside the middleware that retries.
       { name: 'countFailures', step: 'finalizeRequest', priority: 'low' },
     );
   },
@@ -52,7 +49,7 @@ function note(service: AwsService, error: SdkError): void {
     count(`${service}Errors`);
 }
 
-/** Adds the common steps to a client that has made no call yet, and returns it. */
+/** The client must have made no call yet. */
 export function prepareClient<Input extends object, Output extends object, C extends Client<Input, Output>>(
   service: AwsService,
   client: C & Client<Input, Output>,

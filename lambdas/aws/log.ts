@@ -2,15 +2,14 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { withoutSecrets } from '../shared/urlCredentials.ts';
 
 /**
- * Writes JSON lines with the message's id. Each line lists its fields, so it never contains headers, bodies, tokens or keys,
- * and URLs only before the query.
+ * Writes JSON lines with the message's id. Each line lists its fields, so it never contains headers, bodies, tokens or keys.
  */
 export const log = new Logger({
   // Errors quote their input: Node's error for an invalid URL contains its credentials.
   jsonReplacerFn: (_name, value: unknown) => (typeof value === 'string' ? withoutSecrets(value) : value),
 });
 
-/** Removes user, password and query from a URL, which may be secret. */
+/** Removes user, password and query, which may be secret. */
 export function urlForLog(url: string): string {
   return withoutSecrets(url);
 }

@@ -1,9 +1,5 @@
-/**
- * The functions' metrics as data, for the dashboard and the alarms. Functions import only its types, so their bundles do not
- * contain its texts.
- */
+/** The functions' metrics as data. Functions import only its types, so their bundles do not contain its texts. */
 
-/** The AWS services that the functions call, as metrics name them. */
 export const awsServices = ['Dynamodb', 'Sqs', 'S3', 'Scheduler', 'Secrets'] as const;
 export type AwsService = (typeof awsServices)[number];
 
@@ -19,8 +15,8 @@ const count = (meaning: string) => ({ kind: 'count', per: 'region', meaning }) a
 const time = (meaning: string) => ({ kind: 'time', per: 'region', meaning }) as const;
 
 /**
- * The functions' metrics by name. Their namespace is the deployment's name, with the dimension `service`, or `account` for an
- * account's. Hosts, messages and destinations are not dimensions, because each value would be billed as a metric.
+ * Their namespace is the deployment's name, with the dimension `service`, or `account` for an account's. Hosts, messages and
+ * destinations are not dimensions, because each value would be billed as a metric.
  */
 export const metrics = {
   Accepted: count('messages that were accepted: from requests, fires of schedules and retried dead letters'),
@@ -90,7 +86,6 @@ export const metrics = {
 
 type Metrics = typeof metrics;
 
-/** The names of the metrics of a kind. */
 export type MetricName<Kind extends MetricShape['kind'], Per extends MetricShape['per'] = 'region'> = {
   readonly [Name in keyof Metrics]: Metrics[Name]['kind'] extends Kind
     ? Metrics[Name]['per'] extends Per

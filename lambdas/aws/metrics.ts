@@ -5,18 +5,16 @@ import { metricsService } from './resources.ts';
 /** Metrics are log lines that CloudWatch reads, so they cost no call. */
 const metrics = new Metrics({ serviceName: metricsService });
 
-/** The counts since the last line: a batch of ten writes one number for each metric. */
+/** Since the last line: a batch of ten writes one number for each metric. */
 const counts = new Map<string, number>();
 
 /** Whether metrics are off, as on one machine. */
 const isOff = process.env['POWERTOOLS_METRICS_DISABLED'] === 'true';
 
-/** Adds to a region's metric. */
 export function count(name: MetricName<'count'>, value = 1): void {
   if (!isOff) counts.set(name, (counts.get(name) ?? 0) + value);
 }
 
-/** Keeps the largest value of a region's metric. */
 export function countLargest(name: MetricName<'largest'>, value: number): void {
   if (!isOff) counts.set(name, Math.max(counts.get(name) ?? 0, value));
 }
@@ -26,7 +24,6 @@ export function measure(name: MetricName<'time'>, ms: number): void {
   if (!isOff) metrics.addMetric(name, MetricUnit.Milliseconds, Math.max(0, ms));
 }
 
-/** Adds to an account's metric. */
 export function countOf(accountId: string, name: MetricName<'count', 'account'>, value: number): void {
   if (isOff) return;
   const single = metrics.singleMetric();
@@ -34,7 +31,6 @@ export function countOf(accountId: string, name: MetricName<'count', 'account'>,
   single.addMetric(name, MetricUnit.Count, value);
 }
 
-/** Writes all counts and times as one log line. */
 function write(): void {
   if (isOff) return;
   for (const [name, value] of counts) if (value > 0) metrics.addMetric(name, MetricUnit.Count, value);
@@ -42,10 +38,7 @@ function write(): void {
   if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
 }
 
-/**
- * Makes a Lambda handler that writes its metrics when it ends, even with an error. A process that dies loses its counts, so
- * only the message log is complete.
- */
+/** Makes a Lambda handler that writes its metrics when it ends, even with an error. A process that dies loses its counts. */
 export const withMetrics =
   <Given extends readonly unknown[], Result>(handler: (...given: Given) => Promise<Result>) =>
   async (...given: Given): Promise<Result> => {

@@ -2,7 +2,7 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { settings } from './settings.ts';
 import { sqs } from './sqs.ts';
 
-/** Returns the number of messages in each queue of this region: visible, in flight and delayed. */
+/** Returns the messages in each queue of this region: visible, in flight and delayed. */
 export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
   const urls = {
     short: settings.shortQueueUrl,

@@ -1,7 +1,6 @@
 /** The tables, queues and limits of the service as data, for the CDK app, the local stage and the handlers. */
 
 export interface TableShape {
-  /** The environment variable with the table's name. */
   readonly variable:
     | 'MESSAGES_TABLE'
     | 'DLQ_TABLE'
@@ -22,13 +21,13 @@ export interface TableShape {
     readonly partitionKey: string;
     readonly sortKey: string;
     readonly sortsBy: 'number' | 'text';
-    /** Attributes of the index in addition to the keys. The default is all. */
+    /** In addition to the keys. The default is all. */
     readonly includes?: readonly string[];
   }[];
 }
 
 export const tables = {
-  /** Messages, each followed by a row for every recorded attempt, and bodies. */
+  /** Messages, each followed by its recorded attempts, and bodies. */
   messages: {
     variable: 'MESSAGES_TABLE',
     partitionKey: 'shard',
@@ -43,7 +42,7 @@ export const tables = {
     partitionKey: 'shard',
     sortKey: 'id',
     ttl: 'expiresAt',
-    // A removed entry loses `presentSince`, so a search for the oldest entries does not read removed ones.
+    // A removed entry loses `presentSince`, so the oldest entries are found without reading it.
     indexes: [
       {
         name: 'present',
@@ -55,17 +54,17 @@ export const tables = {
     ],
   },
   groups: { variable: 'GROUPS_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
-  /** Lanes (the queues that accounts make, flow-control keys, and accounts), and the waiting line of each, in pages. */
+  /** Queues, flow-control keys and accounts, and the waiting line of each, in pages. */
   lanes: {
     variable: 'LANES_TABLE',
     partitionKey: 'lane',
     sortKey: 'part',
     ttl: 'expiresAt',
-    // The names of an account's queues or keys. Pages have no name, and a lane's keys never change, so writing a lane never
-    // writes the index.
+    // The names of queues or keys. Pages have no name, and a lane's keys never change, so writing a lane never writes the
+    // index.
     indexes: [{ name: 'names', partitionKey: 'owner', sortKey: 'name', sortsBy: 'text', includes: [] }],
   },
-  /** The journals of workflow runs; in separate partitions, an account's runs by time, and the waiters of an event. */
+  /** Journals of workflow runs; in separate partitions, an account's runs by time, and the waiters of an event. */
   workflows: {
     variable: 'WORKFLOWS_TABLE',
     partitionKey: 'owner',
@@ -84,13 +83,11 @@ export const tables = {
   /** Claims on deduplication keys. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   /**
-   * Accounts, their named tokens, and the hosts of APIs. The only table with replicas in all regions. An account's row is
-   * written only in its own region, and read there if the latest version matters.
+   * Accounts, their named tokens, and the hosts of APIs. An account's row is written only in its own region, and read there if
+   * the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /**
-   * The usage of each account by day, and its audit trail; accounts' alarms; failed logins; jobs that a worker started alone.
-   */
+  /** Accounts' daily usage, audit trails and alarms; failed logins; jobs that a worker started alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;
@@ -99,51 +96,42 @@ export type TableName = keyof typeof tables;
 export const apiNames = ['messaging', 'management'] as const;
 export type ApiName = (typeof apiNames)[number];
 
-/**
- * The key in the accounts table of a row with the hosts of a region's API. It is written only in that region. Account ids
- * contain no `#`.
- */
+/** The hosts of a region's API are written only in that region. Account ids contain no `#`. */
 export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${region}#${api}`;
 
-/** The prefix of the keys of named tokens in the accounts table. */
 export const tokenKeyPrefix = 'token#';
 export const tokenKey = (accountId: string, tokenId: string): string =>
   `${tokenKeyPrefix}${accountId}#${tokenId}`;
 
-/** The partition of an account's audit trail in the usage table. */
 export const auditedPrefix = 'audit#';
 export const auditedOwner = (accountId: string): string => `${auditedPrefix}${accountId}`;
 
-/**
- * The attribute of a lane with the slots that processes hold. A local stage removes it from all lanes when it starts, because
- * no process of the stage has survived.
- */
+/** The slots that processes hold in a lane. A local stage removes them when it starts, because no process has survived. */
 export const processLeases = 'processes';
 
 /**
- * The lifetimes of bodies in the bucket, in days. An object's key starts with `<days>d/`, and a lifecycle rule for each deletes
- * older objects. The longest is enough for a message that is delayed by a year and then retried at intervals of a day.
+ * The lifetimes of bodies in the bucket, in days. An object's key starts with `<days>d/`, and a lifecycle rule deletes older
+ * objects. The longest is enough for a message that is delayed by a year and retried daily.
  */
 export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512, 1024] as const;
 
-/** The longest timeout of a message in the short queue. All others are in the long one. */
+/** The longest timeout of a message in the short queue. */
 export const shortTimeoutMs = 30_000;
 
 /**
- * The longest timeout of a message, in seconds, by what waits for the answer. Lambda ends a function after 900 s, and one on a
- * managed instance after 90 minutes; the worker needs a minute or two of this to read and record. One machine waits as long as
- * SQS can hide a message: 12 hours.
+ * Seconds. Lambda ends a function after 900 s, and one on a managed instance after 90 minutes; the worker needs a minute or two
+ * of this to read and record. One machine waits as long as SQS can hide a message: 12 hours.
  */
 export const longestTimeoutSeconds = { functions: 840, instances: 5_280, machine: 43_200 } as const;
 export type LongDelivery = Exclude<keyof typeof longestTimeoutSeconds, 'machine'>;
 
-/** The longest timeout of a message that a function waits for. */
+/** The longest timeout that a function waits for. */
 export const longTimeoutMs = longestTimeoutSeconds.functions * 1_000;
 
 /** API Gateway gives up after 29 s, so the function ends earlier. */
 export const apiFunctionTimeoutSeconds = 28;
 
-/** A function's default memory, MB. CPU grows with it: less makes requests slower, more costs more while a delivery waits. */
+/** MB. CPU grows with it: less makes requests slower, more costs more while a delivery waits. */
 export const functionMemoryMb = 512;
 
 /** Bytes for long lists and large results that a process handles at once: a quarter of its memory. */
@@ -152,36 +140,34 @@ export const largeWorkBytes = (memoryMb: number): number => (memoryMb / 4) * 1_0
 /** Bytes for lists of runs that a process keeps. The list of the largest group of parallel steps takes half of them. */
 export const knownRunsBytes = 24 * 1_024 * 1_024;
 
-/** MB of Node.js and the code, and of an ordinary message of 4 MiB with an answer of the same size. */
+/** MB of Node.js and the code, and of a message of 4 MiB with an answer of the same size. */
 const codeMb = 100;
 const messageMb = 24;
 
-/** The most messages of 4 MiB that fit into a function at once, beside its large work and its lists of runs. */
+/** The most messages of 4 MiB that fit into a function beside its large work and its lists of runs. */
 export const messagesInMemory = (memoryMb: number): number =>
   Math.floor((memoryMb - codeMb - (largeWorkBytes(memoryMb) + knownRunsBytes) / 2 ** 20) / messageMb);
 
 /**
- * The range of a delivery function's memory, MB. The least fits two messages. The most keeps the one for slow hosts below
- * Lambda's 10,240.
+ * A delivery function's memory, MB. The least fits two messages. The most keeps the function for slow hosts below Lambda's
+ * 10,240.
  */
 export const leastDeliveryMemoryMb = 256;
 export const mostDeliveryMemoryMb = 2_925;
 
 export interface QueueShape {
-  /** The handler of the function that the queue invokes. */
   readonly handler: string | undefined;
   readonly functionTimeoutSeconds: number;
-  /** The most messages of one invocation. */
   readonly batchSize: number;
-  /** How many times the usual memory the function has, for a larger batch. */
+  /** A factor for larger batches. */
   readonly memoryFactor?: number;
   /** The queue for messages that were received {@link maxReceives} times. */
   readonly redrivesTo: string | undefined;
 }
 
 /**
- * The SQS queues, with the timing of their functions. A function's timeout is longer than the longest timeout of its messages.
- * Queues with few messages have batches of one, so a message that kills its worker kills nothing else.
+ * The SQS queues, with the timing of their functions. A function's timeout exceeds those of its messages. Queues with few
+ * messages have batches of one, so a message that kills its worker kills nothing else.
  */
 export const queues = {
   /** Attempts that wait at most 30 s for their answer, and pumps of waiting lines. */
@@ -190,7 +176,7 @@ export const queues = {
   long: { handler: 'deliver', functionTimeoutSeconds: 900, batchSize: 10, redrivesTo: 'dead' },
   /**
    * Attempts at slow hosts that were in a batch with fast ones. An invocation lasts as long as its slowest attempt, so here one
-   * waits for many. It fits 50 messages of 4 MiB with answers of the same size.
+   * waits for many: for 50 messages of 4 MiB with answers of the same size.
    */
   slow: {
     handler: 'deliver',
@@ -202,14 +188,14 @@ export const queues = {
   /** Jobs whose workers died. Each is done alone, and an attempt fails if it kills its workers again. */
   dead: { handler: 'deliverAlone', functionTimeoutSeconds: 900, batchSize: 1, redrivesTo: undefined },
   fire: { handler: 'fire', functionTimeoutSeconds: 60, batchSize: 1, redrivesTo: undefined },
-  /** Changed accounts that this region must follow. Other regions send to it, so its name is fixed. */
+  /** Changed accounts. Other regions send to it, so its name is fixed. */
   accountChanges: {
     handler: 'followAccount',
     functionTimeoutSeconds: 300,
     batchSize: 1,
     redrivesTo: undefined,
   },
-  /** Fires that Scheduler could not send or that were given up. They stay until an operator sends them again. */
+  /** Fires that Scheduler could not send or that were given up, for an operator to send again. */
   undeliveredFires: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
   /**
    * Messages that this release cannot read, and jobs that kill even the worker that gives them up. A later release or an
@@ -219,17 +205,13 @@ export const queues = {
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
 
-/** The queues whose functions wait for long answers. `dead` gets those whose workers died. */
+/** `dead` gets the jobs whose workers died. */
 export const longAnswerQueues = ['long', 'dead'] as const satisfies readonly QueueName[];
 
-/** The time between the end of the longest attempt and the end of its function, on an instance and on one machine. */
+/** The time that a worker needs after the longest attempt, on an instance and on one machine. */
 const longMarginSeconds = 120;
 
-/**
- * Returns the timeout of a queue's function, in seconds.
- *
- * @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds}
- */
+/** Seconds. @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds} */
 export const functionSecondsOf = (name: QueueName, longest: number): number =>
   longest > longestTimeoutSeconds.functions && longAnswerQueues.some((one) => one === name)
     ? longest + longMarginSeconds
@@ -242,7 +224,7 @@ const marginSeconds = 45;
 /** How long a queue without a function hides a message that somebody reads. */
 const lookedAtSeconds = 900;
 
-/** Seconds for which Lambda gathers messages for an invocation. A setting may change it for the short queue. */
+/** Seconds. A setting may change it for the short queue. */
 export const batchingWindows: Readonly<Record<QueueName, number>> = {
   short: 0,
   long: 0,
@@ -258,7 +240,7 @@ export const batchingWindows: Readonly<Record<QueueName, number>> = {
 /**
  * Returns how long a received message is hidden, unless its worker changes it: see `worker/hold.ts`. It is a little over six
  * times the function's timeout and batching window, so Lambda can retry while it has no capacity ("Creating and configuring an
- * Amazon SQS event source mapping" in Lambda's guide), and the last of {@link maxReceives} receives is after an hour.
+ * Amazon SQS event source mapping"), and the last of {@link maxReceives} receives is after an hour.
  */
 export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWindows[name]): number {
   const { functionTimeoutSeconds }: QueueShape = queues[name];
@@ -267,18 +249,15 @@ export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWin
     : 6 * functionTimeoutSeconds + windowSeconds + marginSeconds;
 }
 
-/**
- * A shorter invocation does not extend its messages' visibility: see `worker/hold.ts`. Most destinations answer within this
- * time.
- */
+/** A shorter invocation does not extend its messages' visibility: see `worker/hold.ts`. */
 export const holdAfterMs = 500;
 
 /** Lambda's longest batching window, in seconds ("Lambda parameters for Amazon SQS event source mappings"). */
 export const mostBatchingWindow = 300;
 
 /**
- * The functions that run periodically. The log keeps a record for at least a week, and `countOutcomes` reads it hourly, so each
- * time it reads little. `redrive` sends parked messages back after a release. `lookForAlarms` ends before its next start.
+ * The functions that run periodically. The log keeps a record for at least a week, but `countOutcomes` reads little if it runs
+ * hourly. `lookForAlarms` ends before its next start.
  */
 export const timers = {
   countOutcomes: { everyMinutes: 60, functionTimeoutSeconds: 900 },
@@ -287,24 +266,20 @@ export const timers = {
 } as const;
 export type TimedFunction = keyof typeof timers;
 
-/** The most concurrent executions that count outcomes. Each counts whole shards, and large accounts have 32. */
+/** The most concurrent executions that count outcomes. Large accounts have 32 shards. */
 export const mostCountingParts = 32;
 
 /**
- * The default maximum of concurrent executions for each of the three delivery queues. An AWS account has 1,000 in a region.
- * Destinations that do not answer can hold 600 of them, so the API keeps most of the rest.
+ * For each of the three delivery queues. An AWS account has 1,000 concurrent executions in a region. Destinations that do not
+ * answer can hold 600 of them, so the API keeps most of the rest.
  */
 export const deliveryConcurrency = 200;
 
-/** The maximum for the queue `dead`, which has little to do. */
 export const aloneConcurrency = 20;
 
-/**
- * The maximum for fires. Many schedules fire at a full hour; they wait for each other instead of delaying the API's requests.
- */
+/** Many schedules fire at a full hour. They wait for each other instead of delaying requests. */
 export const fireConcurrency = 50;
 
-/** The maximum for changes of accounts, which are rare. */
 export const followConcurrency = 10;
 
 /** Lambda's range for the maximum concurrency of a queue. */
@@ -312,15 +287,15 @@ export const leastConcurrency = 2;
 export const mostConcurrency = 1_000;
 
 /**
- * A job that is received this often in batches moves to `dead`. Workers send a job again as a new message after an error. So
- * the only receives that count are those whose worker died, and those for which Lambda had no capacity during the whole
- * visibility timeout. Ten take at least an hour.
+ * A job that is received this often in batches moves to `dead`. After an error a job is sent again as a new message, so
+ * receives mean that workers died, or that Lambda had no capacity during the whole visibility timeout. Ten take at least an
+ * hour.
  */
 export const maxReceives = 10;
 
 /**
- * A job is given up after it was alone in this many workers that died. After twice as many, even giving it up kills workers,
- * and it is parked.
+ * A job is given up after this many workers died while they did only this job. After twice as many, even giving it up kills
+ * workers, and it is parked.
  */
 export const mostDeaths = 3;
 
@@ -328,13 +303,12 @@ export const mostDeaths = 3;
 export const retentionSeconds = 1_209_600;
 
 /**
- * The value of the dimension `service` of every metric. All functions share it, so CloudWatch bills a metric once for a region,
- * and an alarm needs no sum over functions.
+ * The dimension `service` of every metric. All functions share it, so CloudWatch bills a metric once for a region, and an alarm
+ * needs no sum over functions.
  */
 export const metricsService = 'messaging';
 
-/** The default prefixes of request headers, on AWS and on the local stage. */
 export const defaultHeaderPrefixes: readonly string[] = ['Svc', 'Upstash'];
 
-/** The default price of a message in dollars, for its account's budget. */
+/** Dollars. */
 export const defaultPricePerMessage = 0.000_01;

@@ -2,14 +2,13 @@ import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 
-/** The time for which a change is retried. A request to the API ends after 29 s, and the last try takes time, too. */
+/** A request to the API ends after 29 s, and the last try takes time, too. */
 const memoryTimeoutMs = 15_000;
-/** The longest pause before a retry. Pauses are random, so two requests do not collide repeatedly. */
+/** Pauses are random, so two requests do not collide repeatedly. */
 const longestPauseMs = 200;
 
 /**
- * Changes a row that others may change at the same time: reads it, writes it if it has not changed since, and starts again
- * otherwise.
+ * Changes a row that others may change at the same time: reads it, and writes it if it has not changed since.
  *
  * @param refusal the sentence of the 503
  * @param attempt reads and writes once. Returns undefined if the condition failed
@@ -26,8 +25,8 @@ export async function retryOnConflict<T>(refusal: string, attempt: () => Promise
 }
 
 /**
- * Returns a random pause (ms) before the next try to change a row with many writers. Its maximum is the time of one read and
- * write for the first retry, and doubles up to `mostTurns` times that, at most 1 s.
+ * Returns a random pause (ms) before the next try to change a row with many writers. Its maximum starts at the time of one read
+ * and write, and doubles up to `mostTurns` times that, at most 1 s.
  *
  * @param tries that were made before this one
  * @param writeMs the time that the refused write took

@@ -1,6 +1,6 @@
 /**
- * Sends jobs with EventBridge Scheduler that are due after SQS's longest delay, or that recur. Its large client is loaded when
- * it is first needed.
+ * Sends jobs with EventBridge Scheduler that recur, or are due after SQS's longest delay. Its large client is loaded when it is
+ * needed.
  */
 import { clientOptions } from './clientOptions.ts';
 import { prepareClient } from './functionClient.ts';
@@ -67,10 +67,7 @@ let opened: ReturnType<typeof open> | undefined;
 
 export const scheduler = (): ReturnType<typeof open> => (opened ??= open());
 
-/**
- * Scheduler fires within a minute after its time, so it is set two minutes early. An SQS delay, which is exact to the second,
- * does the rest.
- */
+/** Scheduler fires within a minute after its time, so it is set two minutes early. An exact SQS delay does the rest. */
 const earlyMs = 2 * minuteMs;
 
 /** Lets Scheduler send a text to a queue once, up to two minutes before it is due. It must be due in more than two minutes. */
@@ -96,7 +93,7 @@ export async function sendLater(later: {
   });
 }
 
-/** Lets Scheduler send a text to the queue of fires at the times of an expression. {@link sendLater} describes the name. */
+/** Lets Scheduler send a text to the queue of fires. {@link sendLater} describes the name. */
 export async function sendRepeatedly(repeated: {
   readonly name: string;
   readonly expression: string;
@@ -115,7 +112,6 @@ export async function sendRepeatedly(repeated: {
 /** Scheduler replaces it with the scheduled time, such as `2026-03-22T18:59:00Z`. */
 export const scheduledTimeKeyword = '<aws.scheduler.scheduled-time>';
 
-/** Deletes a schedule if it exists. */
 export async function unschedule(name: string): Promise<void> {
   const api = await scheduler();
   await api.delete(name);

@@ -1,6 +1,6 @@
 /**
- * The settings of the handlers, from the environment, checked at the start of the process. `lib/functions/environment.ts` and
- * the local stage set these variables. Every function gets all of them: its role decides what it may use.
+ * The settings of the handlers, from the environment. `lib/functions/environment.ts` and the local stage set these variables.
+ * Every function gets all of them: its role decides what it may use.
  */
 import * as z from 'zod/mini';
 import { defaultPricePerMessage, functionMemoryMb, longestTimeoutSeconds } from './resources.ts';
@@ -27,7 +27,7 @@ const jsonObject = <T extends z.ZodMiniType>(shape: T) =>
 const name = z.string().check(z.minLength(1));
 
 const environment = z.object({
-  /** The region that this process serves: the header `Svc-Region` of deliveries. */
+  /** The header `Svc-Region` of deliveries. */
   AWS_REGION: name,
   MESSAGES_TABLE: name,
   DLQ_TABLE: name,
@@ -38,20 +38,18 @@ const environment = z.object({
   DEDUPLICATION_TABLE: name,
   SCHEDULES_TABLE: name,
   USAGE_TABLE: name,
-  /** The bucket of bodies that are too large for a row. */
+  /** For bodies that are too large for a row. */
   BODIES_BUCKET: name,
-  /** The queues: see `resources.ts`. */
   SHORT_QUEUE_URL: z.url(),
   LONG_QUEUE_URL: z.url(),
   DEAD_QUEUE_URL: z.url(),
   FIRE_QUEUE_URL: z.url(),
   UNDELIVERED_FIRES_QUEUE_URL: z.url(),
-  /** New in this release. Code runs without them while its function's configuration is being updated. */
+  /** New in this release. Code runs without them during the update of its function's configuration. */
   SLOW_QUEUE_URL: z.optional(z.url()),
   PARKED_QUEUE_URL: z.optional(z.url()),
-  /** The version of the service. */
   RELEASE: z._default(z.string(), ''),
-  /** The queues that Scheduler sends to. It requires ARNs. */
+  /** For Scheduler, which requires ARNs. */
   SHORT_QUEUE_ARN: name,
   LONG_QUEUE_ARN: name,
   DEAD_QUEUE_ARN: name,
@@ -59,33 +57,31 @@ const environment = z.object({
   /** The queue for fires that Scheduler could not send. */
   SCHEDULER_DLQ_ARN: name,
   SCHEDULER_ROLE_ARN: name,
-  /** The group of all the service's schedules. */
   SCHEDULE_GROUP: name,
-  /** The Secrets Manager secret from which every token and signing key is derived. */
+  /** Every token and signing key is derived from it. */
   MASTER_SECRET_ID: name,
-  /** The Secrets Manager secret with the management API's name and password. */
+  /** The management API's name and password. */
   MANAGEMENT_SECRET_ID: name,
-  /** The names of the secrets with TLS identities, with `*` in place of the identity's name. Only the local stage sets it. */
+  /** With `*` in place of a TLS identity's name. Only the local stage sets it. */
   TLS_SECRETS: z.optional(z.string().check(z.includes('*'))),
-  /** All regions with accounts, the first region first, with the URLs of their queues of account changes. */
+  /** All regions with accounts, the first region first. */
   ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),
-  /** Dollars that a message takes from its account's budget. */
+  /** Dollars. */
   PRICE_PER_MESSAGE: z._default(z.coerce.number().check(z.nonnegative()), defaultPricePerMessage),
-  /** Prefixes of request headers. `Svc` is always accepted. */
+  /** `Svc` is always accepted. */
   HEADER_PREFIXES: commaList,
-  /** Host names and CIDR blocks that deliveries may reach although they are not public. */
+  /** Private hosts and CIDR blocks that deliveries may reach. */
   ALLOWED_DESTINATIONS: z._default(commaList, []),
-  /** The proxies of deliveries by the destination's scheme, and the hosts that are reached without them. */
+  /** By the destination's scheme, and the hosts that are reached without them. */
   OUTBOUND_PROXIES: z.optional(
     jsonObject(
       z.object({ http: z.optional(z.url()), https: z.optional(z.url()), except: z.array(z.string()) }),
     ),
   ),
-  /** ARN patterns of functions, queues, topics and buses that deliveries may send to. New in this release. */
+  /** ARN patterns that deliveries may send to. New in this release. */
   DESTINATIONS: z._default(commaList, []),
-  /** ARN patterns of Lambda functions that deliveries may invoke. */
   LAMBDA_DESTINATIONS: z._default(commaList, []),
-  /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
+  /** The service's own APIs, as `host[:port]`. They are refused as destinations. */
   OWN_HOSTS: z._default(commaList, []),
   /** Whether the service learns its APIs' hosts from requests. `false` if a gateway passes on any host that a client names. */
   LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
@@ -95,18 +91,13 @@ const environment = z.object({
     longestTimeoutSeconds.functions,
   ),
   TRACING: z._default(z.enum(['true', 'false']), 'false'),
-  /**
-   * The base URL of the API behind the gateway. A function with its own URL names it in answers to requests for other routes.
-   */
+  /** The base URL behind the gateway. A function with its own URL names it in answers to requests for other routes. */
   API_URL: z.optional(z.url()),
-  /** The idle connections to destinations that a process keeps: an eighth of what Lambda lets it open. */
+  /** The idle connections that a process keeps: an eighth of what Lambda lets it open. */
   KEPT_CONNECTIONS: z._default(z.coerce.number().check(z.int(), z.gte(1)), 128),
-  /**
-   * The function's memory, MB. Lambda sets it: "Working with Lambda environment variables", defined runtime environment
-   * variables.
-   */
+  /** MB. Lambda sets it: "Working with Lambda environment variables", defined runtime environment variables. */
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: z._default(z.coerce.number().check(z.int(), z.gte(128)), functionMemoryMb),
-  /** The APIs at the console's address, separated by spaces. Its page can call only these. */
+  /** Separated by spaces. The console's page can call only these. */
   CONSOLE_APIS: z._default(name, 'messaging'),
 });
 

@@ -1,4 +1,3 @@
-/** SQS clients: one for this region, and one for each other region that learns of changed accounts. */
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from './clientOptions.ts';
 import { prepareClient } from './functionClient.ts';
@@ -24,7 +23,7 @@ export const sqs = open();
 
 const elsewhere = new Map<string, SQSClient>();
 
-/** Returns the client of a region, for the few queues that other regions use. */
+/** For the few queues that other regions use. */
 export function sqsIn(region: string): SQSClient {
   if (region === settings.region) return sqs;
   const known = elsewhere.get(region) ?? open(region);

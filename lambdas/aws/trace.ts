@@ -1,6 +1,6 @@
 /**
- * X-Ray traces. Lambda starts a trace for each invocation, but an invocation has the jobs of many messages. So each job carries
- * the trace header of the request that caused it, and passes it on to retries and callbacks.
+ * Lambda starts an X-Ray trace for each invocation, but an invocation has jobs of many messages. So each job carries the trace
+ * header of the request that caused it, and passes it on to retries and callbacks.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { settings } from './settings.ts';
@@ -18,15 +18,14 @@ const isInvokeStore = (value: unknown): value is InvokeStore =>
 const storeIn = (runtime: object): unknown => ('InvokeStore' in runtime ? runtime.InvokeStore : undefined);
 
 /**
- * Reads the invocation's trace header from the runtime's store, because a process on a managed instance has several invocations
- * at once. Elsewhere it is in the environment.
+ * The runtime's store has the trace header of each invocation, because a process on a managed instance has several at once.
+ * Elsewhere it is in the environment.
  */
 function headerOfInvocation(): string | undefined {
   const store = 'awslambda' in globalThis ? storeIn(awslambda) : undefined;
   return (isInvokeStore(store) ? store.getXRayTraceId() : undefined) ?? process.env['_X_AMZN_TRACE_ID'];
 }
 
-/** Returns the current job's or request's trace header, if it is traced. */
 export const traceHeader = (): string | undefined =>
   settings.isTraced ? (followed.getStore() ?? headerOfInvocation()) : undefined;
 

@@ -1,9 +1,8 @@
 /**
- * The codes of refusals, for programs; the sentences are for people. Sentences may change, and codes stay. All sentences with
- * the same advice have one code.
+ * Programs use the codes of refusals, and people their sentences. Sentences may change, and codes stay. All sentences with the
+ * same advice have one code.
  *
- * Only the API's description reads the table at run time. Other modules import its types, so their bundles have no texts.
- * `docs/errors.md` has the same table.
+ * Only the API's description reads the table at run time, so other bundles have no texts. `docs/errors.md` has the same table.
  */
 import { limitErrors } from './limitErrors.ts';
 import type { Described } from './described.ts';
@@ -286,7 +285,6 @@ export type CodeOf<Status extends ErrorStatus> = {
   [Code in ErrorCode]: Status extends StatusOf<Code> ? Code : never;
 }[ErrorCode];
 
-/** A status with one of its codes. */
 export type Reason = {
   [Status in ErrorStatus]: readonly [status: Status, code: CodeOf<Status>];
 }[ErrorStatus];

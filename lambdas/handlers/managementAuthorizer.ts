@@ -22,9 +22,9 @@ const policy = (
 const find = finder(accountsRoutes);
 
 /**
- * Authorizes requests to the management API on AWS. It exists because API Gateway renames the header `WWW-Authenticate` in a
- * function's answer, but not in its own refusals. It refuses only with 401. The function behind it checks the credentials again
- * and makes the other answers, such as 429, and for unknown paths and methods, which need no credentials.
+ * Authorizes requests to the management API on AWS, because API Gateway renames the header `WWW-Authenticate` in a function's
+ * answer, but not in its own refusals. It refuses only with 401. The function behind it checks the credentials again and gives
+ * the other answers, such as 429, and for unknown paths, which need no credentials.
  */
 export const handler = withMetrics(
   async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {

@@ -13,7 +13,7 @@ import type { routes } from './routes.ts';
 
 type WriteRoute = Extract<(typeof routes)[number], { readonly access: 'write' }>;
 
-/** The routes that make a lasting change, and their actions. A test requires a reason for every other route. */
+/** A test requires a reason for every route without an action. */
 export const auditedRoutes = {
   'DELETE /v2/messages': 'messages.cancel',
   'DELETE /v2/messages/{messageId}': 'messages.cancel',
@@ -70,7 +70,6 @@ export const auditedRoutes = {
 
 const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));
 
-/** A written entry that is not finished yet. */
 export interface Audited {
   readonly place: AuditPlace;
   readonly call: Call;
@@ -138,7 +137,7 @@ function subjectOf(call: Call): string | undefined {
     : subject.slice(0, longestSubject).toWellFormed();
 }
 
-/** Daily changes that every account may make, even if it may send only few messages. */
+/** Every account may make these, even if it may send only few messages. */
 const leastChangesPerDay = 100;
 
 /** Writes a request's entry before the request is answered. */
@@ -178,7 +177,6 @@ const lengthOf = (field: 'responses' | 'workflowRuns'): z.ZodMiniType<number> =>
     z.transform((answer) => answer[field]?.length ?? 0),
   );
 
-/** Reads the number of changes of a bulk operation from its answer. */
 const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
   '/v2/messages': numberIn('cancelled'),
   '/v2/dlq': numberIn('deleted'),
@@ -192,7 +190,7 @@ const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
 /** Requests to these routes have settings for the messages that they send again. */
 const sendsAgain = /^\/v2\/(dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
 
-/** The settings of such a request, without headers that describe the client or address its endpoint. */
+/** Leaves out headers that describe the client or address its endpoint. */
 function settingsOf({ canonical: { prefix, config } }: Call): Changes {
   const settings = [...config].filter(([name]) => !/^(workflow-|telemetry-|feature-set$)/.test(name));
   return changesBetween(undefined, configValues(prefix, new Map(settings)), hideForwarded);

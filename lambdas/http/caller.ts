@@ -1,4 +1,3 @@
-/** Identifies the sender of a request. */
 import { authenticate } from '../account/authenticate.ts';
 import { bearerToken } from '../account/credentials.ts';
 import { settings } from '../aws/settings.ts';

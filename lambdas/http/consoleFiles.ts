@@ -1,7 +1,6 @@
 /**
- * The console's files, built and compressed beforehand, and read once in a process.
- *
- * The names in `index.html` contain content hashes. So browsers keep those files forever, and request only the page each time.
+ * The console's files, built and compressed beforehand. Names in `index.html` contain content hashes, so browsers keep those
+ * files forever.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -11,8 +10,7 @@ import { notFound, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 
 /**
- * The folder of the built files: in a function's bundle, or at the local stage, which builds them when the console is first
- * opened, after the settings are read.
+ * In a function's bundle, or where the local stage builds them when the console is first opened, after the settings are read.
  */
 const folder = process.env['CONSOLE_DIRECTORY'] ?? fileURLToPath(new URL('./console/', import.meta.url));
 
@@ -22,7 +20,7 @@ const types: ReadonlyMap<string, string> = new Map([
   ['.svg', 'image/svg+xml'],
 ]);
 
-/** The compressed forms of a file, smallest first, with their extensions. */
+/** Smallest first. */
 const encodings = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -52,7 +50,6 @@ interface Served {
 /** A year, in seconds. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** The page, with the APIs at its own address, the only ones that it can call. */
 const page = Buffer.from(
   Buffer.from(files.get('index.html') ?? '')
     .toString()

@@ -14,7 +14,6 @@ interface Patterns {
   readonly lenient: RegExp;
 }
 
-/** A variable matches one segment, a greedy one the rest. */
 function patternsOf(path: string): Patterns {
   const make = (slash: string, end: string, flags: string): RegExp => {
     const parts = segmentsOf(path).map((segment) => {
@@ -63,15 +62,15 @@ const rankOf = ({ path }: Route): number =>
   );
 
 /**
- * Finds where the API's own path begins in a raw path, after a custom domain's mapping or a stage. `/v2/` is searched first,
- * because a destination may contain `/console`.
+ * Finds the API's own path after a custom domain's mapping or a stage. `/v2/` is searched first, because a destination may
+ * contain `/console`.
  */
 export function ownPathAt(rawPath: string): number {
   const api = rawPath.indexOf('/v2/');
   return Math.max(0, api === -1 ? rawPath.search(/\/console(\/|$)/) : api);
 }
 
-/** The part of a raw path before the API's own, without trailing slashes. */
+/** Without trailing slashes. */
 export const basePathOf = (rawPath: string): string =>
   rawPath.slice(0, ownPathAt(rawPath)).replace(/\/+$/, '');
 

@@ -1,6 +1,6 @@
 /**
- * Reads the events of the publish URL, a function URL of Lambda. No API Gateway is in front of it, so this file also makes the
- * gateway's refusals and access log.
+ * The publish URL, a function URL of Lambda. No API Gateway is in front of it, so this file also makes the gateway's refusals
+ * and access log.
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
@@ -27,8 +27,8 @@ const readQueryString = (raw: string): readonly Header[] =>
     });
 
 /**
- * Reads the headers. Lambda joins repeated headers by commas; this cannot be undone, because values may have commas. Cookies
- * are in a separate list, and may also be among the headers.
+ * Lambda joins repeated headers by commas; this cannot be undone, because values may have commas. Cookies are in a separate
+ * list, and may also be among the headers.
  */
 function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Header[] {
   const pairs = Object.entries(headers).map(([name, value = '']): Header => [name.toLowerCase(), value]);
@@ -36,7 +36,7 @@ function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Hea
   return [...pairs.filter(([name]) => name !== 'cookie'), ['cookie', cookies.join('; ')]];
 }
 
-/** Reads a function URL's event, in payload format 2.0. */
+/** Payload format 2.0. */
 export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest {
   const { rawPath, rawQueryString, requestContext, isBase64Encoded, body = '' } = event;
   return {
@@ -52,7 +52,6 @@ export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest 
   };
 }
 
-/** Bytes of the request line and of the headers that the client sent. */
 function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: string): number {
   const sent = headers.filter(([name]) => !isGatewayHeader(name));
   return Buffer.byteLength([method, rawPath, rawQueryString, ...sent.flat()].join(''));
@@ -127,7 +126,6 @@ function logRequest(
   });
 }
 
-/** Makes the handler of a function that is invoked by its URL. */
 export const throughFunctionUrl = (answer: RequestHandler, find: FindRoute) =>
   withMetrics(async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     const startedAt = now();

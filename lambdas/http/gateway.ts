@@ -1,4 +1,3 @@
-/** Reads API Gateway's events. */
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Header } from '../shared/headers.ts';
 import { basePathOf } from './findRoute.ts';

@@ -1,4 +1,3 @@
-/** The common part of both APIs' Lambda handlers. */
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../wire/answerSize.ts';
@@ -25,7 +24,6 @@ export const ok = <Body>(body: Body extends PromiseLike<unknown> ? never : Body)
 /** Answers 200 with an empty object, and records changes for the audit trail. */
 export const changed = (changes: ApiResponse['changes']): ApiResponse => ({ ...ok({}), changes });
 
-/** A request that has passed the middlewares. */
 export interface Call {
   readonly request: ApiRequest;
   readonly canonical: CanonicalRequest;
@@ -86,7 +84,7 @@ function resultOf(
 
 const onlyReads = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
-/** The message of a 500. Only a request that just reads has surely changed nothing. */
+/** Only a request that just reads has surely changed nothing. */
 const failed = (method: string): string =>
   onlyReads(method)
     ? 'The service failed to answer the request. Send it again.'
@@ -98,7 +96,6 @@ export function refuse({ id, method }: ApiRequest, { status, code, message, head
   return resultOf(method, status, { error: message, code }, headers);
 }
 
-/** The message of a 503, a temporary failure. */
 const failedForNow = (method: string): string =>
   onlyReads(method)
     ? 'The service cannot answer the request now. Send it again a moment later.'

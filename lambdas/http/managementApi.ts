@@ -8,7 +8,6 @@ import { variable } from './request.ts';
 import { finder } from './findRoute.ts';
 import type { ManagementFunction, Route } from './route.ts';
 
-/** Refuses unknown brands, and requests without the management API's credentials. */
 const manager: Middleware = {
   before: async ({ context: { call } }) => {
     if (call === undefined) return;

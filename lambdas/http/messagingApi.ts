@@ -16,7 +16,7 @@ const token: Middleware = {
   before: async ({ context }) => {
     const { call } = context;
     if (call === undefined || call.route.access === 'open') return;
-    // The rules for destinations are read together with the account, so a publish does not wait for them later.
+    // Both are read together, so a publish does not wait for the rules later.
     const [caller] = await Promise.all([
       authenticate(tokenOf(call.request.headers, call.canonical)),
       deploymentRules(),
@@ -58,7 +58,6 @@ const usage: Middleware = {
   },
 };
 
-/** Audit trail entries of requests that are not answered yet. */
 const begun = new WeakMap<object, Audited>();
 
 /** Writes the audit trail of lasting changes. A publish is only in the log. */

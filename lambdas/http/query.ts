@@ -40,7 +40,6 @@ export function cursorOf({ canonical }: Call): string | undefined {
   return cursor;
 }
 
-/** Answers with a list, and with the cursor of the next page in a header. */
 export const listAnswer = (
   { canonical }: Call,
   page: { readonly records: readonly unknown[]; readonly cursor: string | undefined },

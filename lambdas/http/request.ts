@@ -91,10 +91,7 @@ export interface ApiResponse {
   readonly changes?: Changes | undefined;
 }
 
-/**
- * The result of a function behind an API, for API Gateway and function URLs. Headers have one value, because function URLs do
- * not support `multiValueHeaders`.
- */
+/** For API Gateway and function URLs. Headers have one value, because function URLs do not support `multiValueHeaders`. */
 export interface Result {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -277,7 +277,6 @@ export const workflowsRoutes = [
 export const keysRoutes = [
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
-  // The published Go client uses this path.
   { method: 'POST', path: '/v2/rotate', function: 'keys', access: 'write' },
   { method: 'GET', path: '/v2/tokens', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/tokens', function: 'keys', access: 'write' },

@@ -22,7 +22,6 @@ import {
 export { consoleRoutes } from './routeTable.ts';
 export type { Access, ApiFunction, ManagementFunction, MessagingFunction, Route } from './route.ts';
 
-/** The messaging API, one in each region. */
 export const routes = [
   ...publishRoutes,
   ...messagesRoutes,
@@ -39,7 +38,6 @@ export const routes = [
   ...descriptionRoutes,
 ] as const;
 
-/** The management API, one for a deployment. */
 export const managementRoutes = accountsRoutes;
 
 const allRoutes = [...routes, ...managementRoutes, ...consoleRoutes];
@@ -72,8 +70,8 @@ function spellingsOf(family: string): readonly string[] {
 }
 
 /**
- * Makes the gateway's routes: for each function the beginnings of its paths, with one greedy variable below them. The function
- * finds the exact route, so the gateway needs few routes, and refuses only paths with an unknown beginning.
+ * For each function the gateway has the beginnings of its paths, each with one greedy variable. The function finds the exact
+ * route, so the gateway has few routes, and refuses only paths with an unknown beginning.
  */
 export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[] {
   const byPath = new Map(
@@ -88,5 +86,5 @@ export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[
   return [...byPath.values()];
 }
 
-/** The routes of both APIs. The local stage serves them on one port. */
+/** The local stage serves them on one port. */
 export const gatewayRoutes = gatewayRoutesOf(allRoutes);

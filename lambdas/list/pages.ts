@@ -82,7 +82,6 @@ export interface Page<E> {
   readonly searched?: number | undefined;
 }
 
-/** Adds places to entries sorted by name. */
 async function* byName<E>(
   entries: AsyncIterable<E>,
   nameOf: (entry: E) => string,
@@ -251,7 +250,7 @@ export async function onEach<T extends Ordered, E>(
       last = { time: row.time, id: row.id };
     }
   } catch (error) {
-    // Finished steps count: if other requests read too much by then, the answer has the place.
+    // If long reads reach the account's limit after some steps, the finished steps count, and the answer has a cursor.
     if (!isScanRefusal(error) || !(isBegun || some.length > 0)) throw error;
     if (some.length > 0) await step(some);
     return sealed(scope, last);

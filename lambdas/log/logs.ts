@@ -142,8 +142,8 @@ function foundIn(accountId: string, texts: readonly string[]) {
 }
 
 /**
- * Adds messages' settings to entries. Rows of attempts do not repeat the settings: they are written twice, once for the index,
- * and billed by size. So a page's settings are read from the messages' rows, a hundred with one call.
+ * Rows of attempts do not repeat their message's settings: they are written twice, once for the index, and billed by size. So a
+ * page's settings are read from the messages' rows, a hundred with one call.
  */
 async function withMessages(
   account: Account,

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 
-/** Tells a region to follow a changed account. */
 export interface AccountChange {
   readonly accountId: string;
   /** Regions that the receiving region must tell. */

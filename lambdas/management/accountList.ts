@@ -11,7 +11,6 @@ import { accountsOf } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
-/** The query parameters and their allowed values. */
 const pageFields: Readonly<
   Record<string, { readonly isRight: (value: string) => boolean; readonly allowed: string }>
 > = {

@@ -1,4 +1,3 @@
-/** The account fields of the management API, for its checks and its description. */
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../circuit/shape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
@@ -167,7 +166,6 @@ export const newTokenInput = z.strictObject({
   ),
 });
 
-/** The scopes of tokens that an account can make itself. */
 const ownScopes = ['read', 'publish'] as const satisfies readonly TokenScope[];
 
 export const newOwnTokenInput = z.strictObject({

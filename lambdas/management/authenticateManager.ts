@@ -49,8 +49,7 @@ async function verify(given: ManagementCredentials): Promise<boolean> {
 }
 
 /**
- * Checks the management API's credentials. A network that fails often is refused for a while, so that passwords cannot be
- * guessed.
+ * A network that fails often is refused for a while, so that passwords cannot be guessed.
  *
  * @throws HttpError 401, 429
  */

@@ -40,7 +40,6 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
   if (failures.length > 0) throw new AggregateError(failures, 'A region does not follow the account yet.');
 }
 
-/** Starts a served account's waiting jobs, or removes everything of a deleted account that does not expire. */
 async function follow(account: Account): Promise<void> {
   if (isDeleted(account)) await removeAll(account);
   if (isServed(account)) await resumeAccount(account);

@@ -1,4 +1,4 @@
-/** Every region has a replica of an account's row. It is written in the account's own region, which has the latest version. */
+/** An account's row is written in its own region, which has the latest version. */
 import { setTimeout } from 'node:timers/promises';
 import { accountId } from './accountShapes.ts';
 import type { Account } from '../account/account.ts';
@@ -13,7 +13,7 @@ const replicationMs = 10_000;
 /** Between two reads of a row that has not arrived yet. */
 const pauseMs = 100;
 
-/** The message of the 503 for an account that others are changing, or that has not reached its new region. */
+/** For an account that others are changing, or that has not reached its new region. */
 export const busySentence = (id: string): string =>
   `The account ${quote(id)} is being changed by others; send the request again.`;
 

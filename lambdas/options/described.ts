@@ -20,7 +20,6 @@ import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
 import * as turn from './turn.ts';
 
-/** The settings of a schedule, and of the start of a run. */
 const others = {
   cron: {
     description:
@@ -77,10 +76,8 @@ export const settings = /* @__PURE__ */ made(() => ({
   ...others,
 }));
 
-/** The settings that a parser can ask for by name. */
 export type SettingName = Exclude<keyof typeof settings, `${string}*`>;
 
-/** The fields of answers that show options. */
 export const answered = /* @__PURE__ */ made(() => ({
   ...method.answer,
   ...forwarding.answer,

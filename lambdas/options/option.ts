@@ -14,7 +14,6 @@
 import * as z from 'zod/mini';
 import { badField, quote } from '../error/httpError.ts';
 
-/** The form of a value, as in JSON Schema. */
 export interface ValueSchema {
   readonly type: 'string' | 'integer' | 'boolean';
   readonly enum?: readonly string[];
@@ -43,7 +42,6 @@ export interface Setting {
 /** Settings by canonical name. `*` is any text. */
 export type Settings = Readonly<Record<string, Setting>>;
 
-/** The settings in a request, by canonical name. */
 export interface Given {
   /** A setting's name as the client wrote it, for errors. */
   field(name: string): string;
@@ -65,7 +63,6 @@ export interface FormField {
   readonly kind?: 'time' | 'switch';
   /** The only form that has the field. */
   readonly only?: 'publish' | 'schedule';
-  /** Whether the text is code. */
   readonly isCode?: true;
   /** Whether callbacks do not have it. */
   readonly isOfMessage?: true;
@@ -75,7 +72,6 @@ export interface FormField {
   readonly parts?: Readonly<Record<string, Pick<FormField, 'label' | 'placeholder'>>>;
 }
 
-/** Fields of forms, by the canonical names of their settings. */
 export type FormFields = Readonly<Record<string, FormField>>;
 
 /** A deeply read-only type. */
@@ -91,7 +87,7 @@ export type Every<T> = { readonly [Key in keyof Required<T>]: T[Key] };
 /** A shape for each field of a type, even the optional ones: a missing one does not compile. */
 export type Shape<T> = Readonly<Record<keyof T, z.ZodMiniType>>;
 
-/** Makes a value by calls. One mark as pure then lets bundles leave it out; otherwise each call needs a mark. */
+/** Makes a value in a function, so that one `@__PURE__` mark lets bundles leave it out. */
 export const made = <T>(make: () => T): T => make();
 
 export const text = (description: string) => z.string().check(z.describe(description));

@@ -17,7 +17,6 @@ import * as turn from './turn.ts';
 
 export { parseGone, storedGone, type Gone } from './failOn.ts';
 
-/** The shapes in which rows store the options of a message or callback. */
 export const stored = {
   method: method.stored,
   maxRetries: retries.stored,
@@ -75,7 +74,6 @@ interface OwnOptions {
 /** The other options, which all messages of a run have from its start. */
 export type RunSettings = Omit<DeliveryOptions, keyof OwnOptions>;
 
-/** The shapes in which journals store a run's settings. */
 export const storedOfRun = {
   maxRetries: retries.stored,
   retryDelay: retryDelay.stored,
@@ -86,7 +84,6 @@ export const storedOfRun = {
   redaction: redaction.stored,
 } satisfies Shape<RunSettings>;
 
-/** Picks the settings that a run's messages have from its start. */
 export function inherited(of: RunSettings): Every<RunSettings>;
 export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>>;
 export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>> {
@@ -101,7 +98,6 @@ export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>>
   };
 }
 
-/** Leaves out undefined options. */
 export function defined<Options extends object>(of: Options): Partial<Options> {
   const found: Partial<Options> = {};
   for (const name in of) if (of[name] !== undefined) found[name] = of[name];
@@ -110,7 +106,7 @@ export function defined<Options extends object>(of: Options): Partial<Options> {
 
 type Callback = Parameters<typeof callbacks.show>[0];
 
-/** The fields of answers, in order. Redaction has none, because hashes show it. */
+/** In order. Redaction has no field: hashes in place of the values show it. */
 export const showOptions = <Headers>(
   of: DeliveryOptions & { readonly callback?: Callback; readonly failureCallback?: Callback },
   header: Headers,

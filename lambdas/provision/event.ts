@@ -20,7 +20,6 @@ export const accountInput = z.object({
   fields: z.record(z.string(), z.unknown()),
   /** The base URL of the API, for clients. */
   url: z.string(),
-  /** The ARN of the secret for the credentials. */
   secret: z.string(),
 });
 export const scheduleInput = z.object({

@@ -7,7 +7,7 @@ import { type Event, type Input, readInput } from './event.ts';
 import { ensureSchedule, removeSchedule } from './schedule.ts';
 import { ensureUrlGroup, removeUrlGroup } from './urlGroup.ts';
 
-/** CloudFormation's name of the resource. If it changes, CloudFormation deletes the old resource later. */
+/** If it changes, CloudFormation deletes the old resource later. */
 function physicalIdOf(input: Input): string {
   switch (input.kind) {
     case 'account':
@@ -69,6 +69,8 @@ export function idOfFailed({ PhysicalResourceId, ResourceProperties, RequestId }
   try {
     const input = readInput(ResourceProperties);
     if (input.kind === 'account') return input.id;
-  } catch {}
+  } catch {
+    // The input was the reason for the failure.
+  }
   return `none/${RequestId}`;
 }

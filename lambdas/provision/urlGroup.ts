@@ -19,7 +19,6 @@ const requestOf = (name: string, endpoints: readonly unknown[]) => ({
   host: settings.ownHosts[0] ?? '',
 });
 
-/** Changes a group and records it in the audit trail. */
 const audited = (
   { account, name }: { readonly account: Account; readonly name: string },
   action: AuditAction,

@@ -1,7 +1,6 @@
 /**
  * Recreates jobs after tables were restored, or queues or schedules were lost. The tables say what must be done; SQS and
- * Scheduler only say when. If this is repeated, or if the old jobs still exist, some attempts may be made twice. It has no
- * other side effect.
+ * Scheduler only say when. If this is repeated, or if the old jobs still exist, some attempts may be made twice.
  */
 import { hourMs, now } from '../shared/clock.ts';
 import { attemptJob } from '../job/job.ts';
@@ -73,7 +72,7 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
 }
 
-/** The jobs of one message: its next attempt, and the check of its last record if that is new. */
+/** The next attempt of a message, and the check of its last record if that is new. */
 function jobsOf(
   history: Unfinished,
   since: number,
@@ -90,7 +89,7 @@ function jobsOf(
   const name = nameOf(message.accountId, { messageId: message.messageId, attempt });
   if (waiting.has(name)) return { jobs: followUp, isInLine: true };
   const admittedTo = granted.get(name);
-  // The check sends the next attempt itself, but does not know of a grant.
+  // The check also sends the next attempt, but without the slot that a lane may have granted it.
   if (followUp.length > 0 && admittedTo === undefined) return { jobs: followUp, isInLine: false };
   const next = { job: { ...attemptJob(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
   return { jobs: [...followUp, next], isInLine: false };

@@ -11,7 +11,6 @@ export interface CanonicalRequest {
   /** The prefix of the request's headers, and of the service's headers for its message. */
   readonly prefix: string;
   readonly config: Config;
-  /** The token in the query, if any. */
   readonly queryToken: string | undefined;
   /** Headers without an accepted prefix. */
   readonly otherHeaders: readonly Header[];
@@ -34,8 +33,8 @@ const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
 ];
 
 /**
- * Finds the dialects of a delivery's headers. A publish without settings shows no dialect and counts as the default one.
- * Clients of other dialects send such publishes, too, so a delivery in the default dialect has the headers of all.
+ * A publish without settings shows no dialect and counts as the default one. Clients of other dialects send such publishes,
+ * too, so a delivery in the default dialect has the headers of all.
  */
 export const deliveryDialects = (prefix: string, prefixes: readonly string[]): readonly string[] =>
   prefix === defaultPrefix ? acceptedOf(prefixes) : [prefix];
@@ -102,7 +101,7 @@ export function canonicalize(
   };
 }
 
-/** Reads settings of a configuration. Its errors name headers as the client wrote them. */
+/** Its errors name headers as the client wrote them. */
 export class ConfigReader {
   readonly #prefix: string;
   readonly #config: Config;
@@ -142,7 +141,6 @@ export class ConfigReader {
     );
   }
 
-  /** Makes a reader of the settings in a scope such as `callback`. */
   scope(name: CallbackScope): ConfigReader {
     return new ConfigReader(this.#prefix, this.#config, name);
   }

@@ -67,7 +67,6 @@ const carriesToken = ([name, value]: Header): boolean =>
 export const passedOn = (headers: readonly Header[]): readonly Header[] =>
   headers.filter((header) => !staysBehind(header[0]) && !carriesToken(header));
 
-/** Adds the headers of the second list whose names the first does not have. */
 export function addMissingHeaders(
   headers: readonly Header[],
   defaults: readonly Header[],
@@ -76,5 +75,4 @@ export function addMissingHeaders(
   return [...headers, ...defaults.filter(([name]) => !given.has(name))];
 }
 
-/** Whether a lower-case header belongs to a trace. */
 export const isTraceHeader = ([name]: Header): boolean => name === 'traceparent' || name === 'tracestate';

@@ -24,7 +24,6 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
   readonly gone?: Gone;
 }
 
-/** Reads the options in a request, for a message or one of its callbacks. */
 const givenIn = (reader: ConfigReader, account: Account): Every<Partial<DeliveryOptions>> =>
   parseGiven(reader, limitsOf(account), parseRetryDelay);
 
@@ -65,7 +64,6 @@ function parseCallback(
   };
 }
 
-/** The parts of a request that configure its message. */
 type Request = Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>;
 
 /** Reads a message's full configuration, and separately only what the request gives. */
@@ -139,7 +137,6 @@ export function parseOverrides(
   return defined(parse({ ...request, otherHeaders: [] }, account, rules, now).given);
 }
 
-/** Reads only the callback options in a request. */
 export function parseCallbackOverrides(
   { prefix, config }: Pick<CanonicalRequest, 'prefix' | 'config'>,
   scope: CallbackScope,

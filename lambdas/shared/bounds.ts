@@ -1,4 +1,4 @@
-/** Bounds of single values. They are separate from the configuration table, so that bundles need not load it. */
+/** Separate from the configuration table, so that bundles need not load it. */
 import { dayMs, secondMs } from './clock.ts';
 
 export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
@@ -12,7 +12,7 @@ export const longestDeduplicationId = 1_024;
 export const longestFlowControlKey = 256;
 /** A lane's row has up to 50 tenants' keys. */
 export const longestFairKey = 64;
-/** A run's entries, which bound step numbers and a group's branches: each delivery includes all earlier ones. */
+/** The most steps in a run, and branches in a parallel group. Each delivery includes all earlier steps. */
 export const mostEntries = 10_000;
 /** Characters of a step's name. */
 export const longestStepName = 1_024;

@@ -6,8 +6,7 @@ const capacity = 1_000;
 /**
  * Caches loads by key for a while. Concurrent loads share one. Failures and empty results are not cached.
  *
- * Unlike `table/remembered.ts`, which keeps an old value if it cannot be read again, results here expire, and the next load may
- * fail.
+ * `table/remembered.ts` keeps an old value if it cannot be read again. Here results expire, and the next load may fail.
  */
 export function cached<T>(
   lifetimeMs: number,

@@ -5,8 +5,8 @@ import { letters, wideEnd } from './idPattern.ts';
 export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr';
 
 /**
- * Partitions of an account's rows. DynamoDB takes 1,000 write units a second for each, and a message needs at least two. Lists
- * read all partitions, so only accounts with high limits have many.
+ * Partitions of an account's rows. DynamoDB takes 1,000 write units a second for each, and a message needs two. Lists read all
+ * partitions, so only accounts with high limits have many.
  */
 export const shardCounts = { usual: 8, wide: letters.length } as const;
 

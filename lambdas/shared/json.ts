@@ -7,8 +7,6 @@ import { excessIn, plainBounds, type JsonBounds } from './jsonBounds.ts';
 import { malformedTextIn } from './text.ts';
 
 /**
- * Parses a client's JSON.
- *
  * @param field for the error
  * @param bounds of values and levels, checked before parsing
  * @throws HttpError 400

@@ -8,13 +8,12 @@ import { quote } from '../error/httpError.ts';
 /** A URL without credentials, to show and compare. */
 export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');
 
-/** Removes user, password, query and fragment from the URLs in a text, for logging. */
+/** Removes user, password, query and fragment from URLs, for logging. */
 export const withoutSecrets = (text: string): string =>
   text.includes('://')
     ? text.replace(/([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#\\\s"'<>]*@)?([^?#\s"'<>]*)(?:[?#][^\s"'<>]*)?/gi, '$1$2')
     : text;
 
-/** Quotes a URL, or an invalid one, in an error. */
 export const quoteUrl = (text: string): string => quote(shownUrl(text));
 
 /**

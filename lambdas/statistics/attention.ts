@@ -120,7 +120,6 @@ export const failingAmong = async (
     ? fired
     : failingOf(account, fired, await look(deadLettersSince(account, now() - dayMs), itself, bounds));
 
-/** Finds problems that an account's owner should look at, with bounded reads: see {@link look}. */
 export async function getAttention(account: Account): Promise<Attention> {
   const time = now();
   const since = time - dayMs;

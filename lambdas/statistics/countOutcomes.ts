@@ -1,8 +1,7 @@
 /**
- * Counts the outcomes of an account's messages from the log, which already has a record of each message's end. A request reads
- * the records since the last count and adds them to the counts. One row has the counts and how far each shard of the log is
- * counted. It is written only if its version has not changed. If several processes count the same shard, one result is stored,
- * so each record is counted once, even if a process dies. Processes that count different shards each add their counts.
+ * Counts the outcomes of an account's messages from the log, which already has a record of each message's end. A request adds
+ * the records since the last count to the counts. One row has the counts and how far each shard of the log is counted. If
+ * several processes count the same shard, only one result is stored, so each record is counted once, even if a process dies.
  */
 import { minuteMs, now } from '../shared/clock.ts';
 import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
@@ -13,9 +12,9 @@ import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
 /**
- * A record's place in the log is the time at which its attempt ended. It is written later: after up to four AWS calls, which
- * time out after 13 s each, and after the index's delay. After this time no more records are expected before that place, and
- * later ones are not counted. Younger records are counted again each time.
+ * A record's place in the log is the time at which its attempt ended, but it is written after up to four AWS calls, which time
+ * out after 13 s each, and after the index's delay. After this time no more records are expected before that place. Younger
+ * records are counted again each time.
  */
 export const settledAfterMs = 2 * minuteMs;
 
@@ -27,7 +26,6 @@ export interface CountedOutcomes {
   readonly countedUntil: number | undefined;
 }
 
-/** A part of the work. Each part counts different shards. */
 export interface CountingPart {
   /** Counted from 0. */
   readonly part: number;
@@ -36,7 +34,6 @@ export interface CountingPart {
 
 export const wholeCount: CountingPart = { part: 0, parts: 1 };
 
-/** The shards that a part counts, as indexes into all shards of the account. */
 export const placesIn = ({ shards }: Sharded, { part, parts }: CountingPart): readonly number[] =>
   Array.from({ length: shards }, (_, place) => place).filter((place) => place % parts === part);
 
@@ -117,9 +114,7 @@ interface CountedShard extends CountedRecords {
 }
 
 interface CountedRecords {
-  /** Counts of settled records. */
   readonly settled: OutcomeCounts;
-  /** Counts of younger records. */
   readonly recent: OutcomeCounts;
   /** Unix milliseconds up to which settled records are counted. */
   readonly settledUntil: number;

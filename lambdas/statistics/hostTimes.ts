@@ -34,7 +34,6 @@ async function readNewest(
   return { ...looked, before: attempts.filter((one) => isWanted(one) && hosts.includes(hostOf(one.url))) };
 }
 
-/** Finds since when hosts have been failing, from older attempts. */
 function withBefore(
   hosts: readonly HostTime[],
   looked: readonly TimedAttempt[],

@@ -1,7 +1,4 @@
-/**
- * The outcomes of an account's messages by hour and by day (UTC), and for the last hour in steps of five minutes. This file has
- * no I/O; `countOutcomes.ts` reads the log and stores the counts.
- */
+/** This file has no I/O; `countOutcomes.ts` reads the log and stores the counts. */
 import { dayMs, dayOf, hourMs, minuteMs } from '../shared/clock.ts';
 import type { LoggedEnd } from '../message/log.ts';
 import { shownDays } from './rules/shownPeriod.ts';

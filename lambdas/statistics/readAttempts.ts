@@ -1,4 +1,3 @@
-/** Reads attempts from all shards of an account's log. */
 import type { Account } from '../account/account.ts';
 import { listBudgetMs } from '../list/pages.ts';
 import { newestAttempts, type TimedAttempt, type WantedAttempts } from '../message/log.ts';
@@ -11,7 +10,6 @@ export interface Looked {
   readonly from: number;
 }
 
-/** Reads attempts with one call for each shard. */
 export async function readOnce(account: Account, wanted: WantedAttempts): Promise<Looked> {
   const read = await Promise.all(shardsOf(account).map((shard) => newestAttempts(shard, wanted)));
   // The shards are read back to different times. Only from the latest of these on is every attempt known.

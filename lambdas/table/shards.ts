@@ -3,7 +3,6 @@ import type { Order, Place } from './cursor.ts';
 import { idPattern } from '../shared/idPattern.ts';
 import type { IdKind } from '../shared/ids.ts';
 
-/** An account's partitions. */
 export interface Sharded {
   readonly id: string;
   readonly shards: number;

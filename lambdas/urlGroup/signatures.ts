@@ -1,4 +1,3 @@
-/** Endpoint signatures: their settings and the rotation of their secrets. */
 import { endpointSecret, firstVersion, isUpToDate } from '../account/endpointSecrets.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { type MasterSecret, secretMark } from '../account/credentials.ts';
@@ -101,7 +100,6 @@ export function rotated(
   };
 }
 
-/** The new secrets of a changed group. */
 export async function newSecrets({ before, after }: ChangedGroup): Promise<EndpointSecrets['endpoints']> {
   const secret = await masterSecret();
   const versionOf = ({ signature }: Endpoint): string => `${signature?.id} ${signature?.generation}`;

@@ -12,7 +12,6 @@ export interface Endpoint {
   readonly signature?: EndpointSignature | undefined;
 }
 
-/** A name for several endpoints: a message to it goes to each. */
 export interface UrlGroup {
   readonly accountId: string;
   readonly name: string;

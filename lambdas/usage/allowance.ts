@@ -1,7 +1,6 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
 
-/** The limits for an account's usage. */
 export interface Allowance {
   readonly accountId: string;
   /** Messages a day above which answers and metrics warn. */
@@ -14,9 +13,7 @@ export interface Allowance {
   readonly bytesPerSecond: number;
   /** Dollars a month; 0 for no limit. */
   readonly budget: number;
-  /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
-  /** Whether it has separate metrics. */
   readonly isExported: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** Counts messages against the daily limit and the budget before they are accepted. */
 import type { Account } from '../account/account.ts';
 import { dayOf, nextDay, nextMonth, now, secondMs } from '../shared/clock.ts';
 import { HttpError, overLimit } from '../error/httpError.ts';
@@ -14,7 +13,6 @@ export interface Charges {
    * @returns the refusal, without counting them: 429 above the hard daily limit, 412 above the budget
    */
   readonly charge: (messages: number) => HttpError | undefined;
-  /** Takes back counted messages that were not accepted. */
   readonly giveBack: (messages: number) => void;
 }
 
@@ -22,8 +20,8 @@ export interface Charges {
 const reservedFrom = 20;
 
 /**
- * Does work that charges messages before it accepts them. Reserved messages that were not charged are given back when the work
- * ends, and all charged ones if it throws. If the common count cannot be read, the counts that this process knows are checked.
+ * Does work that charges messages before it accepts them. Messages that were not charged are given back when the work ends, and
+ * all if it throws. If the common count cannot be read, the counts that this process knows are checked.
  *
  * @param most messages that the work may accept
  */

@@ -1,6 +1,6 @@
 /**
- * Counts the usage of accounts. A process counts in memory and adds its count to the account's row of the day in steps
- * (`rules/processCount.ts`), which returns the total of all processes. So a message costs a fraction of a write.
+ * A process counts an account's usage in memory and adds it to the account's row of the day in steps (`rules/processCount.ts`).
+ * The write returns the total of all processes. So a message costs a fraction of a write.
  */
 import type { Account } from '../account/account.ts';
 import { dayOf, hourOf, now } from '../shared/clock.ts';
@@ -12,10 +12,8 @@ import { count, countOf } from '../aws/metrics.ts';
 import { addUsage, usageOf } from './usageRows.ts';
 import { allowanceOf, type Allowance } from './allowance.ts';
 
-/** This process's count of one account on one day (UTC), with its reads and writes. */
 export class UsageCounter {
   readonly day: string;
-  /** The account's limits, as last read. */
   allowance: Allowance;
   readonly #count: ProcessCount;
   #loading: Promise<void> | undefined;
@@ -66,7 +64,6 @@ export class UsageCounter {
     while (this.#count.isReportDue(this.allowance, now())) await this.report();
   }
 
-  /** Reports the whole count, or waits for the report in progress. */
   async report(): Promise<void> {
     this.#reporting ??= this.#addToRow().finally(() => {
       this.#reporting = undefined;
@@ -111,7 +108,7 @@ export class UsageCounter {
 const mostCounters = 1_000;
 const counters = new Map<string, UsageCounter>();
 
-/** Waits for a report. If it fails, the count stays for the next report, and the request does not fail. */
+/** The count stays for the next report. */
 async function logFailure({ allowance: { accountId } }: UsageCounter, report: Promise<void>): Promise<void> {
   try {
     await report;
@@ -139,10 +136,7 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
   return counter;
 }
 
-/**
- * Reports this process's count of an account if a step is full. Each request ends with this, because the process may be frozen
- * afterwards.
- */
+/** Each request ends with this, because the process may be frozen afterwards. */
 export async function reportUsage(account: Account): Promise<void> {
   const counter = await counterOf(account, now());
   await logFailure(counter, counter.reportWhenDue());

@@ -35,7 +35,6 @@ export async function limitCall(account: Account, bytes: number): Promise<void> 
   counter.count({ calls: 1, bytes });
 }
 
-/** An allowed webhook call. */
 export interface LimitedHook {
   /** Counts it among the account's requests, because it was accepted. */
   readonly count: () => void;
@@ -69,7 +68,7 @@ const withMore = (bucket: TokenBucket, tokens: number): TokenBucket => ({
   level: bucket.level + tokens,
 });
 
-/** Takes a request and its bytes out of the buckets, or nothing. @throws HttpError 429 */
+/** Takes all or nothing. @throws HttpError 429 */
 function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time: number): Buckets {
   const { callsPerSecond, bytesPerSecond } = counter.allowance;
   const share = counter.shareAt(kind, time);

@@ -1,4 +1,3 @@
-/** An account's usage in a day or a part of it. */
 export interface Usage {
   /** Messages of requests, schedules and retries, for the daily limits. */
   readonly requests: number;

@@ -145,6 +145,5 @@ const isLimitName = (name: string): name is LimitName => Object.hasOwn(limitTabl
 
 export const limitNames: readonly LimitName[] = Object.keys(limitTable).filter(isLimitName);
 
-/** Makes a value for each limit, in the table's order. */
 export const eachLimit = <T>(make: (name: LimitName, limit: Limit) => T): PerLimit<T> =>
   Object.fromEntries(limitNames.map((name) => [name, make(name, limitTable[name])])) as PerLimit<T>;

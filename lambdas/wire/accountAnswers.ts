@@ -151,14 +151,12 @@ export const account = z.object({
 });
 export const accounts = z.array(account);
 
-/** The answer to a test of a failure callback. */
 export const testedCallback = z.object({
   status: whole('The status that the failure callback answered; 0 where there was no answer.'),
   error: z.optional(text('Why there was no answer.')),
   body: z.optional(text('The beginning of the answer’s body.')),
 });
 
-/** A named token as lists show it. */
 export const namedToken = z.object({
   id: text('Names it in the audit trail, and to revoke it.'),
   name: text('What it is for.'),

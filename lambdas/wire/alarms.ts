@@ -41,7 +41,6 @@ const routingKey = z
   .string()
   .check(z.regex(/^[A-Za-z0-9]{32}$/), z.describe('PagerDuty’s integration key: 32 letters and digits.'));
 
-/** The fields of settings that requests and answers share. */
 export const alarmFields = { format, routingKey, deadLetters, ...told, quietHours };
 
 export const openAlarm = z.object({
@@ -79,7 +78,6 @@ export const testedAlarm = z.object({
   messageId: messageId.check(z.describe('The id of the message that was sent.')),
 });
 
-/** The body of a message in the format `json`. */
 export const alarmMessage = z.object({
   id: text('The same when an alarm opens and when it is over.'),
   state: z.enum(['open', 'over', 'test']),

@@ -28,7 +28,6 @@ interface Encoded {
   readonly bytes: number;
 }
 
-/** Chooses the shorter encoding of a text. */
 export function encodingOf(text: string): Encoded {
   if (text.length <= alwaysFits) return { isBase64: false, bytes: Buffer.byteLength(JSON.stringify(text)) };
   const base64 = Math.ceil(Buffer.byteLength(text) / 3) * 4;

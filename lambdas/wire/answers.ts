@@ -1,6 +1,6 @@
 /**
- * The shapes of the API's answers, for the types of records and the API's description. Nothing is checked with them at run
- * time: other modules import only types, so only the description's bundle contains them.
+ * The shapes of the API's answers. Nothing is checked with them at run time: other modules import only types, so only the
+ * description's bundle contains them.
  */
 import { idPattern } from '../shared/idPattern.ts';
 import * as z from 'zod/mini';
@@ -8,10 +8,9 @@ import { answered } from '../options/described.ts';
 import { headerLists, text, whole, type Readable } from '../options/option.ts';
 import { logStates, messageStates } from './states.ts';
 
-/** The type of an answer, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
 
-/** The type of a shape's input, for examples. */
+/** For examples. */
 export type Given<Shape extends z.ZodMiniType> = Readable<z.input<Shape>>;
 
 export const time = (description: string) => whole(`${description} Unix milliseconds.`);

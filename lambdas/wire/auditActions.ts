@@ -1,4 +1,3 @@
-/** The actions of the audit trail: operations that make a lasting change. */
 export const auditActions = [
   'account.create',
   'account.change',

@@ -1,4 +1,4 @@
-/** The JSON body of a batch. It is not in `requests.ts` because publish loads it at its start and needs no other body. */
+/** Not in `requests.ts`, because publish loads it at its start and needs no other body. */
 import * as z from 'zod/mini';
 import { mostEntries, nameForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';

@@ -15,7 +15,6 @@ import {
   type FailureFunctionState,
 } from './states.ts';
 
-/** The fields of an entry that filters check. */
 export interface Filterable {
   readonly url: string;
   readonly messageId?: string | undefined;
@@ -30,7 +29,6 @@ export interface Filterable {
   readonly errorOf?: (() => string) | undefined;
   readonly state?: string | undefined;
   readonly kind?: MessageKind | undefined;
-  /** The workflow run that failed. */
   readonly run?:
     | {
         readonly runId: string;
@@ -66,7 +64,6 @@ const fields = {
 
 export type Field = keyof typeof fields;
 
-/** The filters of all lists. */
 const common = [
   'topicName',
   'queueName',
@@ -79,7 +76,6 @@ const common = [
   'callerIp',
 ] as const satisfies readonly Field[];
 
-/** The filters of each list. */
 export const known = {
   /** The messages that a bulk cancellation selects. */
   messages: common,
@@ -118,14 +114,14 @@ const eachState = <State extends string>(
   states: readonly State[],
 ): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
 
-/** The values of the log's filter `state`, and the states that each includes. */
+/** The states that each value of the log's filter `state` includes. */
 export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
   ...eachState(logStates),
   IN_PROGRESS: ['HELD', 'ACTIVE', 'RETRY', 'ERROR'],
   CANCELLED: ['CANCELED'],
 };
 
-/** The values of the filter `state` of messages, and the states that each includes. */
+/** The same for messages. */
 export const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
   ...eachState(messageStates),
   CANCELLED: ['CANCELED'],

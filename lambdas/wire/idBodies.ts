@@ -8,7 +8,6 @@ const ids = listOf(z.string().check(z.minLength(1)), 1);
 /** Ids of 4 MB. */
 const idBounds = { values: 150_000, depth: 3 };
 
-/** The JSON bodies of bulk operations, with ids. */
 export const idBodies = {
   messages: z.strictObject({ [idFilters.messages]: ids }),
   dlq: z.strictObject({ [idFilters.dlq]: ids }),

@@ -1,9 +1,6 @@
 import type { PerLimit } from '../value/limits.ts';
 
-/**
- * The unit and the meaning of each limit, for the API's description. They are separate because every function has the table of
- * limits.
- */
+/** For the API's description. Every function bundles the table of limits, but needs no texts. */
 export const limitMeanings: PerLimit<string> = {
   timeout: 'Seconds that a destination may take to answer.',
   max_message_size: 'Bytes.',

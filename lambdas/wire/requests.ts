@@ -1,4 +1,3 @@
-/** The JSON bodies of requests, for checks and for the API's description. */
 import * as z from 'zod/mini';
 import { nameForm, signatureEncodings, urlForm } from '../shared/bounds.ts';
 import type { DestinationResponse } from '../destination/response.ts';

@@ -1,4 +1,4 @@
-/** States and kinds in answers and filters. They are only constants, so that the console and every bundle can contain them. */
+/** Only constants, so that the console and every bundle can contain them. */
 
 /** The states in the log, in the order in which a message passes them. */
 export const logStates = [
@@ -45,7 +45,6 @@ export const failureFunctionStates = [
 ] as const;
 export type FailureFunctionState = (typeof failureFunctionStates)[number];
 
-/** The types of steps, as the workflow client names them. */
 export const stepTypes = [
   'Initial',
   'Run',
@@ -60,10 +59,8 @@ export const stepTypes = [
 ] as const;
 export type StepType = (typeof stepTypes)[number];
 
-/** The roles of a run's messages, as headers and records name them. */
 export const callTypes = ['step', 'toCallback', 'fromCallback', 'failureCall'] as const;
 export type CallType = (typeof callTypes)[number];
 
-/** Published messages, callbacks, and messages of runs. */
 export const messageKinds = ['published', 'callback', 'run'] as const;
 export type MessageKind = (typeof messageKinds)[number];

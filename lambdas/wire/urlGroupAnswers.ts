@@ -32,7 +32,6 @@ export const urlGroup = z.object({
   ),
   headers: headerLists('Configuration of every message to the group, unless its request says otherwise.'),
 });
-/** Secrets of endpoints' signatures, which are shown once. */
 export const endpointSecrets = z.object({
   endpoints: z.array(
     z.object({

@@ -7,7 +7,6 @@ import { body, cursor, dlqId, listedDeadLetter, messageId, published, time } fro
 const runId = text('The run’s id. It may have been used before: with the start, it names one run.');
 const runCreatedAt = time('When the run was started.');
 
-/** The two values that identify a run. */
 const run = { workflowRunId: runId, workflowCreatedAt: runCreatedAt };
 
 export const startedRun = z.object({

@@ -15,7 +15,6 @@ export interface RunIdentity {
   readonly createdAt: number;
 }
 
-/** The fields of a run that filters check. */
 export interface FilterableRun {
   readonly url: string;
   readonly labels: readonly string[];
@@ -228,7 +227,6 @@ export interface CancelQuery extends RunFilter {
   readonly count: number | undefined;
 }
 
-/** The highest `count` of a cancellation. */
 const mostCancelled = 500;
 
 const texts = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));

@@ -36,7 +36,7 @@ interface ApiProps {
   readonly name: string;
   /** The API's place in the setting `domains`: its region, or `management`. */
   readonly place: string;
-  /** The most requests of all clients together: in a second, and at one instant. */
+  /** The limits of all clients together: requests a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };
   readonly routes: readonly Route[];
   readonly authorizer?: Authorizer;
@@ -53,7 +53,7 @@ export interface MadeApi {
 }
 
 /**
- * Makes an API without its functions: {@link connect} adds them later, because they are told the API's host. The access log
+ * Makes an API without its functions. {@link connect} adds them later, because they are told the API's host. The access log
  * needs the role of {@link makeGatewayLogRole}.
  */
 export function makeApi(scope: Construct, props: ApiProps): MadeApi {
@@ -69,7 +69,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
     apiDefinition: ApiDefinition.fromInline(
       definitionOf({ name, routes: gatewayRoutesOf(routes), answers: answersWith(ownAnswers), authorizer }),
     ),
-    // A route that is removed from the definition is removed from the API, too.
+    // A route that is removed here is removed from the API, too.
     mode: RestApiMode.OVERWRITE,
     cloudWatchRole: false,
     deployOptions: {
@@ -131,8 +131,8 @@ function acceptFindings(api: SpecRestApi, { firewall, tracing }: Settings): void
 }
 
 /**
- * The format of the access log: a line for each request. The path and the query are left out because they have destinations and
- * tokens; the template of the path is logged instead.
+ * The access log has a line for each request, with the template of its path. The path and the query have destinations and
+ * tokens.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
@@ -150,8 +150,8 @@ function accessLogFormat(): AccessLogFormat {
 }
 
 /**
- * Makes the role with which API Gateway writes access logs. It is retained when the stack is deleted, because all APIs of an
- * AWS account and region share it.
+ * Makes the role with which API Gateway writes access logs. All APIs of an AWS account and region share it, so it is retained
+ * when the stack is deleted.
  */
 export function makeGatewayLogRole(scope: Construct): CfnAccount {
   const role = new Role(scope, 'ApiLogRole', {
@@ -184,10 +184,7 @@ export function connect(
   for (const one of Object.values(functions)) allowGateway(api, one, api.arnForExecuteApi());
 }
 
-/**
- * Lets an API invoke a function. The API's stage depends on the permission, so no request comes before it, also during an
- * upgrade.
- */
+/** The API's stage depends on the permission, so no request comes before it, even during an upgrade. */
 export function allowGateway(api: SpecRestApi, { live }: SvcFunction, sourceArn: string): void {
   live.addPermission('Api', { principal: new ServicePrincipal('apigateway.amazonaws.com'), sourceArn });
   api.deploymentStage.node.addDependency(live);

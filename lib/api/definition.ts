@@ -1,13 +1,12 @@
 /**
- * The definition of an API that API Gateway imports, as OpenAPI with Amazon's additions ("OpenAPI extensions for API Gateway").
- * It replaces hundreds of resources of the stack.
+ * The definition of an API in OpenAPI with Amazon's additions ("OpenAPI extensions for API Gateway"). It replaces hundreds of
+ * resources of the stack.
  */
 import { Fn } from 'aws-cdk-lib';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { type GatewayAnswer, refusalBody } from './gatewayAnswers.ts';
 
-/** Checks each request before the function gets it. */
 export interface Authorizer {
   /** The function whose routes it guards. */
   readonly before: ApiFunction;
@@ -26,10 +25,9 @@ export const binaryMediaTypes = ['*/*'];
 
 const authorizerName = 'operators';
 
-/** Defines an API whose routes pass every method on to a function. */
 export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionProps) => ({
   openapi: '3.0.1',
-  // Each release has another version. So each deployment imports the whole definition and overwrites manual changes.
+  // Each release has another version, so each deployment imports the whole definition and overwrites manual changes.
   info: { title: name, version: manifest.version },
   'x-amazon-apigateway-binary-media-types': binaryMediaTypes,
   paths: Object.fromEntries(
@@ -92,8 +90,8 @@ const parametersOf = (path: string) =>
   }));
 
 /**
- * Stage variables have the functions' aliases ("API Gateway stage variables reference for REST APIs"), because the functions
- * know the API's host, so the API cannot refer to them. A value may have colons ("CreateStage").
+ * Stage variables have the functions' aliases ("API Gateway stage variables reference for REST APIs"). The functions know the
+ * API's host, so the API cannot refer to them. A value may have colons ("CreateStage").
  */
 const functionOfStage = (name: ApiFunction): string =>
   `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:\${!stageVariables.${name}}`;

@@ -5,16 +5,14 @@ import type { Construct } from 'constructs';
 import { accept } from '../acknowledge.ts';
 import type { Settings } from '../settings.ts';
 
-/** The window in which WAF counts the requests from an address. */
 const windowSeconds = 300;
 
 const knownBadInputs = 'AWSManagedRulesKnownBadInputsRuleSet';
 
 /**
- * Labels of requests that are refused because they attack the service itself. A body is for another server and may contain
- * anything, and so may the path and the query, which have the destination: rules that inspect these only count. The core rule
- * set is left out, because most of it inspects them: it refuses bodies over 8 KB and paths with the URL of an IP address.
- * Labels: "Baseline rule groups" in the AWS WAF guide.
+ * Labels of requests that are refused because they attack the service itself. The body, the path and the query may contain
+ * anything, because they are for destinations, so rules that inspect these only count. The core rule set would refuse bodies
+ * over 8 KB and paths with the URL of an IP address. Labels: "Baseline rule groups" in the AWS WAF guide.
  */
 const refused = [
   'JavaDeserializationRCE_Header',
@@ -23,10 +21,7 @@ const refused = [
   'Propfind_Method',
 ] as const;
 
-/**
- * The other rules of the group. They only count, because AWS WAF ends a group at its first rule that blocks, and later labels
- * would be missing.
- */
+/** The other rules of the group. If they blocked, AWS WAF would end the group there, and later labels would be missing. */
 const onlyCounted = [
   'JavaDeserializationRCE_BODY',
   'JavaDeserializationRCE_URIPATH',
@@ -108,7 +103,7 @@ export function makeFirewall(
             ruleActionOverrides: onlyCounted.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
           },
         },
-        // All rules of the group only label. So new rules do no harm, and no version is pinned: versions expire.
+        // All rules only label, so new rules do no harm, and no version is pinned: versions expire.
         overrideAction: { count: {} },
         visibilityConfig: seen(`${prefix}-${knownBadInputs}`),
       },

@@ -1,4 +1,4 @@
-/** The answers that API Gateway gives by itself, in the service's form: a status, and JSON with a code and a sentence. */
+/** API Gateway's own answers in the service's form: a status, and JSON with a code and a sentence. */
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 
@@ -30,11 +30,9 @@ const ours = {
     'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.',
 } as const;
 
-/** The answers of both APIs. */
 export const gatewayAnswers: readonly GatewayAnswer[] = [
-  // No method asks for AWS credentials, so the first four types can only come from a path that does not exist. There the
-  // gateway takes an `Authorization` header for an AWS signature, and a bearer token for a broken one, which has no type except
-  // DEFAULT_4XX.
+  // No method asks for AWS credentials, so the first four types come only from unknown paths. There the gateway takes an
+  // `Authorization` header for an AWS signature, and a bearer token for a broken one, which has no type except DEFAULT_4XX.
   { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, ...nothingHere },
   { type: ResponseType.INVALID_SIGNATURE, ...nothingHere },
   { type: ResponseType.EXPIRED_TOKEN, ...nothingHere },

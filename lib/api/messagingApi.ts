@@ -1,4 +1,4 @@
-/** The messaging API of a region: a function for each family of routes, with its rights. */
+/** The messaging API of a region: a function for each family of routes. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -14,14 +14,14 @@ interface MessagingApiProps {
   readonly made: MadeApi;
 }
 
-/** The resources are in the stack itself instead of below a construct, so their logical ids are short and stay the same. */
+/** The resources are in the stack itself, so their logical ids are short and stay the same. */
 export class MessagingApi {
   readonly api: SpecRestApi;
   /** Without a slash at the end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
   readonly publishUrl: PublishUrl | undefined;
-  /** The properties of all functions of the stack except publish. They have the host of the publish URL. */
+  /** For all functions except publish. They have the host of the publish URL. */
   readonly shared: SharedProps;
 
   constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
@@ -38,8 +38,8 @@ export class MessagingApi {
       reservedConcurrency: settings.publishConcurrency,
       ...(settings.publishUrl && { variables: { API_URL: made.url } }),
     });
-    // The URL is made after its function, so this function cannot be given the host. It learns the host: see docs/design.md,
-    // "No loops".
+    // The URL is made after its function, so the function cannot be given the host and learns it: see docs/design.md, "No
+    // loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
     this.shared = this.publishUrl === undefined ? shared : withOwnHosts(shared, this.publishUrl.hosts);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
@@ -116,7 +116,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     dlq: [
       ...answer,
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
-      // Clients of workflows also list the dead letters of runs here, with the settings of those runs.
+      // Workflow clients also list the dead letters of runs here.
       rights.on('workflows', 'Query', 'GetItem'),
       rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'UpdateItem', 'BatchWriteItem'),
       rights.on('workflows', 'Query', 'GetItem'),
@@ -148,7 +148,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.changeLanes(),
       rights.endSchedules(),
     ],
-    // For named tokens, which these routes make and revoke.
+    // For named tokens.
     keys: [...answer, rights.on('accounts', 'PutItem'), rights.removeTokens()],
     alarms: [
       ...answer,

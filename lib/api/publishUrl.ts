@@ -1,4 +1,4 @@
-/** The publish URL: a function URL, so requests do not pass API Gateway. */
+/** The publish URL: a function URL without API Gateway. */
 import { Fn } from 'aws-cdk-lib';
 import { FunctionUrlAuthType, type IFunction, InvokeMode } from 'aws-cdk-lib/aws-lambda';
 import { accept } from '../acknowledge.ts';
@@ -12,9 +12,9 @@ export interface PublishUrl {
 }
 
 /**
- * Makes the URL of the function publish. Like the API, it asks for no AWS credentials: the function checks tokens.
+ * Like the API, the URL asks for no AWS credentials: the function checks tokens.
  *
- * The URL belongs to the alias. The URL from before the alias stays for clients that still use it, until the next release.
+ * The URL belongs to the alias. The URL from before the alias stays until the next release for clients that still use it.
  */
 export function makePublishUrl(publish: SvcFunction): PublishUrl {
   const [host, former] = [hostOfUrl(publish.live), hostOfUrl(publish)];

@@ -1,6 +1,6 @@
 /**
- * The stack of the accounts, schedules and URL groups that an app makes, with the function that makes them. It exists only if
- * an app makes one.
+ * The stack of an app's accounts, schedules and URL groups, with the function that makes them. It exists only if an app makes
+ * one.
  */
 import { CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -16,7 +16,6 @@ import { allow, writeTrails } from '../statements.ts';
 
 interface AccountsStackProps extends StackProps {
   readonly settings: Settings;
-  /** The service stack of the first region. */
   readonly home: ServiceStack;
   readonly codeOf: CodeOf;
 }
@@ -26,7 +25,7 @@ const timeout = Duration.minutes(2);
 
 export interface Provided {
   readonly kind: 'account' | 'schedule' | 'urlGroup';
-  /** The other properties, which `lambdas/provision/event.ts` reads. */
+  /** Other properties for `lambdas/provision/event.ts`. */
   readonly [name: string]: unknown;
 }
 
@@ -47,15 +46,14 @@ export class AccountsStack extends Stack {
     });
   }
 
-  /** Makes an account and the secret for its credentials. */
   makeAccount(id: string, input: Readonly<Record<string, unknown>>): Secret {
     const place = new Construct(this, id);
     const secret = new Secret(place, 'Secret', {
       description: `The token and the signing keys of the account ${id}`,
     });
     // CloudFormation refuses to delete an export while another stack imports it, and this stack is deployed before the app's
-    // stacks. So an account could never be deleted together with its grants. A weak reference (`Fn::GetStackOutput`) imports
-    // nothing. The export stays for one release, because deployed stacks still import it.
+    // stacks, so an account could never be deleted with its grants. A weak reference (`Fn::GetStackOutput`) imports nothing.
+    // The export stays for one release, because deployed stacks still import it.
     secret.applyCrossStackReferenceStrength(ReferenceStrength.BOTH);
     acceptSecret(
       secret,
@@ -66,7 +64,6 @@ export class AccountsStack extends Stack {
     return secret;
   }
 
-  /** Makes a custom resource in any stack, which the function makes. */
   provide(scope: Construct, id: string, input: Provided): CustomResource {
     return new CustomResource(scope, id, {
       resourceType: `Custom::Svc${input.kind.charAt(0).toUpperCase()}${input.kind.slice(1)}`,

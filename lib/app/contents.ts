@@ -29,11 +29,10 @@ export interface SvcScheduleProps extends InAccount {
 }
 
 export interface SvcUrlGroupProps extends InAccount {
-  /** All endpoints of the group: an endpoint that is not in this list is removed. */
+  /** Other endpoints of the group are removed. */
   readonly endpoints: readonly { readonly url: string; readonly name?: string }[];
 }
 
-/** The headers of an API request that would make the schedule. */
 export const headersOf = ({
   cron,
   headers,

@@ -1,4 +1,4 @@
-/** The props of `SvcQueue`: the settings of `lib/settings.ts`, with the names and defaults of docs/settings.md. */
+/** The settings of `lib/settings.ts`, with the names and defaults of docs/settings.md. */
 
 type EndpointService =
   | 'dynamodb'

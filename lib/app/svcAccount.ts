@@ -157,7 +157,7 @@ const faultsInPatterns = (
 
 function faultsInLimits(limits: SvcLimits): readonly string[] {
   const known = new Map<string, { readonly least: number; readonly most: number }>(
-    // A deployment without instances allows less, and checks it itself.
+    // Deployments without instances allow less, and check it themselves.
     Object.entries({
       ...limitTable,
       timeout: { ...limitTable.timeout, most: longestTimeoutSeconds.instances },
@@ -179,7 +179,6 @@ interface Made {
   readonly rotation: string | undefined;
 }
 
-/** The variables in the secret that the published clients read. */
 const secretVariables = ['QSTASH_TOKEN', 'QSTASH_CURRENT_SIGNING_KEY', 'QSTASH_NEXT_SIGNING_KEY'] as const;
 
 /** An account, made by `queue.account`. */

@@ -1,4 +1,3 @@
-/** Graphs for an app's own dashboard. */
 import { GraphWidget, type IWidget, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { metrics } from '../../lambdas/aws/metricTable.ts';
 

@@ -1,4 +1,3 @@
-/** The worker that updates a region after a change to an account. */
 import type { Stack } from 'aws-cdk-lib';
 import { followConcurrency } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
@@ -12,7 +11,6 @@ interface AccountsProps {
   readonly queues: Queues;
 }
 
-/** The resources are in the stack itself: see `messagingApi.ts`. */
 export class Accounts {
   readonly follow: SvcFunction;
 

@@ -1,4 +1,4 @@
-/** A setting with the path of a certificate file. The file is read when the setting is checked, and again for its layer. */
+/** A setting with the path of a certificate file. */
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { certificatesIn } from '../../lambdas/value/pem.ts';
@@ -20,8 +20,6 @@ function readText(path: string): string {
 }
 
 /**
- * Reads the certificates of a file.
- *
  * @param path relative to the current directory
  * @returns only the certificates, in PEM: functions do not get the rest of the file
  * @throws WrongFile

@@ -1,4 +1,4 @@
-/** The code of the functions. The package contains it already built: see `pack/build.ts`. */
+/** In the package the code of the functions is already built: see `pack/build.ts`. */
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { bundle } from '../bundle.ts';
 

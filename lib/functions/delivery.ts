@@ -16,15 +16,12 @@ interface DeliveryProps {
   readonly shared: SharedProps;
   readonly rights: Rights;
   readonly queues: Queues;
-  /** The managed instances for long answers, if the deployment has any. */
   readonly instances: Instances | undefined;
 }
 
-/** The resources are in the stack itself: see `messagingApi.ts`. */
 export class Delivery {
   /** Delivers messages that wait at most 30 s for their answer. */
   readonly short: SvcFunction;
-  /** Delivers all other messages. */
   readonly long: SvcFunction;
   /** Delivers messages to slow hosts, many at a time. */
   readonly slow: SvcFunction;
@@ -94,7 +91,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   // The schedule for a wait's timeout is deleted when its event comes first.
   rights.endSchedules(),
   ...rights.changeLanes(),
-  // Tenants that wait in lanes, whose rows are kept longer.
+  // Tenants in lanes, whose rows are kept longer.
   rights.readTenants(),
   rights.on('lanes', 'UpdateItem'),
   rights.onBodies('GetObject', 'PutObject'),

@@ -1,4 +1,3 @@
-/** The environment of the functions, as `lambdas/aws/settings.ts` reads it. */
 import type { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import manifest from '../../package.json' with { type: 'json' };
@@ -11,11 +10,7 @@ import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
 import type { Tables } from '../state/tables.ts';
 
-/**
- * The variables that all functions of a region share. Some are set elsewhere: Lambda sets the region and the memory, hosts are
- * learned by default, the console gets the URLs of its APIs, publish may get the API's URL, and each function knows whether it
- * is traced.
- */
+/** The variables that all functions of a region share. Lambda sets the region and the memory, and some functions get more. */
 export type FunctionEnvironment = Readonly<
   Omit<
     Environment,
@@ -33,7 +28,6 @@ export type FunctionEnvironment = Readonly<
     Partial<Pick<Environment, 'LONGEST_TIMEOUT' | 'OUTBOUND_PROXIES'>>
 >;
 
-/** The hosts of all APIs that the settings name. */
 export const chosenHosts = ({ domains, ownHosts }: Settings): readonly string[] => [
   ...valuesOf(domains),
   ...ownHosts,
@@ -45,13 +39,10 @@ interface EnvironmentProps {
   readonly bodies: IBucket;
   readonly queues: Queues;
   readonly scheduleGroup: ScheduleGroup;
-  /** The generated host of the region's API. */
   readonly apiHost: string;
 }
 
-/**
- * Makes the environment of all functions of a region. Every function gets the same variables: its role decides what it may use.
- */
+/** Every function gets the same variables: its role decides what it may use. */
 export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEnvironment {
   const { settings, tables, queues, scheduleGroup } = props;
   const names = namesOf(settings);

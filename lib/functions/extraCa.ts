@@ -1,4 +1,4 @@
-/** The certificates of further authorities, as a layer of the delivery functions. Node reads the file at its start. */
+/** Certificates of more authorities, as a layer of the delivery functions. Node reads the file at its start. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,6 @@ const fileName = 'extra-ca.pem';
 
 export const extraCaVariables = { NODE_EXTRA_CA_CERTS: `/opt/${fileName}` };
 
-/** Returns undefined if the settings name no certificates. */
 export function makeExtraCaLayer(stack: Stack, { extraCaCertificates }: Settings): LayerVersion | undefined {
   if (extraCaCertificates === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'svc-queue-ca-'));

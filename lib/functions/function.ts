@@ -34,7 +34,7 @@ export interface SharedProps {
   readonly environment: FunctionEnvironment;
   readonly settings: Settings;
   readonly codeOf: CodeOf;
-  /** The VPC of the functions. The default is Lambda's own network. */
+  /** The default is Lambda's own network. */
   readonly network?: FunctionNetwork | undefined;
   readonly extraCa?: LayerVersion | undefined;
   readonly variables?: Readonly<Partial<Environment>>;
@@ -46,24 +46,20 @@ export interface SvcFunctionProps extends SharedProps {
   readonly timeout: Duration;
   /** MB. The default is {@link functionMemoryMb}. */
   readonly memoryMb?: number | undefined;
-  /** All rights of the function, without that to write its log. */
+  /** All rights except that to write its log. */
   readonly may: readonly PolicyStatement[];
   /** Whether the function sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
-  /** How the function runs on managed instances, in their network. */
+  /** For functions on managed instances. */
   readonly placement?: Placement | undefined;
-  /** Executions that are reserved for this function. They are also its limit. */
+  /** Reserved executions, which are also the function's limit. */
   readonly reservedConcurrency?: number | undefined;
 }
 
-/**
- * The lowest level that Lambda keeps. Lines of metrics count as INFO, because they have no level. They must be kept even if the
- * functions log only higher levels.
- */
+/** Lines of metrics count as INFO, because they have no level. They are kept even if the functions log only higher levels. */
 const applicationLogLevel = ({ logLevel }: Settings): ApplicationLogLevel =>
   ['TRACE', 'DEBUG'].includes(logLevel) ? ApplicationLogLevel[logLevel] : ApplicationLogLevel.INFO;
 
-/** Why cdk-nag's findings about traces are accepted. */
 export const notTraced = 'X-Ray is billed by the trace. The setting `tracing` turns it on.';
 
 function acceptFindings(
@@ -103,8 +99,8 @@ export class SvcFunction extends LambdaFunction {
   #isHashing = false;
 
   /**
-   * The alias by which the function is invoked. It points to a version with the code and the variables of one release:
-   * `$LATEST` gets them one after the other. A deployment moves the alias at once, or step by step: see `canary.ts`.
+   * The alias by which the function is invoked. It points to a version with the code and the variables of one release;
+   * `$LATEST` gets them one after the other. A deployment moves it at once, or step by step: see `canary.ts`.
    */
   get live(): Alias {
     this.#live ??= new Alias(this, 'Live', { aliasName: liveAlias, version: this.currentVersion });
@@ -122,7 +118,7 @@ export class SvcFunction extends LambdaFunction {
     acceptLog(logGroup);
     acceptOwnPolicy(role);
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
-    // Functions on instances need these rights, too: Lambda uses them to disconnect the function that this one replaces.
+    // Also on instances: Lambda uses these rights to disconnect the function that this one replaces.
     for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
       role.addToPolicy(statement);
       if (statement instanceof PatternStatement) accept(role, statement.rule, statement.reason);
@@ -151,21 +147,21 @@ export class SvcFunction extends LambdaFunction {
         }),
         ...(settings.tracing && { TRACING: 'true' }),
         ...(props.extraCa && extraCaVariables),
-        // One process for each environment, because the code's memory limits are for one process.
+        // The code's memory limits are for one process.
         ...(placement && { AWS_LAMBDA_NODEJS_WORKER_COUNT: '1' }),
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
         TEMPLATE_HASH: Lazy.string({ produce: () => this.#templateHash() }),
       },
-      // Retries and callbacks are a long chain of invocations through a queue. Lambda would take it for an endless loop and
-      // stop it after 16 rounds. It does end: the message limits its retries.
+      // Retries and callbacks are a long chain of invocations through a queue. Lambda would stop it after 16 rounds as an
+      // endless loop. It ends because the message limits its retries.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       ...(props.extraCa && { layers: [props.extraCa] }),
-      // Former versions stay, so that their running invocations end there and an operator can point the alias back. A version
-      // that failed with its deployment is deleted: Lambda would refuse to publish it again ("A version for this Lambda
-      // function exists"). On instances each version keeps execution environments, so the former one is deleted.
+      // Former versions stay, so that their invocations end there and an operator can point the alias back. After a failed
+      // deployment its version is deleted: Lambda would refuse to publish it again ("A version for this Lambda function
+      // exists"). On instances the former version is deleted, because it keeps execution environments.
       currentVersionOptions:
         placement === undefined
           ? { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE }
@@ -189,8 +185,8 @@ export class SvcFunction extends LambdaFunction {
 
   /**
    * Hashes the function's part of the template, for a variable. CloudFormation publishes a version whenever that part changes,
-   * but Lambda refuses a version whose code and variables are the same ("A version for this Lambda function exists"). An
-   * example is the id of an AWS account in place of a reference to it. With the variable each change is another configuration.
+   * even if only a reference becomes an id. Lambda refuses a version with the same code and variables ("A version for this
+   * Lambda function exists"), so the variable makes it different.
    */
   #templateHash(): string {
     if (this.#isHashing) return '';
@@ -224,7 +220,7 @@ export class SvcFunction extends LambdaFunction {
     this.#resource.publishToLatestPublished = false;
   }
 
-  /** Sets the network directly: the CDK's own way needs zones and more that operators may not know. */
+  /** The CDK's own way needs zones and more that operators may not know. */
   #connect(network: FunctionNetwork): void {
     this.#resource.vpcConfig = network.vpcConfig;
     this.node.addDependency(network.ways);

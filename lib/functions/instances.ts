@@ -1,6 +1,6 @@
 /**
- * The managed instances that wait for long answers, with the setting `longDelivery`. A function there may run for 90 minutes,
- * and one execution environment takes many invocations at once. EC2 bills the instances, used or not.
+ * The managed instances that wait for long answers, with the setting `longDelivery`. A function runs for up to 90 minutes, and
+ * an execution environment takes many invocations at once. EC2 bills the instances, used or not.
  */
 import { createHash } from 'node:crypto';
 import { ArnFormat, RemovalPolicy, type Stack } from 'aws-cdk-lib';
@@ -21,8 +21,8 @@ import { allow } from '../statements.ts';
 import { type FunctionNetwork, makeInstancesNetwork } from './network/network.ts';
 
 /**
- * MB of the smallest execution environment, "2GB and 1vCPU" ("Scaling Lambda Managed Instances"). Waiting attempts take memory
- * and hardly any CPU, and smaller environments share load and cost better.
+ * MB of the smallest execution environment, "2GB and 1vCPU" ("Scaling Lambda Managed Instances"). Waiting attempts need hardly
+ * any CPU, and smaller environments share load and cost better.
  */
 const memoryMb = 2_048;
 const memoryGibPerVCpu = 2;
@@ -33,15 +33,11 @@ const mostInvocations = Math.min(64, messagesInMemory(memoryMb));
 /** Lambda's default: one environment in each of three zones. */
 const defaultEnvironments = 3;
 
-/**
- * Instance types that all regions have, with two vCPUs each. By default Lambda may take larger ones, and three of those cost
- * more.
- */
+/** Instance types of all regions, with two vCPUs each. By default Lambda may take larger ones, and three of those cost more. */
 export const instanceTypes = ['c7g.large', 'm7g.large', 'r7g.large'] as const;
 
 type LongAnswerQueue = (typeof longAnswerQueues)[number];
 
-/** How a function runs on instances. */
 export interface Placement {
   readonly provider: CfnCapacityProvider;
   /**
@@ -53,7 +49,7 @@ export interface Placement {
   readonly memoryGibPerVCpu: number;
   /** The most invocations of an execution environment at once. */
   readonly invocations: number;
-  /** The most invocations of all environments at once: the limit of the event source mapping. */
+  /** The most invocations of all environments at once: the event source mapping's limit. */
   readonly maxConcurrency: number;
   readonly environments: { readonly least: number; readonly most: number };
 }
@@ -63,7 +59,7 @@ type Sizes = Readonly<
 >;
 
 function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnvironments }: Settings): Sizes {
-  // The messages at once that functions would take in batches, limited by what an event source mapping allows.
+  // As many messages at once as functions in batches, if an event source mapping allows it.
   const messages = Math.min(mostConcurrency, deliveryConcurrency * queues.long.batchSize);
   const alone = Math.min(aloneConcurrency, deliveryConcurrency);
   return {
@@ -72,20 +68,19 @@ function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnviron
       maxConcurrency: messages,
       environments: { least, most: Math.max(least, Math.ceil(messages / mostInvocations)) },
     },
-    // A job that kills its environment must be alone in it. Such jobs are rare, so at least one environment is enough.
+    // A job that kills its environment must be alone in it. Such jobs are rare.
     dead: { invocations: 1, maxConcurrency: alone, environments: { least: 1, most: alone } },
   };
 }
 
 interface InstancesProps {
   readonly settings: Settings;
-  /** The network of the delivery functions. If it is undefined, one is made. */
+  /** If it is undefined, one is made. */
   readonly network: FunctionNetwork | undefined;
-  /** All rights of the functions in the network. */
   readonly may: readonly PolicyStatement[];
 }
 
-/** Returns undefined if functions wait for all answers, or for an emulator, which has no instances. */
+/** Returns undefined if functions wait for all answers, or for an emulator. */
 export const makeInstances = (stack: Stack, props: InstancesProps): Instances | undefined =>
   props.settings.longDelivery === 'instances' && !props.settings.forEmulator
     ? new Instances(stack, 'Instances', props)
@@ -111,7 +106,7 @@ export class Instances extends Construct {
         allowedInstanceTypes: [...instanceTypes],
       },
       capacityProviderScalingConfig: { scalingMode: 'Auto', maxVCpuCount: mostVCpus(sizes) },
-      // The tag that all resources have, for the instances' bill.
+      // For the instances' bill.
       propagateTags: { mode: 'Explicit', explicitTags: [{ key: 'service', value: settings.name }] },
       telemetryConfig: {
         loggingConfig: { logGroup: this.#makeLog(settings).logGroupName, systemLogLevel: 'INFO' },
@@ -132,7 +127,6 @@ export class Instances extends Construct {
     return this.#placements[queue];
   }
 
-  /** Makes the role with which Lambda starts instances. */
   #makeOperator(): Role {
     const policy = 'AWSLambdaManagedEC2ResourceOperator';
     const role = new Role(this, 'Operator', {
@@ -148,7 +142,7 @@ export class Instances extends Construct {
     return role;
   }
 
-  /** Makes the log of the instances. Lambda would make one that is kept forever. */
+  /** Lambda would make a log that is kept forever. */
   #makeLog({ logRetentionDays }: Settings): LogGroup {
     const log = new LogGroup(this, 'Log', {
       retention: logRetentionDays,
@@ -163,7 +157,7 @@ export class Instances extends Construct {
 const mostVCpus = (sizes: Sizes): number =>
   2 * Object.values(sizes).reduce((sum, { environments: { most } }) => sum + most, 0);
 
-/** The rights to write logs and traces. Functions on instances send these from within their VPC. */
+/** Functions on instances send logs and traces from within their VPC. */
 export function telemetryRights(stack: Stack, { longDelivery, tracing }: Settings): PolicyStatement[] {
   if (longDelivery === 'functions') return [];
   // CloudFormation names the log groups, and makes them after the endpoints.

@@ -1,6 +1,4 @@
-/**
- * The settings for less cost or more load, which `app/props.ts` describes: see docs/cost.md, "The levers", and docs/scale.md.
- */
+/** The settings for less cost or more load, described in `app/props.ts`: see docs/cost.md, "The levers", and docs/scale.md. */
 import * as z from 'zod';
 import {
   functionMemoryMb,

@@ -1,4 +1,4 @@
-/** Rights of a region's functions, by what they are for. A test compares each role with what its function's code can do. */
+/** A test compares each role with what its function's code can do. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
@@ -28,7 +28,6 @@ type TableAction =
   | 'Scan'
   | 'BatchGetItem'
   | 'BatchWriteItem';
-/** The actions that send a message to a destination in AWS, by the service in its ARN. */
 const destinationActions = {
   lambda: 'lambda:InvokeFunction',
   sqs: 'sqs:SendMessage',
@@ -79,8 +78,8 @@ export class Rights {
   }
 
   /**
-   * Lets a worker see that a body does not exist. Without this right S3 answers 403, which counts as an outage: the job would
-   * be retried until the right is added, instead of failing.
+   * Without this right S3 answers 403 for a missing body, which counts as an outage: the job would be retried forever instead
+   * of failing.
    */
   seeMissingBodies(): PolicyStatement {
     return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
@@ -106,12 +105,12 @@ export class Rights {
     return readTlsSecrets(this.#stack, this.#resources.settings);
   }
 
-  /** Allows sending one message at a time. */
+  /** One message at a time. */
   send(...names: QueueName[]): PolicyStatement {
     return allow(['sqs:SendMessage'], ...names.map((name) => this.#resources.queues[name].queueArn));
   }
 
-  /** Allows sending jobs to the delivery queues, one at a time and in batches. */
+  /** One job at a time, and in batches. */
   sendJobsInBatches(): PolicyStatement {
     const { queues, settings } = this.#resources;
     return allow(
@@ -130,7 +129,6 @@ export class Rights {
     ];
   }
 
-  /** Schedules use the role of the group. */
   makeSchedules(): PolicyStatement[] {
     const { role } = this.#resources.scheduleGroup;
     const pass = allow(['iam:PassRole'], role.roleArn);
@@ -158,7 +156,7 @@ export class Rights {
     return this.on('usage', 'UpdateItem', 'Query');
   }
 
-  /** Ends the quiet periods of debounced messages. */
+  /** The quiet periods of debounced messages. */
   endPeriods(): PolicyStatement {
     return this.on('deduplication', 'UpdateItem');
   }
@@ -195,7 +193,7 @@ export class Rights {
     return readApiHosts(all.accounts.tableArn, settings.regions);
   }
 
-  /** The rights of every function behind the messaging API whose routes require a token. */
+  /** For every function behind the messaging API whose routes require a token. */
   answerRequests(): PolicyStatement[] {
     const accountsArn = this.#resources.tables.accounts.tableArn;
     return [
@@ -205,7 +203,7 @@ export class Rights {
     ];
   }
 
-  /** Allows changing lanes, and sending the pumps and the jobs that a change admits. */
+  /** Allows changing lanes, and sending pumps and admitted jobs. */
   changeLanes(): PolicyStatement[] {
     return [
       this.on('lanes', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),
@@ -218,22 +216,21 @@ export class Rights {
     return [this.queryIndex('lanes', 'names'), this.on('lanes', 'BatchGetItem')];
   }
 
-  /** Allows reading the tenants that wait in lanes. */
+  /** The tenants that wait in lanes. */
   readTenants(): PolicyStatement {
     return this.on('lanes', 'Query');
   }
 
-  /** Allows making a queue when a message names it for the first time, and joining its waiting line. */
+  /** Allows making a queue when a message first names it, and joining its waiting line. */
   ensureQueues(): PolicyStatement[] {
     return [...this.changeLanes(), this.queryIndex('lanes', 'names')];
   }
 
-  /** Allows starting workflow runs and writing to their journals. */
   changeRuns(): PolicyStatement {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem');
   }
 
-  /** Allows changing and ending runs. The end replaces their rows in the list. */
+  /** A run's end replaces its rows in the list. */
   endRuns(): PolicyStatement {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem');
   }
@@ -242,7 +239,7 @@ export class Rights {
     return removeTokens(this.#resources.tables.accounts.tableArn);
   }
 
-  /** Allows telling every region that an account was changed. */
+  /** Tells them that an account was changed. */
   tellRegions(): PolicyStatement {
     const { settings } = this.#resources;
     const { accountChangesQueue } = namesOf(settings);

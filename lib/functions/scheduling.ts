@@ -13,7 +13,6 @@ interface SchedulingProps {
   readonly group: ScheduleGroup;
 }
 
-/** The resources are in the stack itself: see `messagingApi.ts`. */
 export class Scheduling {
   readonly group: ScheduleGroup;
   readonly fire: SvcFunction;
@@ -26,7 +25,7 @@ export class Scheduling {
       source: 'fire',
       maxConcurrency: fireConcurrency,
       // Scheduler sends at most 1,000 fires a second by default ("Quotas for Amazon EventBridge Scheduler"), and a fire takes
-      // 0.1 s: a hundred executions. After an outage Lambda adds at most 300 executions a minute.
+      // 0.1 s: a hundred executions. After an outage Lambda adds at most 300 a minute.
       isBoundedBySource: true,
       handler: 'fire',
       description: 'Publishes what a schedule says when it fires',

@@ -11,11 +11,10 @@ const targetsOfRule = 5;
 interface TimedProps extends Omit<SvcFunctionProps, 'handler' | 'timeout'> {
   readonly runs: TimedFunction;
   readonly ruleDescription: string;
-  /** Concurrent executions that share the work. Each has its own part. */
+  /** Concurrent executions that share the work. */
   readonly parts?: number;
 }
 
-/** Makes a function with the EventBridge rules that invoke it. */
 export function makeTimed(
   stack: Stack,
   id: string,

@@ -8,13 +8,11 @@ interface TimersProps {
   readonly rights: Rights;
 }
 
-/** The resources are in the stack itself: see `messagingApi.ts`. */
 export class Timers {
-  /** Counts outcomes before they expire in the log. */
+  /** Before they expire in the log. */
   readonly countOutcomes: SvcFunction;
-  /** Checks the accounts that have alarms, and reports what it finds. */
   readonly lookForAlarms: SvcFunction;
-  /** Sends parked messages back after a new release, which may be able to handle them. */
+  /** After a new release, which may be able to handle them. */
   readonly redrive: SvcFunction;
 
   constructor(stack: Stack, { shared, rights }: TimersProps) {

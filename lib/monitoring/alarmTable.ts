@@ -2,30 +2,28 @@
  * The alarms as data. `docs/operate.md` has a section for each, and `alarms.ts` the AWS metrics that some watch; tests compare
  * the three.
  *
- * Missing data never raises an alarm: it means that nothing happened. Functions write no counts of 0, and AWS writes no metrics
- * of unused resources.
+ * Missing data never raises an alarm: functions write no counts of 0, and AWS no metrics of unused resources.
  */
 import type { MetricName } from '../../lambdas/aws/metricTable.ts';
 
-/** The group of logs that a query reads. */
 export type LogsOf = 'workers' | 'api' | 'all';
 
 interface AlarmShape {
-  /** The alarm's description, which is also in the notification. */
+  /** Also in the notification. */
   readonly meaning: string;
-  /** The least value that raises the alarm ... */
+  /** The alarm is raised by at least this value ... */
   readonly atLeast: number;
   /** ... in this many periods of five minutes, out of one more: see `monitoring.ts`. */
   readonly periods: number;
-  /** Set for alarms that require action soon. The setting `monitoring=essential` makes only these. */
+  /** Requires action soon. The setting `monitoring=essential` makes only these. */
   readonly essential?: true;
-  /** Set for alarms on managed instances, if there are any. */
+  /** Only made if there are managed instances. */
   readonly onInstances?: true;
-  /** The functions' own metrics that it watches, as a sum. Absent for metrics of AWS. */
+  /** The functions' own metrics, as a sum. Absent for metrics of AWS. */
   readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
   /** The statistic of times. The default is the sum. */
   readonly statistic?: 'p90';
-  /** The first query of an investigation, for CloudWatch Logs Insights. */
+  /** For CloudWatch Logs Insights. */
   readonly query: { readonly logs: LogsOf; readonly text: string };
 }
 
@@ -42,14 +40,14 @@ const warnings = lines(
   'filter level in ["WARN", "ERROR"] and message != "attempt"',
   ...newest,
 );
-/** AWS's errors by kind. The messages name the service that failed. */
+/** By kind. The messages name the service that failed. */
 const awsErrors = lines(
   'filter level in ["WARN", "ERROR"] and ispresent(error.name)',
   'stats count(*) as times, latest(error.message) as example by error.name, service',
   'sort times desc',
   'limit 50',
 );
-/** Lambda's own lines about invocations that ran out of time or memory. */
+/** Lambda's own lines about invocations without enough time or memory. */
 const ended = lines(
   'fields @timestamp, @log, type, record.status, record.errorType, record.metrics.durationMs, message',
   'filter ispresent(record.status) and record.status != "success" or @message like /Task timed out|Runtime\\.|OutOfMemory/',
@@ -243,7 +241,6 @@ export const alarmTable = {
 } as const satisfies Record<string, AlarmShape>;
 
 export type AlarmName = keyof typeof alarmTable;
-/** The alarms on metrics of AWS. */
 export type AwsAlarm = {
   readonly [Name in AlarmName]: (typeof alarmTable)[Name] extends { readonly own: unknown } ? never : Name;
 }[AlarmName];

@@ -1,4 +1,3 @@
-/** The CloudWatch metrics that the alarms watch. */
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -21,19 +20,16 @@ export interface Watched {
   readonly api: SpecRestApi;
   readonly scheduleGroup: string;
   readonly publish: SvcFunction;
-  /** The functions that messages pass, including publish. The alarms on Lambda watch each of them separately. */
+  /** The functions that messages pass, including publish. The alarms on Lambda watch each separately. */
   readonly onThePath: readonly SvcFunction[];
-  /** All functions of the messaging API. */
   readonly apiFunctions: readonly SvcFunction[];
-  /** The name of the managed instances' capacity provider, if any. */
   readonly capacityProvider: string | undefined;
-  /** The management API's name in CloudWatch. Undefined outside its region. */
+  /** Its name in CloudWatch. Undefined outside its region. */
   readonly managementApi: string | undefined;
 }
 
 export const period = Duration.minutes(5);
 
-/** A metric that the functions write. */
 export const ownMetric = (
   { settings }: Pick<Watched, 'settings'>,
   name: keyof typeof metrics,
@@ -47,7 +43,7 @@ export const ownMetric = (
     period,
   });
 
-/** The sum of metrics. A metric without data is 0. */
+/** A metric without data is 0. */
 export function sumOf(label: string, all: readonly Metric[]): IMetric {
   const [first, ...others] = all;
   if (first !== undefined && others.length === 0) return first;
@@ -89,7 +85,7 @@ export const schedulerMetric = (group: string, metricName: string): Metric =>
     period,
   });
 
-/** Concurrent executions of all functions of the AWS account in the region, including reserved ones. */
+/** Concurrent executions in the AWS account and region, including reserved ones. */
 export const claimedConcurrency = (): Metric =>
   new Metric({
     namespace: 'AWS/Lambda',
@@ -104,7 +100,6 @@ export const lambdaMetrics = (
   statistic: string,
 ): readonly Metric[] => onThePath.map((fn) => ofFunction(fn, metricName, statistic));
 
-/** A metric of the execution environments on managed instances, for each function there. */
 export const environmentMetrics = (
   { onThePath, capacityProvider }: Pick<Watched, 'onThePath' | 'capacityProvider'>,
   metricName: string,
@@ -125,7 +120,7 @@ export const environmentMetrics = (
 const longestJobSeconds = (name: QueueName, { longDelivery }: Settings): number =>
   name === 'long' || name === 'slow' ? functionSecondsOf(name, longestTimeoutSeconds[longDelivery]) : 0;
 
-/** The maximum of expressions over metrics. A metric without data is 0. */
+/** A metric without data is 0. */
 function largestOf(
   label: string,
   parts: readonly { readonly of: Metric; readonly as: (name: string) => string }[],
@@ -170,7 +165,7 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
     ),
   Api5xx: (watched) =>
     sumOf('answers with 5XX', [
-      // A name instead of a reference to the stage: the stage depends on the aliases, and they may depend on this alarm.
+      // A reference to the stage would be a loop: the stage depends on the aliases, and they may depend on this alarm.
       apiMetric(watched.settings.name, stageName, '5XXError'),
       ...(watched.managementApi === undefined
         ? []
@@ -222,8 +217,8 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
 };
 
 /**
- * The part of its timeout that an invocation took. On an instance the longest attempt leaves only two of 90 minutes, so there
- * the part is of these two minutes.
+ * The part of its timeout that an invocation took. On an instance the longest attempt leaves two of 90 minutes, so the part is
+ * of these two.
  */
 function partOfTimeout(metric: string, fn: SvcFunction): string {
   const ms = timeoutMs(fn);

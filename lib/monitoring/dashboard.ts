@@ -1,4 +1,4 @@
-/** The dashboard of a region, in the order of an operator's questions: row by row from the left. */
+/** In the order of an operator's questions, row by row from the left. */
 import {
   Dashboard,
   GraphWidget,

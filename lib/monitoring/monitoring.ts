@@ -1,4 +1,4 @@
-/** An operator's view of a region: the dashboard, the alarms with their topic, and a saved query for each alarm. */
+/** A region's dashboard, its alarms with their topic, and a saved query for each alarm. */
 import { Aws, CfnOutput, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
@@ -71,7 +71,7 @@ export class Monitoring extends Construct {
     });
   }
 
-  /** Makes the topic. Only CloudWatch may send to it. */
+  /** Only CloudWatch may send to it. */
   private makeTopic(topicName: string): Topic {
     const topic = new Topic(this, 'Topic', { topicName, enforceSSL: true });
     accept(
@@ -92,7 +92,7 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  /** Saves a query for each alarm, in a folder with the deployment's name. */
+  /** In a folder with the deployment's name. */
   private saveQueries({ settings, onThePath, apiFunctions }: Watched, alarms: typeof alarmList): void {
     const logsOf: Readonly<Record<LogsOf, readonly Watched['publish'][]>> = {
       workers: onThePath,

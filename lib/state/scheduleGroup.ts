@@ -1,4 +1,4 @@
-/** The service's group of schedules in EventBridge Scheduler, and the role with which its schedules send. */
+/** The service's group in EventBridge Scheduler, and its schedules' role. */
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Aws, Fn, Stack } from 'aws-cdk-lib';
@@ -13,8 +13,8 @@ export class ScheduleGroup extends Construct {
   readonly scheduleArns: string;
 
   /**
-   * @param props `groupName` may be `default`, the group that every AWS account has; it is not made. `fixed` are imports of
-   * values that may not change, see `fixedOf`. They are put on the role, because every region has it
+   * @param props `groupName` may be `default`, the group that every AWS account has. `fixed` are imports of values that may not
+   * change, see `fixedOf`. The role has them, because every region has the role
    */
   constructor(
     scope: Construct,

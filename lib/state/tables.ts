@@ -15,13 +15,12 @@ import { valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
 import { capacityOf } from './capacity.ts';
 
-/** The tables with fixed names, which all stacks know. The others belong to one region's state stack. */
+/** The tables with fixed names, which all stacks know. */
 export type SharedTable = 'accounts' | 'usage';
 export type OwnTables = Readonly<Record<Exclude<TableName, SharedTable>, TableV2>>;
 
 export type Tables = Readonly<Record<TableName, { readonly tableName: string; readonly tableArn: string }>>;
 
-/** @returns a region's own tables, and those with a fixed name, which need no export of another stack */
 export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): Tables {
   const { accountsTable, usageTable } = namesOf(settings);
   const byName = (tableName: string) => ({ tableName, tableArn: tableArn(scope, tableName) });
@@ -38,7 +37,7 @@ export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): 
 }
 
 interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas' | 'dynamoStream'> {
-  /** Whether the table and its replicas are protected from deletion and stay when their stack is deleted. */
+  /** Whether the table and its replicas are protected from deletion and stay after their stack. */
   readonly retain: boolean;
   readonly restorable: boolean;
   readonly capacity?: TableCapacity | undefined;
@@ -96,8 +95,7 @@ export function makeTable(
     encryption: TableEncryptionV2.dynamoOwnedKey(),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },
     deletionProtection: retain,
-    // `RetainExceptOnCreate` would not help: DynamoDB does not delete a protected table, so the rollback of a first deployment
-    // would fail as well.
+    // `RetainExceptOnCreate` would not help: DynamoDB does not delete a protected table.
     removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     ...shared,
   });

@@ -1,4 +1,3 @@
-/** The bodies of messages, in the receivers' formats. */
 import type { Answer } from '../../wire/answers.ts';
 import type { alarmMessage, AlarmFormat, AlarmKind } from '../../wire/alarms.ts';
 import { secondMs } from '../../shared/clock.ts';

@@ -1,4 +1,4 @@
-/** The rows of alarms, one for each account that has any. They share a partition, so a check finds them with one query. */
+/** One row for each account with alarms. They share a partition, so a check finds them with one query. */
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { tables } from '../../aws/resources.ts';
@@ -72,7 +72,6 @@ export async function loadAlarms(accountId: string): Promise<Alarms | undefined>
   return row && alarmsOf(row);
 }
 
-/** Reads the alarms of all accounts of this region. */
 export async function* allAlarms(): AsyncGenerator<Alarms> {
   for await (const row of rowsOf({ name: settings.usageTable, ...tables.usage }, owner)) yield alarmsOf(row);
 }
@@ -103,7 +102,6 @@ export function saveAlarms({ accountId, ...rest }: Alarms, read: Alarms | undefi
   );
 }
 
-/** Deletes an account's alarms, if any. */
 export async function deleteAlarms(accountId: string): Promise<void> {
   await dynamodb.send(
     new DeleteItemCommand({ TableName: settings.usageTable, Key: toItem(keyOf(accountId)) }),

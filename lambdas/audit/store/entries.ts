@@ -1,4 +1,4 @@
-/** The rows of the audit trail, in the usage table of the account's region. Each account has a partition. */
+/** In the usage table of the account's region. Each account has a partition. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash, randomUUID } from 'node:crypto';
@@ -13,7 +13,6 @@ import { byAge, momentsOf, rowsPerRead, type Ordered, type Range } from '../../t
 /** Entries are kept and shown this long. */
 export const keptMs = 90 * dayMs;
 
-/** The actor, the action and the subject of a change. */
 export interface AuditEntry {
   /** `token`, `readOnlyToken`, the id of a named token, or `operator`. */
   readonly actor: string;

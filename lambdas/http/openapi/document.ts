@@ -128,7 +128,6 @@ function bodyOf({ body }: Operation): RequestBody | undefined {
   return { required: body.required, content: json(body) };
 }
 
-/** The parameters of only one operation. */
 function ownParameters({ variables, query = {} }: Operation): readonly Parameter[] {
   return [
     ...Object.entries(variables).map(([name, one]) => ({

@@ -30,7 +30,6 @@ const has = ({ headers }: Pick<ApiRequest, 'headers'>, etag: string): boolean =>
     .flatMap((value) => value.split(','))
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 
-/** Answers with the description as JSON, or with 304 if the client already has it. */
 export function serveDescription(
   of: keyof typeof describers,
   request: Pick<ApiRequest, 'headers' | 'basePath'>,

@@ -1,4 +1,3 @@
-/** Parses the account fields of the management API, and makes the record that it shows. */
 import { accountLifetimeMs, limitsOf, shardsFor, type Account } from '../../account/account.ts';
 import {
   accountFields,
@@ -26,7 +25,6 @@ const isField = (field: string): field is AccountField => Object.hasOwn(accountF
 const fieldNames = Object.keys(accountFields).join(', ');
 
 interface Deployment {
-  /** The regions that serve accounts. */
   readonly regions: readonly string[];
   readonly longestTimeoutSeconds: number;
 }
@@ -164,7 +162,6 @@ const modifyingStates: Readonly<Record<string, string>> = {
 
 export type AccountRecord = Answer<typeof answers.account>;
 
-/** The settable fields, as the management API shows them. */
 export const shownSettings = (account: Account) =>
   ({
     customer_id: account.customerId,
@@ -188,7 +185,7 @@ export const shownSettings = (account: Account) =>
     failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   }) satisfies Partial<AccountRecord>;
 
-/** The account record of the management API, with the derived credentials. @param now Unix milliseconds */
+/** @param now Unix milliseconds */
 export function accountRecord(account: Account, secret: MasterSecret, now: number): AccountRecord {
   const { stateChangedAt = 0, state } = account;
   const isModifying = now - stateChangedAt < accountLifetimeMs;

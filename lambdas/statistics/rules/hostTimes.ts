@@ -1,9 +1,6 @@
-/** How long destinations' hosts took to answer. */
-
 import { hostOf } from '../../destination/place.ts';
 import { hourMs } from '../../shared/clock.ts';
 
-/** An attempt in the log. */
 export interface Timed {
   readonly url: string;
   readonly state: string;

@@ -1,4 +1,4 @@
-/** Usage by hour. It is in a separate file, because few functions need it. */
+/** Separate because few functions need it. */
 import * as z from 'zod/mini';
 import type { Usage } from '../../usage/usage.ts';
 import { dayOfRow, hourAttribute, usageRows } from '../../usage/usageRows.ts';

@@ -1,4 +1,3 @@
-/** Rows in tables by `accountId` and `name`. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { namePattern } from '../../value/names.ts';
 import {

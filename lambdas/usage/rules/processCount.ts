@@ -1,6 +1,6 @@
 /**
- * One process's count of an account's usage on a day, and the last known counts of the others. It decides when `counter.ts`
- * adds the count to the account's row of the day.
+ * A process's count of an account's usage on a day, and the last known counts of the others. It decides when `counter.ts`
+ * reports.
  */
 import { secondMs } from '../../shared/clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
@@ -16,9 +16,7 @@ export const newsMs = 5 * secondMs;
 const leastMeasuredMs = secondMs / 4;
 
 export interface CountedLimits {
-  /** Messages a day above which more are refused. */
   readonly hardPerDay: number;
-  /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
   /** Requests of each kind. */
   readonly callsPerSecond: number;
@@ -69,17 +67,15 @@ export class ProcessCount {
     return this.hasNewsAt(time) ? this.#rate.perSecond : 0;
   }
 
-  /** Messages of requests, schedules and retries today. */
   get dailyRequests(): number {
     return this.#reported.requests + this.#unreported.requests;
   }
 
-  /** All messages of this month, including callbacks. */
   get monthlyMessages(): number {
     return this.#earlierMessages + this.#reported.messages + this.#unreported.messages;
   }
 
-  /** This process's part of the account's requests of a kind, 0 to 1; 1 if the measurement is too old. */
+  /** 1 if the measurement is too old. */
   shareAt(kind: LimitedRequests, time: number): number {
     return time - this.#reportedAt < newsMs ? this.#requestShares[kind] : 1;
   }
@@ -94,7 +90,6 @@ export class ProcessCount {
     this.#sinceReport = plus(this.#sinceReport, counted);
   }
 
-  /** Takes the row of the day, as it was read. */
   hear(row: Usage, time: number): void {
     this.#reported = row;
     this.#heardAt = time;
@@ -150,7 +145,6 @@ export class ProcessCount {
   }
 }
 
-/** The growth rate of a count between two reads. */
 class MeasuredRate {
   /** The start of the current measurement; `at` in Unix milliseconds. */
   #from: { readonly count: number; readonly at: number } | undefined;

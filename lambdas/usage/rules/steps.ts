@@ -4,21 +4,21 @@
  * and how exactly":
  *
  * - A sixteenth of the slack, because a process that ends loses its unreported count.
- * - Half of the slack for all processes together, divided by their share of the traffic. Otherwise a hundred busy processes,
- *   which do not know of each other between two reports, would exceed the hard limit by six hundred messages.
+ * - Half of the slack, divided by all processes' shares of the traffic, because they do not know of each other between two
+ *   reports. Otherwise a hundred busy processes would exceed the hard limit by six hundred messages.
  * - A sixteenth of the remaining capacity, so that close to a limit each message is reported.
  * - An eighth of the count, so that a small account's messages are counted one by one.
  *
  * Except near a limit, a step is at least a two-hundredth of the messages that all processes count in a second, up to half of
- * the slack. They all write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules alone would
- * cause several thousand writes in the first minute of each day.
+ * the slack. A row takes 1,000 writes a second, and at 10,000 messages a second the four rules alone would cause several
+ * thousand in the first minute of each day.
  *
- * A process that ends would lose half a step on average, and a day with many short processes would be counted too low. So each
- * process reports a random part of its first step in advance (`aheadOf`). Then n messages make n/step reports on average, and
- * the errors of many processes mostly cancel out: about √k · step / 2 remains of k processes that end in a day.
+ * A process that ends would lose half a step on average. So each process reports a random part of its first step in advance
+ * (`aheadOf`). Then n messages make n/step reports on average, and errors mostly cancel out: about √k · step / 2 remains of k
+ * processes.
  */
 
-/** The allowed error of a day's count: this many messages, or this part of the count if that is more. */
+/** The allowed error of a day's count: the larger of this many messages and this part of the count. */
 const leastSlack = 100;
 const slackPart = 0.01;
 
@@ -31,7 +31,7 @@ const mostReportsPerSecond = 200;
 const seldomPart = 1 / 2;
 
 /**
- * Returns the messages that a process counts between two reports; at least 1.
+ * The messages that a process counts between two reports; at least 1.
  *
  * @param count the account's messages of the day, as reported by all processes
  * @param capacity messages left until a limit is reached
@@ -47,7 +47,7 @@ export function stepOf(count: number, capacity: number, share: number, perSecond
 }
 
 /**
- * Returns the messages of a step that a process reports in advance: 0 to step - 1.
+ * The messages of a step that a process reports in advance: 0 to step - 1.
  *
  * @param phase random, 0 up to but not including 1; constant for a process's count
  */

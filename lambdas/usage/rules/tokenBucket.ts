@@ -13,7 +13,6 @@ export interface TokenBucket {
 export interface Taken {
   readonly bucket: TokenBucket;
   readonly isTaken: boolean;
-  /** Tokens that can still be taken. */
   readonly left: number;
   /** Unix milliseconds from which on more can be taken. */
   readonly moreAt: number;

@@ -1,7 +1,7 @@
 /**
  * The network of the delivery functions: by default Lambda's own. The setting `vpcs` names VPCs of the operator whose private
- * hosts can be destinations. With `fixedAddresses` it is a VPC made here whose NAT gateways have the operator's elastic
- * addresses. Managed instances always need a VPC, so they get a separate one if the functions have none.
+ * hosts can be destinations. With `fixedAddresses` it is a VPC whose NAT gateways have the operator's elastic addresses.
+ * Managed instances always need a VPC.
  */
 import { Annotations, Stack } from 'aws-cdk-lib';
 import {
@@ -42,13 +42,11 @@ interface NetworkProps {
   readonly may: readonly PolicyStatement[];
 }
 
-/** The default number of zones of the instances: Lambda's default of three execution environments uses three. */
+/** The instances' default: Lambda's default of three execution environments uses three zones. */
 const defaultZones = 3;
 
-/** The only port of AWS's APIs and of interface endpoints. */
 const httpsPort = 443;
 
-/** @returns undefined if the functions stay in Lambda's own network */
 export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork | undefined {
   const { settings } = props;
   const [vpcId] = valuesIn(settings.vpcs, stack.region);
@@ -58,7 +56,6 @@ export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork 
   return withWays(network, vpcId === undefined ? network.withAddresses(addresses) : network.inVpc(vpcId));
 }
 
-/** Makes a VPC for managed instances only. */
 export function makeInstancesNetwork(stack: Stack, props: NetworkProps): FunctionNetwork {
   const network = new Network(stack, 'InstancesNetwork', props);
   return withWays(network, network.withOneGateway());
@@ -70,8 +67,8 @@ const withWays = (network: Network, vpcConfig: VpcConfig): FunctionNetwork => ({
 });
 
 /**
- * Whether a resource is a route or an endpoint. CloudFormation does not wait for these by itself, because a function names only
- * subnets and groups.
+ * Whether a resource is a route or an endpoint. CloudFormation would not wait for these, because a function names only subnets
+ * and groups.
  */
 const isWay = (construct: IConstruct): boolean =>
   construct instanceof CfnRoute ||
@@ -87,7 +84,6 @@ class Network extends Construct {
     this.#props = props;
   }
 
-  /** Uses a VPC of the operator. */
   inVpc(vpcId: string): VpcConfig {
     const { settings } = this.#props;
     const values = (list: readonly string[]): string[] => [...valuesIn(list, Stack.of(this).region)];
@@ -110,7 +106,7 @@ class Network extends Construct {
     return { subnetIds, securityGroupIds };
   }
 
-  /** Makes a separate VPC with a NAT gateway for each address. */
+  /** With a NAT gateway for each address. */
   withAddresses(addresses: readonly string[]): VpcConfig {
     return this.#make('fixedAddresses', {
       maxAzs: addresses.length,
@@ -119,8 +115,8 @@ class Network extends Construct {
   }
 
   /**
-   * Makes a separate VPC whose zones share a NAT gateway: instances need several zones, and a gateway costs more than half as
-   * much as an instance. If the gateway's zone is down, long deliveries wait in their queue.
+   * With a NAT gateway for all zones: instances need several zones, and a gateway costs more than half as much as an instance.
+   * If its zone is down, long deliveries wait in their queue.
    */
   withOneGateway(): VpcConfig {
     const zones = valuesIn(this.#props.settings.zones, Stack.of(this).region);
@@ -129,7 +125,7 @@ class Network extends Construct {
 
   #make(setting: keyof Settings, ways: Pick<VpcProps, 'maxAzs' | 'natGatewayProvider' | 'natGateways'>) {
     const vpc = new Vpc(this, 'Vpc', {
-      // This network is never connected to another, so any private range fits.
+      // Never connected to another network, so any private range fits.
       ipAddresses: IpAddresses.cidr('10.0.0.0/22'),
       ...ways,
       subnetConfiguration: [
@@ -167,9 +163,9 @@ class Network extends Construct {
   }
 
   /**
-   * Puts the subnets into the zones that the settings name. The default is the first letters, which mean different zones in
-   * every AWS account ("Availability Zone IDs for your AWS resources"), and some zones have no NAT gateways ("Troubleshoot NAT
-   * gateways": `NotAvailableInZone`). Subnets cannot move, so without the setting existing subnets keep their zones.
+   * Puts the subnets into the zones of the settings. The default is the first letters, which mean other zones in every AWS
+   * account ("Availability Zone IDs for your AWS resources"), and some zones have no NAT gateways ("Troubleshoot NAT gateways":
+   * `NotAvailableInZone`). Subnets cannot move, so without the setting existing ones keep their zones.
    */
   #placeInZones({ publicSubnets, privateSubnets }: Vpc, setting: keyof Settings): void {
     const stack = Stack.of(this);
@@ -250,7 +246,7 @@ class Network extends Construct {
     }
   }
 
-  /** Makes an endpoint's service. The endpoint's policy limits all callers in the VPC to the functions' rights. */
+  /** The endpoint's policy limits all callers in the VPC to the functions' rights. */
   #serviceOf(vpcId: string, service: EndpointService) {
     const statements = this.#props.may
       .map((statement) => ({
@@ -277,8 +273,8 @@ const interfaces = [
 ];
 
 /**
- * Lets Lambda connect a function to a VPC with the function's role, and denies the same to the function's own code. The
- * actions, on all resources, and the refusal are from "Attaching Lambda functions to an Amazon VPC" in Lambda's guide.
+ * Lets Lambda connect a function to a VPC with the function's role, and denies this to the function's own code ("Attaching
+ * Lambda functions to an Amazon VPC" in Lambda's guide).
  */
 export function connectToVpc(): PolicyStatement[] {
   const fromItsCode = new PolicyStatement({ effect: Effect.DENY, actions: interfaces, resources: ['*'] });

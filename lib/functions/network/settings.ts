@@ -1,4 +1,3 @@
-/** The settings of the delivery functions' network. */
 import * as z from 'zod';
 import type { LongDelivery } from '../../../lambdas/aws/resources.ts';
 import { valuesIn } from '../../regional.ts';
@@ -31,7 +30,7 @@ export const gatewayServices: readonly EndpointService[] = gateways;
 
 /**
  * Ids of zones in which Lambda connects no function ("The provided subnets contain availability zone Lambda doesn't support").
- * AWS publishes no list. This zone is old and has none of Lambda, EKS, MSK and VPC Lattice.
+ * AWS publishes no list.
  */
 const zonesWithoutLambda: readonly string[] = ['use1-az3'];
 
@@ -40,9 +39,8 @@ export const network = {
   subnets: regional(`subnet-${hexId}`, 'subnet-0a1b2c3d'),
   securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
   /**
-   * The endpoints of AWS services for VPCs without internet access. A VPC takes one interface endpoint with private DNS for
-   * each service, and a route table takes one route to each gateway endpoint. So the list leaves out the ones that a VPC
-   * already has.
+   * A VPC takes one interface endpoint with private DNS for each service, and a route table one route to each gateway endpoint.
+   * So the list leaves out those that a VPC already has.
    */
   vpcEndpoints: z
     .preprocess(
@@ -72,7 +70,6 @@ type NeedOfEndpoints = Pick<
   'destinations' | 'lambdaDestinations' | 'longDelivery' | 'tracing'
 >;
 
-/** Whether messages may go to resources of a service. */
 const mayGoTo = (
   { destinations, lambdaDestinations }: NeedOfEndpoints,
   service: DestinationService,
@@ -80,8 +77,8 @@ const mayGoTo = (
   [...destinations, ...lambdaDestinations].some((pattern) => destinationServiceOf(pattern) === service);
 
 /**
- * Why settings need no endpoint of a service. Lambda writes a function's logs and traces from outside the VPC. On managed
- * instances they are written from within ("Networking for Lambda Managed Instances").
+ * Why settings need no endpoint of a service. On managed instances logs and traces are written from within the VPC ("Networking
+ * for Lambda Managed Instances"), otherwise from outside.
  */
 const needless: Readonly<
   Partial<Record<EndpointService, (settings: NeedOfEndpoints) => string | undefined>>

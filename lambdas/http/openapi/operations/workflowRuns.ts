@@ -6,7 +6,6 @@ import { variables } from '../parts/variables.ts';
 import { runEntries, runPage, startedRun } from '../parts/runExamples.ts';
 import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../parts/runParameters.ts';
 
-/** The refusal of a request that changes runs. */
 export const busy = ['busy', 'The run is being changed by many at once; send the request again.'] as const;
 
 /** The refusals of paths whose rest is decoded. */

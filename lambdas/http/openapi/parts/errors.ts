@@ -64,7 +64,6 @@ const whole = (description: string): Header => ({ description, schema: { type: '
 
 const retryAfter = { 'Retry-After': whole('Seconds to wait before the next request.') };
 
-/** The refusals of too many messages. */
 export const overDay =
   "The account's limit max_requests_per_day_hard is 10000; 10000 messages were sent today, and this would be 1 more. The next day begins at 2026-01-02T00:00:00.000Z.";
 export const overBudget =
@@ -277,11 +276,9 @@ export interface ErrorResponse {
 interface Refusal {
   readonly status: ErrorStatus;
   readonly response: ErrorResponse;
-  /** Operations refer to a shared refusal by this name. */
   readonly name: string | undefined;
 }
 
-/** Returns an operation's refusals by status: its own, and those that its properties decide. */
 export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
   return statuses.flatMap(([status, description]) => {
     const common = shared.filter((one) => one.status === status && one.appliesTo(operation));

@@ -178,7 +178,6 @@ export const signingKeys: Shown<'SigningKeys'> = {
   next: 'whsec_Zc8vR2mX4pJ6hT0yLqW9kB1nF3sG5dA7eUiOoVtYrCw=',
 };
 
-/** In Unix seconds. */
 const startSeconds = start / 1_000;
 
 const tokenWith = (password: string): string =>

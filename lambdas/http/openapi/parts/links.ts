@@ -10,11 +10,9 @@ export interface Link {
 interface About {
   readonly parameter: string;
   readonly operations: readonly string[];
-  /** Other parameters that the operations need. */
   readonly others?: Link['parameters'];
 }
 
-/** Operations on one thing, and the parameter that names it. */
 const about = {
   message: { parameter: 'messageId', operations: ['getMessage', 'cancelMessage', 'publishMessageAgain'] },
   deadLetter: { parameter: 'dlqId', operations: ['getDeadLetter', 'retryDeadLetter', 'deleteDeadLetter'] },
@@ -110,7 +108,6 @@ const paged: ReadonlySet<string> = new Set([
   'listRunsAsEvents',
 ]);
 
-/** The links of an operation's answers, by target operation. */
 export function linksOf(operationId: string): Readonly<Record<string, Link>> {
   const links: Record<string, Link> = {};
   for (const [to, named] of leads.get(operationId) ?? []) {

@@ -42,7 +42,6 @@ type VariableOf<Path extends string> = Path extends `${string}{${infer Name}}${i
   ? (Name extends `${infer Plain}+` ? Plain : Name) | VariableOf<Rest>
   : never;
 
-/** A route's description, without the parts from the route table and `errors.ts`. */
 export interface Operation<Variable extends string = string> {
   readonly id: string;
   readonly tag: keyof typeof tags;
@@ -56,7 +55,6 @@ export interface Operation<Variable extends string = string> {
   readonly filters?: List;
   /** The list whose filters select what the operation counts. All matches count, so it has no parameter `count`. */
   readonly counts?: List;
-  /** Parameters that several operations have. */
   readonly shared?: NamedParameters;
   readonly query?: Readonly<Record<string, QueryParameter>>;
   /** Whether the daily limit or budget may refuse the operation's messages. */
@@ -66,7 +64,6 @@ export interface Operation<Variable extends string = string> {
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & (Json | Text)>
   >;
-  /** Only this operation's refusals; shared ones are added. */
   readonly errors?: Errors;
 }
 

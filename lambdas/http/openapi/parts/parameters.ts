@@ -79,7 +79,6 @@ function entriesFor(scope: Scope): readonly (readonly [name: string, entry: Sett
   return all.filter(([, { scopes }]) => scopes.some((one) => wanted.includes(one)));
 }
 
-/** The parameters of a request's configuration, including its callbacks. */
 export function configurationParameters(scope: Exclude<Scope, 'callback'>): NamedParameters {
   const own = entriesFor(scope).flatMap(([name, entry]) => bothForms(name, entry, entry.description));
   const ofCallbacks = callbacksIn[scope].flatMap((callback) =>
@@ -215,7 +214,6 @@ function filterParameter(name: string, { description, schema, example }: FilterV
   };
 }
 
-/** The filter of lists that can be searched. */
 const bodyParameter: NamedParameters = {
   'filter.body': {
     name: 'body',

@@ -201,7 +201,6 @@ export const ofCountedRuns: NamedParameters = {
   ...(cursor && { 'page.cursor': cursor }),
 };
 
-/** The parameters of a workflow endpoint's submissions. */
 export const ofSubmissions: NamedParameters = {
   'submission.init': {
     name: headerName(defaultPrefix, 'workflow-init'),

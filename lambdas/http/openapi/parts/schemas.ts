@@ -31,7 +31,6 @@ import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
 import { waitShape } from '../../../workflow/waiting.ts';
 
-/** The JSON bodies of requests and answers, by name. */
 const shapes = {
   Error: errors.error,
   Published: answers.published,
@@ -140,7 +139,6 @@ const shapes = {
 
 export type SchemaName = keyof typeof shapes;
 
-/** The JSON type of a named body, for examples. */
 export type Shown<Name extends SchemaName> = answers.Given<(typeof shapes)[Name]>;
 
 export interface Reference {
