@@ -1,5 +1,5 @@
 /**
- * Sets of settings that are chosen with the setting `stage`. Given settings win over a stage, and a stage wins over defaults.
+ * Sets of settings that are chosen with the setting `stage`. A setting wins over its stage, and a stage wins over defaults.
  * `docs/settings.md` has the reasons; a test compares the two.
  */
 

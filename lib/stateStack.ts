@@ -19,7 +19,7 @@ import { makeTable, type OwnTables, type TableCapacity } from './state/tables.ts
 
 interface StateStackProps extends StackProps {
   readonly settings: Settings;
-  /** Given only to the first region's stack, which makes the shared resources with replicas there. */
+  /** Only the first region's stack gets these, and makes the shared resources with replicas there. */
   readonly makesReplicasIn?: readonly string[];
 }
 
@@ -161,7 +161,7 @@ function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]):
   for (const other of others) other.node.addDependency(...named.slice(-1));
 }
 
-/** A bucket whose objects are written once and expire. */
+/** Accepts findings in a bucket whose objects are written once and expire. */
 function acceptPlainBucket(bucket: Bucket): void {
   accept(
     bucket,

@@ -59,7 +59,7 @@ export class SvcQueue extends Construct {
     return this.#home.monitoring?.topic;
   }
 
-  /** A metric of the first region, for five minutes: counts are summed, and for times the largest counts. */
+  /** A metric of the first region, for five minutes: the sum of a count, or the largest time. */
   metric(name: SvcMetric, options: MetricOptions = {}): Metric {
     return ownMetric({ settings: this.#settings }, name).with(options);
   }

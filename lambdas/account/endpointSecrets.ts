@@ -40,7 +40,7 @@ export const firstVersion = ({ current }: MasterSecret) => ({
 export const isUpToDate = ({ current }: MasterSecret, { master }: Version): boolean =>
   secretMark(current) === master;
 
-/** If a secret's master secret is gone, the newest one is used, with a result that the receiver does not know. */
+/** If a secret's master secret is gone, another one is derived from the newest, which the receiver does not know. */
 export function endpointSecret(
   secret: MasterSecret,
   accountId: string,

@@ -16,7 +16,7 @@ import { keepAndTell, withoutNotices } from './tell.ts';
 const accountsAtOnce = 3;
 
 /**
- * Checks all accounts of this region that have alarms. If there are none, it makes one AWS call.
+ * Checks all accounts of this region that have alarms. Without such accounts it makes one AWS call.
  *
  * @param until Unix milliseconds; other accounts wait for the next check
  */

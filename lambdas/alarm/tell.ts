@@ -1,7 +1,6 @@
 /**
  * Sends the notices of checks. A check first writes them into the account's row, and removes them when their messages are
- * stored. If it dies in between, the next check sends them. Their messages' ids are derived, so each notice is sent once and
- * none is lost.
+ * stored. If it dies in between, the next check sends them. Their messages' ids are derived, so each notice is sent once.
  */
 import type { Account } from '../account/account.ts';
 import { timers } from '../aws/resources.ts';

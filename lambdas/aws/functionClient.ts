@@ -23,7 +23,7 @@ const countFailures = <Input extends object, Output extends object>(
           throw error;
         }
       },
-      // Inside the middleware that retries.
+      // Runs inside the middleware that retries.
       { name: 'countFailures', step: 'finalizeRequest', priority: 'low' },
     );
   },

@@ -21,7 +21,7 @@ export interface TableShape {
     readonly partitionKey: string;
     readonly sortKey: string;
     readonly sortsBy: 'number' | 'text';
-    /** In addition to the keys. The default is all. */
+    /** Attributes in addition to the keys. The default is all. */
     readonly includes?: readonly string[];
   }[];
 }

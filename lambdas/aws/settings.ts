@@ -62,7 +62,7 @@ const environment = z.object({
   MASTER_SECRET_ID: name,
   /** The management API's name and password. */
   MANAGEMENT_SECRET_ID: name,
-  /** With `*` in place of a TLS identity's name. Only the local stage sets it. */
+  /** The secrets' names, with `*` in place of a TLS identity's name. Only the local stage sets it. */
   TLS_SECRETS: z.optional(z.string().check(z.includes('*'))),
   /** All regions with accounts, the first region first. */
   ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),

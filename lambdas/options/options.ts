@@ -106,7 +106,7 @@ export function defined<Options extends object>(of: Options): Partial<Options> {
 
 type Callback = Parameters<typeof callbacks.show>[0];
 
-/** In order. Redaction has no field: hashes in place of the values show it. */
+/** Shows options as fields of answers, in order. Redaction has no field: hashes in place of the values show it. */
 export const showOptions = <Headers>(
   of: DeliveryOptions & { readonly callback?: Callback; readonly failureCallback?: Callback },
   header: Headers,

@@ -7,7 +7,7 @@ import { type Event, type Input, readInput } from './event.ts';
 import { ensureSchedule, removeSchedule } from './schedule.ts';
 import { ensureUrlGroup, removeUrlGroup } from './urlGroup.ts';
 
-/** If it changes, CloudFormation deletes the old resource later. */
+/** If this name changes, CloudFormation deletes the old resource later. */
 function physicalIdOf(input: Input): string {
   switch (input.kind) {
     case 'account':

@@ -101,7 +101,7 @@ export function canonicalize(
   };
 }
 
-/** Its errors name headers as the client wrote them. */
+/** Reads settings. Errors name headers as the client wrote them. */
 export class ConfigReader {
   readonly #prefix: string;
   readonly #config: Config;

@@ -13,7 +13,7 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
 
 /**
  * A record's place in the log is the time at which its attempt ended, but it is written after up to four AWS calls, which time
- * out after 13 s each, and after the index's delay. After this time no more records are expected before that place. Younger
+ * out after 13 s each, and after the index's delay. After this time new records before that place are not expected. Younger
  * records are counted again each time.
  */
 export const settledAfterMs = 2 * minuteMs;
@@ -120,7 +120,7 @@ interface CountedRecords {
   readonly settledUntil: number;
   /** Whether any outcome became final. */
   readonly hasMoved: boolean;
-  /** As in {@link CountedOutcomes}. */
+  /** The shard's part of `countedUntil` in {@link CountedOutcomes}. */
   readonly readUntil: number | undefined;
 }
 

@@ -23,7 +23,7 @@ const logBudgetMs = secondMs;
 const busiestFirst = (time: number) => (one: Lane, other: Lane) =>
   waitingIn(other) - waitingIn(one) || slotsInUse(other, time) - slotsInUse(one, time);
 
-/** Its waiting messages, their age, and whether it is paused. */
+/** For each queue: its waiting messages, their age, and whether it is paused. */
 const seriesOfQueue = 3;
 
 export async function readMetrics(account: Account): Promise<string> {

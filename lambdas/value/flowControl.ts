@@ -16,7 +16,7 @@ export interface FlowControl {
 
 /** Seconds: a week. A lane remembers a period's starts. */
 const longestPeriod = 604_800;
-/** Seconds: a rate's period if none is given. */
+/** Seconds: the default period of a rate. */
 export const defaultPeriod = 1;
 
 /** The period in records, in seconds. */

@@ -15,7 +15,7 @@ import { allow, alsoInBatches } from '../statements.ts';
 
 interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
   readonly queues: Queues;
-  /** It also sets the worker's timing. */
+  /** The queue also sets the worker's timing. */
   readonly source: QueueName;
   /** Never more than the setting for deliveries. Other messages wait in the queue. */
   readonly maxConcurrency: number;

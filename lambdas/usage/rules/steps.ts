@@ -4,8 +4,8 @@
  * and how exactly":
  *
  * - A sixteenth of the slack, because a process that ends loses its unreported count.
- * - Half of the slack, divided by all processes' shares of the traffic, because they do not know of each other between two
- *   reports. Otherwise a hundred busy processes would exceed the hard limit by six hundred messages.
+ * - Half of the slack, divided among all processes by their shares of the traffic, because they do not know of each other
+ *   between two reports. Otherwise a hundred busy processes would exceed the hard limit by six hundred messages.
  * - A sixteenth of the remaining capacity, so that close to a limit each message is reported.
  * - An eighth of the count, so that a small account's messages are counted one by one.
  *
