@@ -1,7 +1,6 @@
 /**
- * Accepts findings of cdk-nag (its packs AwsSolutions, Serverless and NIST 800-53 r5). Each is accepted where its construct is made, in the CDK's own way, so an
- * organisation that checks the app with cdk-nag gets what is not accepted, and nothing else. A test fails on every other
- * finding, and on every acceptance that no finding needs.
+ * Accepts findings of cdk-nag (AwsSolutions, Serverless and NIST 800-53 r5). A test fails on any other finding, and on an
+ * acceptance without a finding.
  */
 import { Stack, Token, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -11,15 +10,15 @@ import type { IConstruct } from 'constructs';
 import * as z from 'zod';
 
 /**
- * Accepts findings in a construct, or in what is below it.
+ * Accepts findings in a construct and everything below it.
  *
- * @param rules that find the same thing; with the finding in brackets, where a rule can find several things in one resource
+ * @param rules that find the same thing, with the finding in brackets if a rule can find several
  */
 export function accept(construct: IConstruct, rules: string | readonly string[], reason: string): void {
   for (const id of [rules].flat()) Validations.of(construct).acknowledge({ id, reason });
 }
 
-/** Accepts what cdk-nag finds in a secret that is not rotated by Secrets Manager. @param reason why it is not */
+/** Accepts that Secrets Manager does not rotate a secret. */
 export function acceptSecret(secret: Secret, reason: string): void {
   accept(secret, ['AwsSolutions-SMG4', 'NIST.800.53.R5-SecretsManagerRotationEnabled'], reason);
   accept(
@@ -30,7 +29,6 @@ export function acceptSecret(secret: Secret, reason: string): void {
   );
 }
 
-/** Accepts that CloudWatch Logs encrypts a log with its own key. */
 export function acceptLog(log: IConstruct): void {
   accept(
     log,
@@ -40,7 +38,7 @@ export function acceptLog(log: IConstruct): void {
   );
 }
 
-/** Accepts that a role's rights are in a separate policy. */
+/** Accepts that a role has an inline policy. */
 export function acceptOwnPolicy(role: IConstruct): void {
   accept(
     role,
@@ -49,12 +47,12 @@ export function acceptOwnPolicy(role: IConstruct): void {
   );
 }
 
-/** Allows actions on resources that a pattern names, which a role accepts for the reason. */
+/** A statement whose resources are a pattern. Roles that get it accept the finding with the reason. */
 export class PatternStatement extends PolicyStatement {
   readonly rule: string;
   readonly reason: string;
 
-  /** @param shown the pattern as cdk-nag writes it, where that is another text */
+  /** @param shown the pattern as cdk-nag writes it, if that differs */
   constructor(actions: readonly string[], pattern: string, reason: string, shown = pattern) {
     super({ actions: [...actions], resources: [pattern] });
     this.rule = `AwsSolutions-IAM5[Resource::${shown}]`;
@@ -62,7 +60,6 @@ export class PatternStatement extends PolicyStatement {
   }
 }
 
-/** An ARN as cdk-nag writes it. */
 export const shownArn = ({ partition, account }: Stack, arn: string): string =>
   arn
     .replace(partition, '<AWS::Partition>')
@@ -70,7 +67,7 @@ export const shownArn = ({ partition, account }: Stack, arn: string): string =>
 
 const importValue = z.object({ 'Fn::ImportValue': z.string() });
 
-/** The objects of a bucket as cdk-nag writes them: by the name under which the bucket's stack exports its ARN to the others. */
+/** A bucket's objects as cdk-nag writes them: with the name of the exported ARN. */
 export function shownObjectsOf(bucket: IBucket): string {
   const stack = Stack.of(bucket);
   const imported: unknown = stack.resolve(stack.exportValue(bucket.bucketArn));

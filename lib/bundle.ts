@@ -1,4 +1,3 @@
-/** Bundles a handler for Lambda: makes a folder with `index.mjs`, and with parts that it loads only when it needs them. */
 import { basename, join, resolve } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 import { buildConsole } from '../console/build.ts';
@@ -9,9 +8,8 @@ const root = resolve(import.meta.dirname, '..');
 export const handlersDirectory = join(root, 'lambdas/handlers');
 
 /**
- * The large parts that handlers import dynamically: files, from the root, and packages, each with the name of its bundle. Such a
- * bundle contains all its imports. Without this table esbuild would put a module that a handler shares with a part into the cold
- * start, with everything that only the part needs of it. The price is a second copy, in the part.
+ * Large files and packages that handlers import dynamically, by their bundles' names. Each bundle contains all its imports.
+ * Otherwise esbuild would move modules that handlers share with it into the cold start. The price is a second copy of these.
  */
 const apart = {
   './lambdas/message/store/bucket.ts': 'bucket',
@@ -21,8 +19,8 @@ const apart = {
 };
 
 /**
- * Bundles one handler and returns the folder. Its name is the hash of its content, so the same source makes the same asset, which
- * is not deployed again, and two processes can bundle at once.
+ * Bundles one handler. The folder's name is a content hash, so an unchanged handler is not deployed again, and two processes
+ * can bundle at once.
  */
 export function bundle(handler: string, from = handlersDirectory): string {
   const files = [
@@ -32,17 +30,17 @@ export function bundle(handler: string, from = handlersDirectory): string {
   return writeFolder(join(root, '.cache/bundles', handler), files);
 }
 
-/** The files of the console, in a separate folder. They are built once for both APIs. */
+/** Built once for both APIs. */
 function consoleFiles(): readonly (readonly [string, Uint8Array])[] {
   builtConsole ??= buildConsole();
   return [...builtConsole].map(([name, content]) => [`console/${name}`, content]);
 }
 let builtConsole: ReadonlyMap<string, Uint8Array> | undefined;
 
-/** The text of each file, by name. */
+/** By file name. */
 type Files = ReadonlyMap<string, string>;
 
-/** Adds the parts that a handler imports, and lets the handler import them from its own folder. */
+/** Adds the parts that a handler imports, and points its imports to them. */
 function withParts(handler: Files): Files {
   let linked = [...handler];
   const parts: (readonly [string, string])[] = [];
@@ -55,7 +53,7 @@ function withParts(handler: Files): Files {
   return new Map([...linked, ...parts]);
 }
 
-/** Most handlers have the same parts: a process bundles each of them once. */
+/** Most handlers have the same parts, so a process bundles each part once. */
 const builtParts = new Map<string, Files>();
 
 function buildPart(name: string, source: string): Files {
@@ -64,10 +62,9 @@ function buildPart(name: string, source: string): Files {
   return files;
 }
 
-/** The options of every bundle that runs on Lambda. */
 export const lambdaBuild = {
   absWorkingDir: root,
-  // esbuild writes nothing there, but imports external files relative to it, with their names in `apart`.
+  // esbuild writes nothing here; the names in `apart` are relative to this folder.
   outdir: root,
   write: false,
   bundle: true,
@@ -82,14 +79,14 @@ export const lambdaBuild = {
   legalComments: 'none',
   mainFields: ['module', 'main'],
   alias: { '@aws-sdk/credential-provider-node': join(root, 'lib/lambdaCredentials.ts') },
-  // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
+  // CommonJS dependencies call `require` for Node's own modules, and ES modules have none.
   banner: {
     js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
   },
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** Bundles a file or a package into `<name>.mjs` and its chunks, with external imports unchanged. */
+/** Bundles a file or a package into `<name>.mjs` and its chunks. */
 function build(name: string, source: string, external: string[] = []): Files {
   const { outputFiles } = buildSync({ ...lambdaBuild, entryPoints: { [name]: source }, external });
   return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));

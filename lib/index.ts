@@ -1,4 +1,4 @@
-/** The package for apps of the CDK. This is its public interface: see docs/cdk.md. */
+/** The public interface of the package for CDK apps: see docs/cdk.md. */
 export type { SvcScheduleProps, SvcUrlGroupProps } from './app/contents.ts';
 export type { SvcQueueProps } from './app/props.ts';
 export { SvcAccount, type SvcAccountProps, type SvcLimits, type SvcTlsIdentity } from './app/svcAccount.ts';

@@ -1,4 +1,4 @@
-/** The API with which the operator manages accounts: one for all regions, in the first of them. */
+/** The stack of the management API, in the first region only. */
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import { ResponseType, type SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -22,15 +22,14 @@ import {
 
 interface ManagementStackProps extends StackProps {
   readonly settings: Settings;
-  /** The service stack of the first region, which also has this API. */
   readonly home: ServiceStack;
   readonly codeOf: CodeOf;
 }
 
-/** Requests a second, and at one instant: enough for an operator and scripts, few for a guesser of passwords. */
+/** Requests a second, and at one instant: enough for an operator and scripts, too few to guess passwords. */
 const throttle = { rate: 50, burst: 50 };
 
-/** The gateway's answer where the authorizer refuses a request. The authorizer chooses its code and its sentence. */
+/** The authorizer chooses the code and the sentence. */
 const wrongCredentials: GatewayAnswer = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,
@@ -42,7 +41,6 @@ const wrongCredentials: GatewayAnswer = {
 export class ManagementStack extends Stack {
   readonly api: SpecRestApi;
   readonly accounts: SvcFunction;
-  /** Checks the credentials of each request before the function gets it. */
   readonly authorizer: SvcFunction;
 
   constructor(scope: Construct, id: string, { settings, home, codeOf, ...props }: ManagementStackProps) {
@@ -137,7 +135,7 @@ export class ManagementStack extends Stack {
     });
   }
 
-  /** Allows to count failed logins, which are counted in the region of this API only. */
+  /** Failed logins are counted only in the region of this API. */
   private countFailedLogins(settings: Settings): PolicyStatement {
     return allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], tableArn(this, namesOf(settings).usageTable));
   }

@@ -1,7 +1,6 @@
 /**
- * Names of resources that are known beyond their own stack, and the ARNs and URLs that follow from them. The template of a region
- * cannot refer to that of another, so these names are chosen here and not by CloudFormation. The price: CloudFormation cannot
- * replace a resource with such a name, and a resource that a stack left behind blocks its name.
+ * Names of resources that other stacks know. They are fixed, because a region's template cannot refer to another region's. The
+ * price: CloudFormation cannot replace such a resource, and one that stays after its stack blocks its name.
  */
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
@@ -10,40 +9,38 @@ import type { Settings } from './settings.ts';
 export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   /** One table, with a replica in each region. */
   accountsTable: `${name}-accounts`,
-  /** A table in each region, with its own rows. The management API reads them all. */
+  /** A separate table in each region. The management API reads all of them. */
   usageTable: `${name}-usage`,
-  /** A queue in each region, which other regions and the management API send to. */
+  /** A queue in each region, for the other regions and the management API. */
   accountChangesQueue: `${name}-account-changes`,
   /** Made in the first region, with replicas in the others. */
   masterSecret: `${name}/master`,
-  /** The certificates of accounts. The operator makes them, in each region where they are used. */
+  /** The operator makes them in each region that uses them. */
   tlsSecrets: `${name}/tls/*`,
-  /** In each region: alarms are sent to it. */
   alarmTopic: `${name}-alarms`,
-  /** Dashboards are the AWS account's, with one name in all regions. */
+  /** Dashboards belong to the AWS account, so their names contain the region. */
   dashboard: (region: string) => `${name}-${region}`,
   alarm: (of: string) => `${name}-${of}`,
-  /** The name of the management API, by which CloudWatch knows it. */
+  /** In CloudWatch. */
   managementApi: `${name}-management`,
-  /** In the first region, where the management API is. */
+  /** In the first region. */
   managementSecret: `${name}/management`,
 });
 
-/** The group of the schedules in EventBridge Scheduler. */
 export const scheduleGroupOf = ({ name, scheduleGroup }: Pick<Settings, 'name' | 'scheduleGroup'>): string =>
   scheduleGroup ?? name;
 
 /**
- * The values that may not change after the first deployment, by their settings. The state stack of a region exports these values and its service
- * stack imports them, so CloudFormation refuses a change: "After another stack imports an output value, you can't delete the stack
- * that is exporting the output value or modify the exported output value" (CloudFormation User Guide, "Get exported outputs").
+ * Values that may not change after the first deployment, by setting. A region's state stack exports them and its service stack
+ * imports them, and "you can't delete the stack that is exporting the output value or modify the exported output value"
+ * (CloudFormation User Guide, "Get exported outputs").
  */
 export const fixedOf = (settings: Settings): Readonly<Record<string, string>> => ({
   /** Another first region would make a second table of accounts, and another master secret. */
   regions: settings.regions[0] ?? '',
-  /** Data may get protection, and not lose it. */
+  /** Data may get protection but not lose it. */
   ...(settings.retain && { retain: 'true' }),
-  /** A group that is replaced goes with all its schedules. */
+  /** A replaced group would be deleted with all its schedules. */
   scheduleGroup: scheduleGroupOf(settings),
 });
 
@@ -55,7 +52,7 @@ export const tableArn = (scope: Construct, tableName: string, region = regionOf(
 export const queueArn = (scope: Construct, queueName: string, region = regionOf(scope)): string =>
   Stack.of(scope).formatArn({ service: 'sqs', region, resource: queueName });
 
-/** The URLs of the queues that have one name in every region, by region. */
+/** By region. */
 export function queueUrls(
   scope: Construct,
   queueName: string,
@@ -79,6 +76,5 @@ const secretsArn = (scope: Construct, resourceName: string): string =>
 export const secretArn = (scope: Construct, secretName: string): string =>
   secretsArn(scope, `${secretName}-??????`);
 
-/** The ARNs of all secrets with certificates of accounts. */
 export const tlsSecretArns = (scope: Construct, settings: Pick<Settings, 'name'>): string =>
   secretsArn(scope, namesOf(settings).tlsSecrets);

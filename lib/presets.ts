@@ -1,11 +1,10 @@
 /**
- * The stages: settings that belong together, chosen with one setting. An operator's own setting wins over a stage, and a stage
- * over a setting's default. `docs/settings.md` has the reason of each; a test compares its table with this one.
+ * Sets of settings that are chosen with the setting `stage`. A setting wins over its stage, and a stage wins over defaults.
+ * `docs/settings.md` has the reasons; a test compares the two.
  */
 
-/** The values, as `cdk.json` would give them. */
 export const presets = {
-  /** The stage for experiments: cheap, with full logs, in a small AWS account, and gone without a trace when it is destroyed. */
+  /** For experiments: cheap, with full logs, for a small AWS account. Nothing stays after its deletion. */
   dev: {
     name: 'SvcDev',
     retain: false,
@@ -17,7 +16,6 @@ export const presets = {
     firewall: false,
     monitoring: false,
   },
-  /** The stage for production. */
   prod: {
     name: 'Svc',
     retain: true,

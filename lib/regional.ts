@@ -5,15 +5,12 @@ const split = (item: string): readonly [place: string, value: string] => {
   return [item.slice(0, at), item.slice(at + 1)];
 };
 
-/** The values that a list has for a region, in their order. */
 export const valuesIn = (list: readonly string[], region: string): readonly string[] =>
   list.map(split).flatMap(([place, value]) => (place === region ? [value] : []));
 
-/** All values of a list. */
 export const valuesOf = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[1]);
 
-/** The places before `=` in a list: regions, and others such as `management`. */
+/** Regions, or others such as `management`. */
 export const placesIn = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[0]);
 
-/** The region of an ARN. */
 export const regionOfArn = (arn: string): string => arn.split(':')[3] ?? '';

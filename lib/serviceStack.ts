@@ -1,4 +1,4 @@
-/** The part of a region that can be made again at any time: the API, the queues, the functions and their rights. */
+/** The part of a region that can be made again at any time. */
 import { CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { consoleRoutes, routes } from '../lambdas/http/routes.ts';
@@ -33,22 +33,19 @@ interface ServiceStackProps extends StackProps {
 export class ServiceStack extends Stack {
   readonly queues: Queues;
   readonly messagingApi: MessagingApi;
-  /** Where functions wait for answers that take long; undefined where plain functions do. */
   readonly instances: Instances | undefined;
   readonly delivery: Delivery;
   readonly scheduling: Scheduling;
   readonly accounts: Accounts;
   readonly timers: Timers;
-  /** The dashboard, the alarms and their topic; undefined where the settings have none. */
+  /** Undefined if the settings turn monitoring off. */
   readonly monitoring: Monitoring | undefined;
-  /** The resources that functions of the region may use. */
   readonly resources: Resources;
-  /** The variables of the functions behind the API. */
   readonly variables: FunctionEnvironment;
-  /** The environment of a function that takes no destinations, and so needs no host of this stack: the management API's. */
+  /** For the management API's function. It takes no destinations, so it needs no host of this stack. */
   readonly environmentWithoutHost: FunctionEnvironment;
 
-  /** The first zones of the region, with any names. The CDK would ask AWS for the names, and synthesis must not need AWS. */
+  /** The CDK would look up the zones' names in AWS, but synthesis must not need AWS. */
   override get availabilityZones(): string[] {
     return [0, 1, 2].map((at) => Fn.select(at, Fn.getAzs(this.region)));
   }
@@ -70,7 +67,7 @@ export class ServiceStack extends Stack {
       settings,
     });
 
-    // Made even if no app has accounts: a stack of accounts that was removed from an app stays, and imports it.
+    // An accounts stack that was removed from an app still imports it.
     this.exportValue(made.api.restApiId);
     const resources: Resources = {
       settings,
@@ -100,7 +97,7 @@ export class ServiceStack extends Stack {
     this.delivery = new Delivery(this, {
       ...parts,
       instances: this.instances,
-      // Deliveries tell where their attempts may be completed.
+      // Deliveries tell destinations where to complete an attempt.
       shared: { ...shared, network, extraCa, variables: { API_URL: made.url } },
     });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
@@ -111,7 +108,7 @@ export class ServiceStack extends Stack {
     if (settings.canary && this.monitoring !== undefined)
       shiftStepByStep(
         this,
-        // A second version has as many execution environments as the first: a tenth of the invocations would double the bill.
+        // A second version on instances doubles the execution environments, for a tenth of the invocations.
         this.functions.filter(({ isOnInstances }) => !isOnInstances),
         this.monitoring.essential,
       );
@@ -125,7 +122,6 @@ export class ServiceStack extends Stack {
     }
   }
 
-  /** The functions that messages pass, with publish. */
   private get onThePath(): readonly SvcFunction[] {
     const { delivery, messagingApi, scheduling, accounts, timers } = this;
     return [
@@ -140,7 +136,6 @@ export class ServiceStack extends Stack {
     ];
   }
 
-  /** All functions of the region. */
   private get functions(): readonly SvcFunction[] {
     return [
       ...new Set([

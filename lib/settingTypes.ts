@@ -1,7 +1,6 @@
-/** The types of settings: how each is read, also from the command line, where every value is text. */
+/** On the command line every value is text. */
 import * as z from 'zod';
 
-/** Splits text at commas; a list stays as it is. */
 export const items = (value: unknown): unknown =>
   typeof value === 'string'
     ? value
@@ -10,7 +9,6 @@ export const items = (value: unknown): unknown =>
         .filter((item) => item !== '')
     : value;
 
-/** A list, or the same list as text with commas. */
 export const list = z.preprocess(items, z.array(z.string().min(1)));
 
 export const asFlag = (value: unknown): unknown =>
@@ -27,23 +25,19 @@ export const whole = (least: number, most: number) => number(z.int().min(least).
 
 export const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
 
-/** A list of texts in one form. */
 export const listOf = (form: RegExp, sentence: string) =>
   list.pipe(z.array(z.string().regex(form, `must be ${sentence}`))).default([]);
 
 /** The end of an EC2 id: 8 hexadecimal digits in old ids, 17 in new ones. */
 export const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
 
-/** A list with values for regions, as `region=value`. */
 export const regional = (value: string, example: string) =>
   listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
 
-/** A pattern of the ARNs of functions that messages may go to, and the words for it. */
 export const functionPattern = /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/;
 export const allowedFunctionPattern =
   'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
 
-/** A pattern of the ARNs of queues, topics, buses and functions that messages may go to, and the words for it. */
 export const destinationPattern =
   /^arn:aws(-cn|-us-gov)?:(lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+|(sqs|sns):[a-z0-9*-]+:[0-9*]+:[\w.*-]+|events:[a-z0-9*-]+:[0-9*]+:event-bus\/[\w.*-]+)$/;
 export const allowedDestinationPattern =
@@ -52,14 +46,14 @@ export const allowedDestinationPattern =
 const destinationServices = ['lambda', 'sqs', 'sns', 'events'] as const;
 export type DestinationService = (typeof destinationServices)[number];
 
-/** The service in a pattern of ARNs. Undefined for any other text. */
+/** Returns the service in an ARN pattern, or undefined for other text. */
 export const destinationServiceOf = (pattern: string): DestinationService | undefined =>
   destinationServices.find((service) => service === pattern.split(':')[2]);
 
-/** The resources of this deployment, by the service in the ARN. It has no bus. */
+/** The kinds of resources of this deployment, by the service in the ARN. It has no bus. */
 const ownKinds = { lambda: 'function', sqs: 'queue', sns: 'topic', events: undefined } as const;
 
-/** Finds whether a pattern of ARNs can be that of something of the deployment: the word for it, or undefined. */
+/** Returns the kind of this deployment's resources that an ARN pattern may match. */
 export function ownKindOf(pattern: string, name: string): string | undefined {
   const service = destinationServiceOf(pattern);
   const kind = service && ownKinds[service];

@@ -1,6 +1,6 @@
 /**
- * All stacks of a deployment: for each region one that keeps data and one that can be made again at any time, and for all regions
- * together the management API, which is in the first region.
+ * A deployment's stacks: for each region one that keeps data and one that can be made again at any time, and the management API
+ * in the first region.
  */
 import { type Environment, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
@@ -13,23 +13,20 @@ import { StateStack } from './stateStack.ts';
 interface Deployment {
   readonly settings: Settings;
   readonly codeOf: CodeOf;
-  /** The AWS account; the templates fit any account when undefined. */
+  /** If it is undefined, the templates fit any AWS account. */
   readonly account: string | undefined;
 }
 
 export interface Stacks {
-  /** The stacks with the tables and queues, one for each region in the order of the settings. */
+  /** One for each region, in the order of the settings. */
   readonly stateStacks: readonly StateStack[];
-  /** The stacks with the functions and the API, one for each region in the order of the settings. */
+  /** In the same order. */
   readonly serviceStacks: readonly ServiceStack[];
-  /** The stack of the management API, in the first region; no other. */
+  /** In the first region only. */
   readonly managementStacks: readonly ManagementStack[];
 }
 
-/**
- * @param scope of the stacks. The CLI knows them by their names where it is the app: a construct between them would be in front
- * of each name.
- */
+/** @param scope of the stacks. The CLI passes the app: a construct in between would be a prefix of each stack name */
 export function makeStacks(scope: Construct, { settings, codeOf, account }: Deployment): Stacks {
   const [homeRegion, ...otherRegions] = settings.regions;
   const environment = (region: string): Environment =>
@@ -47,7 +44,7 @@ export function makeStacks(scope: Construct, { settings, codeOf, account }: Depl
       }),
   );
   const serviceStacks = stateStacks.map((state) => {
-    // The other regions hold replicas of the home region's accounts and master secret, which must exist first.
+    // The other regions have replicas of the first region's accounts and master secret.
     if (stateStacks[0] !== undefined && state !== stateStacks[0]) state.addStackDependency(stateStacks[0]);
     return new ServiceStack(scope, `${settings.name}-${state.region}-Service`, {
       stackName: `${settings.name}-${state.region}-Service`,

@@ -1,4 +1,3 @@
-/** The resources that must survive: the tables, the bodies, the secrets. */
 import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -20,14 +19,14 @@ import { makeTable, type OwnTables, type TableCapacity } from './state/tables.ts
 
 interface StateStackProps extends StackProps {
   readonly settings: Settings;
-  /** The other regions, for the stack of the first one, which makes the shared resources with replicas in these. */
+  /** Only the first region's stack gets these, and makes the shared resources with replicas there. */
   readonly makesReplicasIn?: readonly string[];
 }
 
 export class StateStack extends Stack {
   readonly tables: OwnTables;
   readonly bodies: Bucket;
-  /** The exports of what may not change, for the service stack to import. */
+  /** Exports of values that may not change. */
   readonly fixed: readonly string[];
 
   constructor(scope: Construct, id: string, { settings, makesReplicasIn, ...props }: StateStackProps) {
@@ -43,8 +42,8 @@ export class StateStack extends Stack {
       schedules: makeTable(this, 'ScheduleTable', tables.schedules, kept),
       deduplication: makeTable(this, 'Deduplication', tables.deduplication, kept),
     };
-    // The service stack imports these. It stops for a table that was restored under another name, and CloudFormation refuses to
-    // remove an export that is still imported.
+    // The service stack imports these, except for a restored table. CloudFormation refuses to delete an imported export, so the
+    // export stays.
     for (const table of Object.values(this.tables)) {
       this.exportValue(table.tableName);
       this.exportValue(table.tableArn);
@@ -63,7 +62,7 @@ export class StateStack extends Stack {
   private makeBucket(settings: Settings): Bucket {
     const bucket = new Bucket(this, 'Bodies', {
       ...privately(settings),
-      // The log tells who read which body, and when. A bucket that is deleted with its stack must be empty, so it has no such log.
+      // The log tells who read which body when. A bucket that is deleted with its stack must be empty, so it has no log.
       ...(settings.retain && { serverAccessLogsBucket: this.makeAccessLog(settings) }),
       lifecycleRules: [
         ...bodyLifetimesDays.map((days) => ({
@@ -86,7 +85,7 @@ export class StateStack extends Stack {
     return bucket;
   }
 
-  /** Makes the bucket to which S3 logs the accesses to another, and keeps them for as long as other logs. */
+  /** Kept as long as other logs. */
   private makeAccessLog(settings: Settings): Bucket {
     const days = settings.logRetentionDays;
     const bucket = new Bucket(this, 'BodiesAccessLog', {
@@ -100,9 +99,9 @@ export class StateStack extends Stack {
   }
 
   /**
-   * Makes the resources that a deployment has once: the table of accounts and the master secret, with replicas, and the password.
+   * Makes what a deployment has once: the table of accounts and the master secret, with replicas, and the password.
    *
-   * @returns them, those first that go with a failed first deployment
+   * @returns first the ones that are deleted if a first deployment fails
    */
   private makeShared(settings: Settings, otherRegions: readonly string[]): readonly IConstruct[] {
     const { name, retain } = settings;
@@ -112,11 +111,12 @@ export class StateStack extends Stack {
       ...keptAs(settings),
       tableName: names.accountsTable,
       replicas,
-      // Replicas need it, and a table may not get its stream and its first replica at once. A stream without readers is free.
+      // Replicas need a stream, and a table may not get its stream and its first replica at once. A stream without readers is
+      // free.
       dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
-    // `generateSecretString` may never change, not by a character: CloudFormation would generate another value, and all tokens and
-    // signing keys of all accounts would end with that deployment. The same holds for the password below.
+    // `generateSecretString` may never change by a character: CloudFormation would generate another value, and all tokens and
+    // signing keys would become invalid. The same holds for the password below.
     const masterSecret = new Secret(this, 'MasterSecret', {
       secretName: names.masterSecret,
       description: `Every token and signing key of ${name} is derived from this: a new value ends them all`,
@@ -150,8 +150,8 @@ export class StateStack extends Stack {
 }
 
 /**
- * Makes what has a fixed name one after the other, and before the rest: where a name is taken or a replica cannot be made, a first
- * deployment fails before it has made a table, which stays behind: see {@link makeTable}.
+ * Makes resources with fixed names one by one and before the rest. So a first deployment that fails because of them leaves no
+ * table behind: see {@link makeTable}.
  */
 function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]): void {
   named.forEach((next, at) => {
@@ -161,7 +161,7 @@ function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]):
   for (const other of others) other.node.addDependency(...named.slice(-1));
 }
 
-/** Accepts what cdk-nag finds in a bucket whose objects are written once and end by their age. */
+/** Accepts findings in a bucket whose objects are written once and expire. */
 function acceptPlainBucket(bucket: Bucket): void {
   accept(
     bucket,
@@ -175,7 +175,6 @@ function acceptPlainBucket(bucket: Bucket): void {
   );
 }
 
-/** The properties of all buckets: they are encrypted, and closed to the public and to plain HTTP. */
 const privately = ({ retain }: Settings): BucketProps => ({
   encryption: BucketEncryption.S3_MANAGED,
   blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -184,19 +183,21 @@ const privately = ({ retain }: Settings): BucketProps => ({
   removalPolicy: removalPolicyOf(retain),
 });
 
-/** The settings of how tables are kept. */
 const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
   retain,
   restorable: pointInTimeRecovery,
 });
 
 /**
- * Only messages: their writes are most of what DynamoDB costs, and steady where there is traffic. The other tables have little to
- * save; the one with replicas would also need the same auto scaling of writes in all regions.
+ * Only for messages: their writes are most of DynamoDB's cost. The other tables save little, and the one with replicas would
+ * need the same auto scaling in all regions.
  */
 const capacityIn = ({ readCapacity: read, writeCapacity: write }: Settings): TableCapacity | undefined =>
   read === undefined || write === undefined ? undefined : { read, write };
 
-/** Kept buckets and secrets still go when the operation that makes them fails: they are empty, and a secret has a fixed name. */
+/**
+ * Kept buckets and secrets are still deleted if the operation that makes them fails: they are empty, and a secret's fixed name
+ * would be taken.
+ */
 const removalPolicyOf = (retain: boolean): RemovalPolicy =>
   retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;

@@ -1,4 +1,3 @@
-/** Policy statements that all stacks use. */
 import type { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
@@ -12,12 +11,12 @@ import { PatternStatement, shownArn } from './acknowledge.ts';
 import { tlsSecretArns } from './names.ts';
 import type { Settings } from './settings.ts';
 
-/** Allows actions on resources. Each is named one by one: a test refuses patterns. */
+/** A test refuses patterns. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
   return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }
 
-/** Allows actions on those rows of tables that have one of these keys, and on no others. A key may end with `*`. */
+/** Allows actions only on table rows with one of these keys. A key may end with `*`. */
 function allowRows(
   actions: readonly string[],
   tableArns: readonly string[],
@@ -30,7 +29,7 @@ function allowRows(
   return statement;
 }
 
-/** Allows to read the certificates of accounts, and no other secret. */
+/** Allows reading the certificates of accounts and no other secret. */
 export function readTlsSecrets(stack: Stack, settings: Pick<Settings, 'name'>): PolicyStatement {
   const arns = tlsSecretArns(stack, settings);
   return new PatternStatement(
@@ -41,7 +40,7 @@ export function readTlsSecrets(stack: Stack, settings: Pick<Settings, 'name'>): 
   );
 }
 
-/** Allows a function that refuses destinations to read the hosts of all APIs of the deployment, and no account. */
+/** For functions that refuse destinations. Allows reading no accounts. */
 export const readApiHosts = (accountsArn: string, regions: readonly string[]): PolicyStatement =>
   allowRows(
     ['dynamodb:BatchGetItem'],
@@ -49,10 +48,9 @@ export const readApiHosts = (accountsArn: string, regions: readonly string[]): P
     regions.flatMap((region) => apiNames.map((api) => apiHostsKey(region, api))),
   );
 
-/** The rows of named tokens. */
 const tokenRows = `${tokenKeyPrefix}*`;
 
-/** Allows a function behind an API to note the hosts of that API, and the use of named tokens; to write no account. */
+/** Allows a function to write its API's hosts and the use of named tokens, but no account. */
 export const noteHostsAndUses = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
   allowRows(
     ['dynamodb:UpdateItem'],
@@ -60,17 +58,17 @@ export const noteHostsAndUses = (accountsArn: string, region: string, api: ApiNa
     [apiHostsKey(region, api), ...(api === 'messaging' ? [tokenRows] : [])],
   );
 
-/** Allows to remove named tokens, and no account. */
+/** Allows deleting named tokens, but no account. */
 export const removeTokens = (...accountsArns: readonly string[]): PolicyStatement =>
   allowRows(['dynamodb:DeleteItem'], accountsArns, [tokenRows]);
 
-/** Allows to write to the audit trails of accounts, and nothing else of what usage tables have. */
+/** Allows writing only the audit trails in usage tables. */
 export const writeTrails = (...usageArns: readonly string[]): PolicyStatement =>
   allowRows(['dynamodb:UpdateItem'], usageArns, [`${auditedPrefix}*`]);
 
 /**
- * Names actions of SQS for calls with one message and with several. AWS judges a batch as the operation on one message ("Actions,
- * resources, and condition keys for Amazon SQS"), and only emulators know the second name.
+ * AWS checks a batch like the action on one message ("Actions, resources, and condition keys for Amazon SQS"). Only emulators
+ * know the second name.
  */
 export const alsoInBatches = (forEmulator: boolean, ...actions: readonly string[]): string[] => [
   ...actions,

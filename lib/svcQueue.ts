@@ -1,4 +1,3 @@
-/** The service as a construct, for an app of the CDK. */
 import { createHash } from 'node:crypto';
 import { CrossStackReferences, ReferenceStrength, Stack, Stage, Tags } from 'aws-cdk-lib';
 import type { Dashboard, Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
@@ -17,13 +16,10 @@ import { checkProps, type Settings } from './settings.ts';
 import { makeStacks, type Stacks } from './stacks.ts';
 
 /**
- * A deployment of the service, in its own stacks beside those of the app.
+ * A deployment of the service, in separate stacks beside those of the app.
  *
- * ```ts
- * const queue = new SvcQueue(app, 'Queue', { regions: ['eu-central-1'] });
- * const account = queue.account('default');
- * account.grantPublish(fn);
- * ```
+ * ```ts const queue = new SvcQueue(app, 'Queue', { regions: ['eu-central-1'] }); const account = queue.account('default');
+ * account.grantPublish(fn); ```
  */
 export class SvcQueue extends Construct {
   readonly #scope: Construct;
@@ -35,7 +31,7 @@ export class SvcQueue extends Construct {
 
   /**
    * @param scope an `App` or a `Stage`
-   * @throws Error that names each prop that is unknown or has a wrong value
+   * @throws Error that names each unknown or wrong prop
    */
   constructor(scope: Construct, id: string, { awsAccount, ...props }: SvcQueueProps = {}) {
     super(scope, id);
@@ -48,37 +44,37 @@ export class SvcQueue extends Construct {
     });
   }
 
-  /** The base URL of the API in the first region, without a slash at its end. */
+  /** The base URL of the API in the first region, without a slash at the end. */
   get url(): string {
     return this.#home.messagingApi.url;
   }
 
-  /** The base URL for publishing without API Gateway, in the first region; undefined without the prop `publishUrl`. */
+  /** The base URL for publishing without API Gateway, in the first region. Undefined without the prop `publishUrl`. */
   get publishUrl(): string | undefined {
     return this.#home.messagingApi.publishUrl?.url;
   }
 
-  /** The topic that alarms of the first region are sent to; undefined where `monitoring` is off. */
+  /** The topic of the first region's alarms. Undefined if `monitoring` is off. */
   get alarmTopic(): ITopic | undefined {
     return this.#home.monitoring?.topic;
   }
 
-  /** A metric of the first region: counts as sums, times as their largest value, of five minutes. */
+  /** A metric of the first region, for five minutes: the sum of a count, or the largest time. */
   metric(name: SvcMetric, options: MetricOptions = {}): Metric {
     return ownMetric({ settings: this.#settings }, name).with(options);
   }
 
-  /** Adds a row of graphs to a dashboard: messages, failed attempts, lateness. */
+  /** Adds graphs to a dashboard: messages, failed attempts, lateness. */
   addTo(dashboard: Dashboard): void {
     dashboard.addWidgets(...widgetsOf(this.#settings.name, (name) => this.metric(name)));
   }
 
   /**
-   * Makes an account at deployment, in the first region. Without it in the app, the account is suspended and keeps its data; it
-   * works again, with the same token, when it comes back.
+   * Makes an account at deployment, in the first region. If it is removed from the app, it is suspended and keeps its data. If
+   * it is added again, it works with the same token.
    *
    * @param id letters, digits, dashes. Another id is another account
-   * @throws Error that names each prop that is wrong
+   * @throws Error that names each wrong prop
    */
   account(id: string, props: SvcAccountProps = {}): SvcAccount {
     const faults = faultsIn(props);
@@ -97,13 +93,13 @@ export class SvcQueue extends Construct {
     return account;
   }
 
-  /** Makes a schedule at deployment, and changes and deletes it with the app. */
+  /** Makes a schedule at deployment. It is changed and deleted with the app. */
   schedule(id: string, props: SvcScheduleProps): void {
     const { destination, body = '' } = props;
     this.#provide('schedule', id, props.account, { id, destination, body, headers: headersOf(props) });
   }
 
-  /** Makes a URL group at deployment, and changes and deletes it with the app. */
+  /** Makes a URL group at deployment. It is changed and deleted with the app. */
   urlGroup(name: string, { account, endpoints }: SvcUrlGroupProps): void {
     this.#provide('urlGroup', name, account, { name, endpoints });
   }
@@ -132,7 +128,6 @@ export class SvcQueue extends Construct {
     );
   }
 
-  /** The stack of the first region. */
   get #home(): ServiceStack {
     const [home] = this.#stacks.serviceStacks;
     if (home === undefined) throw new Error(`${this.node.path} has no region.`);
@@ -162,7 +157,7 @@ export class SvcQueue extends Construct {
     return this.#accountsStack;
   }
 
-  /** A separate stack: it needs the app's stacks, for the URLs of destinations, and they need that of the accounts. */
+  /** A separate stack: it depends on the app's stacks for the URLs of destinations, and they depend on the accounts stack. */
   get #forContents(): Stack {
     if (this.#contentsStack === undefined) {
       const name = `${this.#settings.name}-Contents`;
@@ -172,7 +167,7 @@ export class SvcQueue extends Construct {
         this.#stackProps(name, 'the schedules and URL groups of the app'),
       );
       setFlags(this.#contentsStack);
-      // Weak, as those to secrets: see `AccountsStack`.
+      // Weak, like the references to secrets: see `AccountsStack`.
       CrossStackReferences.of(this.#contentsStack).consume(ReferenceStrength.BOTH);
       Tags.of(this.#contentsStack).add('service', this.#settings.name);
     }
@@ -180,7 +175,7 @@ export class SvcQueue extends Construct {
   }
 }
 
-/** A UUID that follows from a text (RFC 9562, version 8). */
+/** A UUID derived from a text (RFC 9562, version 8). */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [

@@ -7,12 +7,11 @@ import { eachLimit, type Limits, type Plan } from '../value/limits.ts';
 import type { TlsIdentity } from '../value/tlsIdentities.ts';
 import { HttpError } from '../error/httpError.ts';
 
-/** An account as it is stored, without its credentials, which are derived from the generations. */
+/** An account as stored, without its credentials, which are derived from the generations. */
 export interface Account {
   /** A UUID. */
   readonly id: string;
   readonly customerId?: string | undefined;
-  /** The e-mail address of the user who created the account. */
   readonly createdBy?: string | undefined;
   readonly plan: Plan;
   /** The region that serves the account. Only this region's replica of its row is written. */
@@ -20,15 +19,15 @@ export interface Account {
   readonly active: boolean;
   /** `active`, `passive` or `deleted`. */
   readonly state: string;
-  /** Unix milliseconds of the last change of its state. */
+  /** Unix milliseconds. */
   readonly stateChangedAt?: number | undefined;
-  /** The ids of its named tokens; their rows have the rest. A token that is not listed here is refused. */
+  /** The ids of its valid named tokens; their rows have the rest. */
   readonly tokenIds?: readonly string[] | undefined;
   /** Raised by a reset of the tokens. */
   readonly tokenGeneration: number;
-  /** The generation of the current signing key. The next key has the next generation. */
+  /** The generation of the current signing key. The next key has the next one. */
   readonly signingGeneration: number;
-  /** The master secret of the current signing key; see `signingKeysOf`. */
+  /** The mark of the current signing key's master secret; see `signingKeysOf`. */
   readonly signingSecret?: string | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -44,39 +43,34 @@ export interface Account {
   /** Dollars. */
   readonly reservedPrice?: number | undefined;
   readonly prodPack: boolean;
-  /** Whether its usage is exported as separate metrics. */
   readonly prometheus: boolean;
   readonly enterprise?: { readonly enabled: boolean } | undefined;
-  /** Partitions for its messages and dead letters. Never lowered, because rows stay where they are. */
+  /** Partitions for its messages and dead letters. Never lowered, because rows stay in their partition. */
   readonly shards: number;
-  /** Whether the account's region is being drained: the account accepts nothing new and finishes the rest. */
+  /** Accepts nothing new and finishes the rest. */
   readonly isDraining?: boolean | undefined;
-  /** Undefined if circuits of hosts never hold back its messages. */
+  /** Undefined if circuits never hold back its messages. */
   readonly circuit?: CircuitSettings | undefined;
-  /** ARN patterns of the destinations in AWS that its messages may go to, if any. */
   readonly destinations?: readonly string[] | undefined;
-  /** ARN patterns of the Lambda functions that its messages may go to, if any. */
   readonly lambdaDestinations?: readonly string[] | undefined;
-  /** Names of certificates for TLS with its destinations, if any. */
   readonly tlsIdentities?: readonly TlsIdentity[] | undefined;
-  /** Statuses that fail its messages at once, in the form of `value/statusList.ts`. */
+  /** Statuses that fail its messages permanently, as in `value/statusList.ts`. */
   readonly failOn?: string | undefined;
-  /** Gets reports of permanent failures that have no other failure callback. */
   readonly failureCallback?: string | undefined;
   /**
-   * Where the token of this request may send messages; undefined for everywhere. It belongs to the request and is not stored, so
-   * all work for the request is restricted to it.
+   * The destinations that the request's token may send to, or undefined for all. It is not stored: it limits the work for one
+   * request.
    */
   readonly scope?: Scope | undefined;
-  /** Seconds. The longest timeout of this deployment. It belongs to the process that read the account and is not stored. */
+  /** Seconds, the longest timeout of this deployment. It is not stored: the process that read the account adds it. */
   readonly longestTimeout?: number | undefined;
-  /** Raised by each change, so that concurrent changes notice each other. */
+  /** Raised by each change, so that concurrent changes are noticed. */
   readonly version: number;
 }
 
 /**
- * Chooses an account's first generation at random. The id may have belonged to a deleted account whose row is gone, so that its
- * generations are unknown. A random start keeps the tokens and signing keys of the two apart, even after many rotations.
+ * Starts at random, because a deleted account may have had the same id. So the tokens and signing keys of the two differ, even
+ * after many rotations.
  */
 const firstGeneration = (): number => randomInt(1, 2 ** 48);
 
@@ -96,10 +90,9 @@ export const newAccount = (
   ...account,
 });
 
-/** The default hard daily limit is ten times the soft one. */
 const hardOverSoft = 10;
 
-/** Merged limits, by the account's own limits. A request needs them many times. */
+/** Results of {@link limitsOf}, because a request needs them many times. */
 const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
   free: new WeakMap(),
   paid: new WeakMap(),
@@ -108,8 +101,8 @@ const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = 
 type Limited = Pick<Account, 'plan' | 'limits' | 'longestTimeout'>;
 
 /**
- * The limits of an account: its own, or else its plan's. A timeout above this deployment's maximum is lowered: it was set in a
- * region with a higher maximum, or before the setting was lowered.
+ * A timeout above this deployment's maximum is lowered: it was set in a region with a higher maximum, or before the setting was
+ * lowered.
  */
 export function limitsOf(account: Limited): Limits {
   const { plan, limits: own } = account;
@@ -128,42 +121,40 @@ function mergedLimits({ plan, limits: own, longestTimeout = Infinity }: Limited)
 }
 
 /**
- * For an account that may send more requests a second, each process reads its row once a second, not for each request: DynamoDB
- * allows 3,000 reads of one row in a second, and a limit that many processes share is briefly exceeded.
+ * Above this, each process reads the account only once a second: DynamoDB allows 3,000 reads of a row in a second, and many
+ * processes can exceed the limit briefly.
  */
 const manyRequestsPerSecond = 2_000;
 
-/** Whether an account may send so many requests that its row cannot be read for each. */
 export const allowsManyRequests = (account: Pick<Account, 'plan' | 'limits'>): boolean =>
   limitsOf(account).max_requests_per_second > manyRequestsPerSecond;
 
 /** An account that may send more messages a day gets more partitions: see docs/scale.md. */
 const manyMessagesPerDay = 50_000_000;
 
-/** The partitions that an account needs for its limits. An account that already has more keeps them. */
+/** Never fewer than the account has. */
 export function shardsFor(account: Pick<Account, 'plan' | 'limits' | 'shards'>): number {
   const isWide =
     allowsManyRequests(account) || limitsOf(account).max_requests_per_day_hard > manyMessagesPerDay;
   return Math.max(account.shards, isWide ? shardCounts.wide : shardCounts.usual);
 }
 
-/** Retries of a message whose request does not set them. */
+/** Retries of a message whose request sets none. */
 const planRetries: Record<Plan, number> = { free: 3, paid: 5 };
 
 export const defaultRetries = (account: Account): number =>
   Math.min(planRetries[account.plan], limitsOf(account).max_retries);
 
-/** Whether an account's tokens work and its messages are delivered. */
+/** Whether its tokens work and its messages are delivered. */
 export const isServed = ({ active, state }: Account): boolean => active && state === 'active';
 
 export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
 
-/** A worker uses an account for this long (ms) before it reads it again. After that each worker knows of a change. */
+/** A worker reads an account again after this time (ms). By then each worker knows of a change. */
 export const accountLifetimeMs = 10 * secondMs;
 
 /**
- * Refuses new messages, schedules and runs while the account's region is being drained. Work that continues something, such as a
- * step of a run or a retry of a dead letter, is accepted, because it must end here.
+ * Accepts steps of runs and retries of dead letters, because they must end here.
  *
  * @throws HttpError 503
  */

@@ -1,6 +1,6 @@
 /**
- * The accounts' table, with a replica in every region. An account's row is written only in its own region, and only if it has not
- * changed since it was read there. So two regions never write the same row. If the latest state matters, it is also read there.
+ * The accounts table, with a replica in every region. A row is written only in its account's region, if it has not changed
+ * since it was read there. So two regions never write the same row.
  */
 import {
   GetItemCommand,
@@ -68,12 +68,11 @@ const accountOf = (row: Row): Account => ({
   longestTimeout: settings.longestTimeoutSeconds,
 });
 
-/** Accounts as last read, by id. */
 const lastRead = new Map<string, { readonly text: string; readonly account: Account }>();
 
 const mostKept = 1_000;
 
-/** Parses an item only if it has changed, because a row is read for each request and rarely changes. */
+/** Each request reads a row, and rows rarely change, so only changed items are parsed. */
 function readItem(id: string, item: Key): Account {
   const text = JSON.stringify(item);
   const known = lastRead.get(id);
@@ -86,11 +85,11 @@ function readItem(id: string, item: Key): Account {
   return account;
 }
 
-/** The time limit for a read in another region. Enough time must be left to answer the request. */
+/** The time limit for a read in another region. The rest is for the answer. */
 const memoryTimeoutMs = 5_000;
 
 /**
- * @param consistent whether a very recent change must be seen, as in the check of a token; such a read costs twice as much
+ * @param consistent whether a very recent change must be seen, as for a token; it doubles the cost
  * @param region the region whose replica is read
  */
 export async function loadAccount(
@@ -98,7 +97,7 @@ export async function loadAccount(
   consistent: boolean,
   region: string = settings.region,
 ): Promise<Account | undefined> {
-  // Ids come from unverified tokens. A key with `#` is not an account: the rows of API hosts and of named tokens have such keys.
+  // Ids come from unverified tokens. Keys with `#` are rows of API hosts and named tokens.
   if (id.includes('#')) return undefined;
   const { Item } = await dynamodbIn(region).send(
     new GetItemCommand({
@@ -106,20 +105,20 @@ export async function loadAccount(
       Key: { id: { S: id } },
       ConsistentRead: consistent,
     }),
-    // Omitted if possible: with any options the client rebuilds its whole middleware stack.
+    // Undefined if possible: with any options the client rebuilds its middleware stack.
     region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(memoryTimeoutMs) },
   );
   return Item && readItem(id, Item);
 }
 
-/** A deleted account is shown this long; then its row expires. */
+/** A deleted account is shown this long. Then its row expires. */
 const deletedShownMs = 90 * dayMs;
 
 /**
  * Replaces an account that was read in its own region.
  *
  * @param read undefined if there was none
- * @returns false, without a change, if another request changed it since
+ * @returns false, without a change, if it was changed since
  */
 export function saveAccount(account: Account, read: Account | undefined): Promise<boolean> {
   const region = read?.region ?? account.region;
@@ -146,9 +145,9 @@ export function saveAccount(account: Account, read: Account | undefined): Promis
 }
 
 /**
- * Reads the accounts that a region serves, in the order of the hash of their ids.
+ * Reads the accounts that a region serves, in the order of their ids' hashes.
  *
- * @param replica the region whose replica is read; any but the accounts' own may lack their latest changes
+ * @param replica the region whose replica is read; another region's may lack the latest changes
  */
 export async function* accountsOf(
   region: string,

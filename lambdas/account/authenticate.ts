@@ -16,8 +16,8 @@ const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
 const accounts = createKnownAccounts((id) => loadAccount(id, true), now);
 
 /**
- * Finds the account of a request by its token. The account is read for each request, strongly consistent, so that replaced tokens
- * are refused from the next request on, or after a second if the account may send very many requests.
+ * Finds the account of a token. The account is read for each request, strongly consistent, so replaced tokens are refused at
+ * once, or a second later if the account may send very many requests.
  *
  * @throws HttpError 401
  */
@@ -35,7 +35,7 @@ export async function authenticate(token: string | undefined): Promise<Caller> {
   const [{ account, isRead }, secret] = await Promise.all([accounts.find(parts.accountId), masterSecret()]);
   const caller = await judge(account, secret, parts.password);
   if (!(caller instanceof HttpError)) return caller;
-  // A request is never refused because of an old copy of the account: its token may be new.
+  // An old copy of the account never refuses a request: its token may be new.
   const latest = isRead ? caller : await judge(await accounts.read(parts.accountId), secret, parts.password);
   if (latest instanceof HttpError) throw latest;
   return latest;
@@ -62,7 +62,7 @@ async function judge(
   return named === undefined ? { account, access } : named.callerWith(account, password);
 }
 
-/** Verifies a token. If that fails, the master secret is read again, because it may have changed. */
+/** If verification fails, the master secret is read again, because it may have changed. */
 async function verify(
   account: Account,
   secret: MasterSecret,

@@ -1,16 +1,15 @@
-/** The token of a completion URL, which is valid for one attempt and gives no other access. */
+/** The token of a completion URL. It is valid for one attempt. */
 import { createHmac } from 'node:crypto';
 import * as z from 'zod/mini';
 import { derive, isPassword, secretsOf } from './credentials.ts';
 import { masterSecret } from './secrets.ts';
 
-/** The attempt that a completion URL is for. */
 export interface CompletionTarget {
   readonly accountId: string;
   readonly messageId: string;
   /** 0 for the first delivery. */
   readonly attempt: number;
-  /** Unix milliseconds at which its request was made. */
+  /** Unix milliseconds of its request. */
   readonly startedAt: number;
 }
 
@@ -25,7 +24,7 @@ export async function completionToken(target: CompletionTarget): Promise<string>
   return `${text}.${macOf((await masterSecret()).current, accountId, text)}`;
 }
 
-/** Reads and verifies a completion token. Undefined if this deployment did not make it. */
+/** Returns undefined if this deployment did not make the token. */
 export async function readCompletionToken(token: string): Promise<CompletionTarget | undefined> {
   const [text = '', mac = '', ...more] = token.split('.');
   if (more.length > 0) return undefined;

@@ -1,16 +1,15 @@
 /**
- * Tokens and signing keys. They are not stored: each is derived with HMAC-SHA-256 from the deployment's master secret, the
- * account's id and a generation, so that a leaked table gives no access.
+ * Tokens and signing keys are not stored: HMAC-SHA-256 derives them from the master secret, the account's id and a generation.
+ * So a leaked table gives no access.
  */
 import { headerName, type Header } from '../shared/headers.ts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Account } from './account.ts';
 
-/** The rights of an account's two tokens. */
 export type Access = 'write' | 'read';
 
-/** A full token and signing keys that are not derived. A deployment never has them; see `giveCredentials`. */
+/** Credentials that are not derived. Deployments never have them; see `giveCredentials`. */
 export interface GivenCredentials {
   readonly accountId: string;
   readonly token: { readonly UserID: string; readonly Password: string };
@@ -26,7 +25,7 @@ export interface MasterSecret {
   readonly given?: GivenCredentials | undefined;
 }
 
-/** Finds the credentials that were given to an account. A rotation would not change them. */
+/** Rotations do not change given credentials. */
 export const givenTo = (
   { given }: Pick<MasterSecret, 'given'>,
   accountId: string,
@@ -43,7 +42,7 @@ export const derive = (
     .update(JSON.stringify([purpose, accountId, generation]))
     .digest();
 
-/** A password depends only on the account as it was read, and each request needs one. */
+/** Each request needs a password, which depends only on the account as read. */
 const knownPasswords = new WeakMap<Account, Map<string, string>>();
 
 function password(masterSecret: string, account: Account, access: Access): string {
@@ -71,7 +70,7 @@ export interface TokenParts {
   readonly password: string;
 }
 
-/** Characters of the longest account id, in a token or a webhook's URL. */
+/** Characters of an account id in a token or a webhook's URL. */
 export const longestAccountId = 100;
 
 const tokenShape = z.object({
@@ -79,7 +78,7 @@ const tokenShape = z.object({
   Password: z.string(),
 });
 
-/** Reads a token without verifying it. Undefined if it is malformed. */
+/** Does not verify the token. Returns undefined if it is malformed. */
 export function readToken(token: string, given?: GivenCredentials): TokenParts | undefined {
   let json: unknown;
   try {
@@ -93,19 +92,19 @@ export function readToken(token: string, given?: GivenCredentials): TokenParts |
   return { accountId: user === given?.token.UserID ? given.accountId : user, password };
 }
 
-/** Reads the token of an `Authorization: Bearer` header, which may be for another service. */
+/** The token may be for another service. */
 export function bearerToken(headers: readonly Header[]): string | undefined {
   const authorization = headers.find(([name]) => name === 'authorization')?.[1];
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
 }
 
-/** Compares two texts in a time that does not depend on where they differ. */
+/** Compares two texts in constant time. */
 export const sameText = (one: string, other: string): boolean => {
   const digest = (text: string): Buffer => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
 };
 
-/** Like {@link sameText} with less CPU, for a text whose length is not secret. */
+/** Like {@link sameText} with less CPU, for texts whose length is not secret. */
 export function isPassword(derived: string, given: string): boolean {
   const [one, other] = [Buffer.from(derived), Buffer.from(given)];
   return one.length === other.length && timingSafeEqual(one, other);
@@ -114,7 +113,7 @@ export function isPassword(derived: string, given: string): boolean {
 export const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
   previous === undefined ? [current] : [current, previous];
 
-/** @returns the token's access; undefined if the password is wrong */
+/** @returns undefined if the password is wrong */
 export function verifyToken(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const fixed = givenTo(secret, account.id)?.token.Password;
   if (fixed !== undefined && sameText(fixed, given)) return 'write';
@@ -142,8 +141,8 @@ function fullyDecoded(segment: string): string {
 }
 
 /**
- * Finds the API operation in a path, such as `/v2/publish`, even if the path has percent-encoding, extra slashes or dot segments.
- * Undefined for a path of no API. The rest of the path is a destination and is not decoded.
+ * Finds the API operation in a path, such as `/v2/publish`, despite percent-encoding, extra slashes or dot segments. The rest
+ * of the path is a destination and is not decoded.
  */
 function operationIn(path: string): string | undefined {
   const [raw = ''] = path.split('?', 1);
@@ -158,7 +157,7 @@ function operationIn(path: string): string | undefined {
 }
 
 /**
- * Makes the mark of a delivery that may return to an API of this deployment. It depends on the operation in the path, which no
+ * The mark of a delivery that may return to an API of this deployment. It depends on the operation in the path, which no
  * gateway changes. Undefined for a path of no API.
  */
 function loopMarkOf(masterSecret: string, path: string): string | undefined {
@@ -170,7 +169,7 @@ function loopMarkOf(masterSecret: string, path: string): string | undefined {
 }
 
 /**
- * Makes the header by which this deployment's APIs recognize their own deliveries, under any host name.
+ * The header by which this deployment's APIs recognize their own deliveries, under any host name.
  *
  * @param path the path of the destination
  * @returns no header for a path of no API
@@ -180,12 +179,12 @@ export function loopMarkHeaders({ current }: MasterSecret, prefix: string, path:
   return mark === undefined ? [] : [[headerName(prefix, loopMarkHeader).toLowerCase(), mark]];
 }
 
-/** The canonical name of the header from {@link loopMarkHeaders}. All versions of deployments use it. */
+/** The canonical name of the header from {@link loopMarkHeaders}, for all versions and deployments. */
 export const loopMarkHeader = 'circle-mark';
 
 /**
- * Whether a request is a delivery of this deployment to itself. A receiver may copy a delivery's headers into its own request:
- * that is not refused, because the mark belongs to another path.
+ * Whether a request is this deployment's delivery to itself. A receiver may copy a delivery's headers into its own request:
+ * that is allowed, because the mark is for another path.
  */
 export const isOwnDelivery = (secret: MasterSecret, path: string, mark: string): boolean =>
   secretsOf(secret).some((one) => loopMarkOf(one, path) === mark);
@@ -205,12 +204,11 @@ const signingKey = (masterSecret: string, account: Account, generation: number):
 type SigningState = Pick<Account, 'signingGeneration' | 'signingSecret'>;
 
 /**
- * Finds the generation of an account's current signing key, and its master secret. The next key has the next generation, and
- * always the newest master secret.
+ * Finds the generation of an account's current signing key, and its master secret.
  *
- * The account's row names the master secret with which its generation began. Each later master secret counts as one more
- * generation. So during a rotation of the master secret, deliveries are still signed with the key that receivers know, while the
- * API already shows the next key. When the overlap ends, the next key becomes the current one.
+ * The account's row names the master secret with which its generation began. Each later one counts as one more generation.
+ * During a rotation of the master secret, deliveries are still signed with the key that receivers know, and the API already
+ * shows the next key, which uses the newest master secret.
  */
 function signingState(
   { current, previous, retired = [] }: MasterSecret,
@@ -218,7 +216,7 @@ function signingState(
 ): { readonly generation: number; readonly from: string } {
   const followers = previous === undefined ? [secretMark(current)] : [previous, current].map(secretMark);
   const all = [...retired, ...followers];
-  // A row without a mark is older than the first rotation, so it began with the first master secret.
+  // A row without a mark is older than the first rotation.
   const began = Math.max(0, all.indexOf(signingSecret ?? ''));
   const signing = Math.max(began, retired.length);
   return {
@@ -228,8 +226,7 @@ function signingState(
 }
 
 /**
- * Makes the account's signing keys. `whsec_` and base64 is the form of the Standard Webhooks specification, so its libraries
- * accept them unchanged. The key of the JWT is the whole string.
+ * `whsec_` and base64 is the form of Standard Webhooks, so its libraries accept the keys. The JWT's key is the whole string.
  */
 export function signingKeysOf(secret: MasterSecret, account: Account): SigningKeys {
   const known = derivedKeys.get(account);
@@ -239,7 +236,7 @@ export function signingKeysOf(secret: MasterSecret, account: Account): SigningKe
   return keys;
 }
 
-/** Kept as long as the process keeps the account, so that the ten deliveries of a batch share them. */
+/** Kept as long as the account object, so that the ten deliveries of a batch share them. */
 const derivedKeys = new WeakMap<Account, { readonly secret: MasterSecret; readonly keys: SigningKeys }>();
 
 function deriveKeys(secret: MasterSecret, account: Account): SigningKeys {
@@ -250,7 +247,6 @@ function deriveKeys(secret: MasterSecret, account: Account): SigningKeys {
   };
 }
 
-/** Makes the next signing key the current one. */
 export function rotatedSigning(secret: MasterSecret, account: Account): SigningState {
   const { generation } = signingState(secret, account);
   return { signingGeneration: generation + 1, signingSecret: secretMark(secret.current) };

@@ -1,6 +1,6 @@
 /**
- * Credentials that replace the derived ones of one account. Only a program that runs the handlers in its own process can give
- * them, such as the local stage with `--dev`. No setting, secret or request can, so a deployment never has them.
+ * Credentials that replace one account's derived ones. Only a program that runs the handlers in its own process can give them,
+ * such as the local stage with `--dev`.
  */
 import type { GivenCredentials } from './credentials.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Accounts whose tokens are checked. An account is read for each request, so that a change takes effect with the next request. An
- * account that may send more requests in a second than DynamoDB allows reads of one row (3,000) is remembered for a second.
+ * Each request reads its account, so changes take effect at once. Accounts that may send more requests in a second than
+ * DynamoDB allows reads of one row (3,000) are remembered for a second.
  */
 import { allowsManyRequests, type Account } from './account.ts';
 import { secondMs } from '../shared/clock.ts';
@@ -15,9 +15,8 @@ interface Known {
 }
 
 export interface KnownAccounts {
-  /** @returns the account, and whether it was just read; otherwise it may have changed within the last second */
+  /** @returns the account, and whether it was just read; otherwise it is at most a second old */
   readonly find: (id: string) => Promise<{ readonly account: Account | undefined; readonly isRead: boolean }>;
-  /** Reads the account now. */
   readonly read: (id: string) => Promise<Account | undefined>;
 }
 
@@ -29,7 +28,7 @@ export function createKnownAccounts(
   const all = new Map<string, Known>();
 
   async function read(id: string): Promise<Account | undefined> {
-    // Counted from the moment at which the read begins.
+    // The time counts from the start of the read.
     const until = now() + rememberedMs;
     const account = await load(id);
     if (account === undefined || !allowsManyRequests(account)) {

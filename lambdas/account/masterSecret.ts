@@ -1,6 +1,6 @@
 /**
- * The deployment's master secret in Secrets Manager. It is a single text; after a rotation it is JSON with the current secret,
- * the previous one during the overlap, and the marks of all earlier ones.
+ * The master secret in Secrets Manager: a text, or after a rotation JSON with the current secret, the previous one during the
+ * overlap, and the marks of earlier ones.
  */
 import * as z from 'zod/mini';
 import { secretMark, type MasterSecret } from './credentials.ts';
@@ -12,7 +12,7 @@ const shape = z.object({
   retired: z._default(z.array(z.string()), []),
 });
 
-/** Reads the JSON of a secret. Undefined for a text that is not JSON: an error of JSON.parse would quote the secret. */
+/** Returns undefined if a secret is not JSON: an error of JSON.parse would quote the secret. */
 export function parseSecretJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -31,7 +31,7 @@ export function parseMasterSecret(text: string): MasterSecret {
 }
 
 /**
- * Begins a rotation with an overlap, during which the old master secret is still valid.
+ * Begins a rotation. The old master secret is still valid during the overlap.
  *
  * @throws Error if the previous overlap has not ended
  */
@@ -40,7 +40,7 @@ export function begin({ current, previous, retired }: MasterSecret, next: string
   return { current: next, previous: current, retired };
 }
 
-/** Ends the overlap. Tokens from the old master secret are refused from now on. @throws Error if there is no overlap */
+/** Tokens from the old master secret are refused. @throws Error if there is no overlap */
 export function end({ current, previous, retired = [] }: MasterSecret): MasterSecret {
   if (previous === undefined) throw new Error('There is no overlap to end; begin one first.');
   return { current, retired: [...retired, secretMark(previous)] };

@@ -1,4 +1,4 @@
-/** Requests with a named token. This is loaded with the first one, because few processes see any. */
+/** Requests with a named token. Loaded with the first one, because few processes see any. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, unlessRefused } from '../aws/dynamodb.ts';
@@ -12,10 +12,9 @@ import { isPassword, secretsOf, type Access, type MasterSecret } from './credent
 import { accessOf, namedPassword, type NamedToken } from './namedToken.ts';
 import { loadNamedToken, namedTokenKey } from './namedTokens.ts';
 
-/** The id of the password's token. */
 const tokenIdIn = (password: string): string => password.split('.', 1)[0] ?? '';
 
-/** Verifies the password of a named token, like `verifyToken`. @returns undefined if it is wrong, or the token was revoked */
+/** @returns undefined if the password is wrong or the token was revoked */
 export function verifyNamed(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const id = tokenIdIn(given);
   if (account.tokenIds?.includes(id) !== true) return undefined;
@@ -25,13 +24,12 @@ export function verifyNamed(secret: MasterSecret, account: Account, given: strin
     : undefined;
 }
 
-/** A token's row is read once, because only the last use changes. */
+/** A token's row is read once, because only its last use changes. */
 const known = cached(dayMs, (key: string) => {
   const [accountId = '', tokenId = ''] = key.split('/');
   return loadNamedToken(accountId, tokenId);
 });
 
-/** @returns the caller with a named token whose password is right, or the refusal */
 export async function callerWith(account: Account, password: string): Promise<Caller | HttpError> {
   const named = await known(`${account.id}/${tokenIdIn(password)}`);
   const bearer = { 'www-authenticate': 'Bearer' };
@@ -44,7 +42,6 @@ export async function callerWith(account: Account, password: string): Promise<Ca
   return new HttpError(401, 'token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`, bearer);
 }
 
-/** A token of the scope `publish` can only publish. */
 export const onlyPublishes = (): HttpError =>
   forbidden('token_scope_exceeded', 'The token is for publishing; this operation takes another token.');
 
@@ -52,10 +49,7 @@ export const onlyPublishes = (): HttpError =>
 const lastUses = new Map<string, string>();
 const mostLastUses = 1_000;
 
-/**
- * Records that a named token was used, with one write for each day and token. A process with an old copy of the row reads it
- * again and finds today's use.
- */
+/** Once for each day and token. A process with an old copy of the row reads it again and finds today's use. */
 export async function noteUse({ id, accountId, lastUsed }: NamedToken): Promise<void> {
   const today = dayOf(now());
   if (lastUsed === today || lastUses.get(id) === today) return;

@@ -1,13 +1,12 @@
-/** Named tokens. An account can have them for programs that need less access than its own two tokens give. */
+/** Named tokens, for programs that need less access than an account's own two tokens give. */
 import { randomBytes } from 'node:crypto';
 import type { Account } from './account.ts';
 import { derive, encodeToken, type Access, type MasterSecret } from './credentials.ts';
 
-/** `full`: like the account's token. `read`: like its read-only token. `publish`: only publishing. */
 export const scopes = ['full', 'read', 'publish'] as const;
 export type TokenScope = (typeof scopes)[number];
 
-/** A named token without its secret, which is derived. Only its last use ever changes. */
+/** A named token without its derived secret. Only its last use ever changes. */
 export interface NamedToken {
   readonly id: string;
   readonly accountId: string;
@@ -19,7 +18,7 @@ export interface NamedToken {
   readonly createdAt: number;
   /** Unix milliseconds from which on it is refused. */
   readonly endsAt?: number | undefined;
-  /** The last day on which it was used, as `2026-11-20`, UTC. */
+  /** The day of its last use, as `2026-11-20`, UTC. */
   readonly lastUsed?: string | undefined;
 }
 
@@ -34,13 +33,9 @@ export const accessOf: Readonly<Record<TokenScope, Access | 'publish'>> = {
   publish: 'publish',
 };
 
-/**
- * Makes the password of a named token. It depends on the account's creation time, so that a new account with the id of a deleted
- * one does not accept the deleted account's tokens.
- */
+/** Depends on the account's creation time, so a new account with a deleted one's id does not accept its tokens. */
 export const namedPassword = (masterSecret: string, { id, createdAt }: Account, tokenId: string): string =>
   `${tokenId}.${derive(masterSecret, `token-${tokenId}`, id, createdAt).toString('base64url')}`;
 
-/** Makes a named token, which is shown once. */
 export const namedTokenOf = ({ current }: MasterSecret, account: Account, tokenId: string): string =>
   encodeToken({ UserID: account.id, Password: namedPassword(current, account, tokenId) });

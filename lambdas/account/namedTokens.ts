@@ -1,6 +1,6 @@
 /**
- * The rows of named tokens, in the accounts' table. A row is written in its account's region. Only the day of the last use
- * changes, so a process reads a row once. The account's row, which is read for each request, says which tokens still exist.
+ * Named tokens are in the accounts table. Only the last use changes, so a process reads a row once. The account's row, read for
+ * each request, says which tokens are valid.
  */
 import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -38,12 +38,12 @@ export async function loadNamedToken(
   return Item && { id, accountId, ...tokenRow.parse(unmarshall(Item)) };
 }
 
-/** A token that has ended is listed this long; then its row expires. */
+/** An ended token is listed this long. Then its row expires. */
 const endedShownMs = 30 * dayMs;
 
 /**
  * @param region the account's region
- * @param until Unix milliseconds at which its row expires; by default some time after the token's end, if it has one
+ * @param until Unix milliseconds at which its row expires; by default some time after the token's end, if any
  */
 export async function saveNamedToken(
   { id, accountId, ...token }: NamedToken,

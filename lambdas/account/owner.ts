@@ -4,8 +4,8 @@ import { loadAccount } from './accounts.ts';
 import { cached } from '../shared/cached.ts';
 
 /**
- * A delivery may see a change late, because accounts change rarely and the next signing key is known in advance. An account that
- * is not served is read again for each message.
+ * Accounts rarely change, and the next signing key is known in advance, so a delivery may see a change late. An account that is
+ * not served is read again for each message.
  */
 const accounts = cached(accountLifetimeMs, (id: string) => loadAccount(id, false), isServed);
 

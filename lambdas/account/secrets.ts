@@ -1,4 +1,3 @@
-/** The deployment's secrets. They are in Secrets Manager, where an operator can change them without a deployment. */
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
@@ -17,7 +16,7 @@ import { remembered, type Remembered } from '../table/remembered.ts';
 
 const client = prepareClient('Secrets', new SecretsManagerClient({ ...clientOptions('quick') }));
 
-/** While a secret is malformed, jobs are retried until an operator has corrected it. */
+/** If a secret is malformed, jobs are retried until an operator has corrected it. */
 function parsed<T>(text: string, parse: (text: string) => T): T {
   try {
     return parse(text);
@@ -43,9 +42,8 @@ const master = secret(settings.masterSecretId, 5 * minuteMs, (text): MasterSecre
   given: givenCredentials(),
 }));
 
-/** Reads the master secret, from which tokens and signing keys are derived. */
 export const masterSecret = master.get;
-/** Reads it again after a token has failed verification, because the master secret may have changed. */
+/** For a token that failed verification, because the master secret may have changed. */
 export const renewedMasterSecret = master.renewed;
 
 const credentials = z.object({
@@ -64,15 +62,10 @@ function parseCredentials(text: string): ManagementCredentials {
 
 const management = secret(settings.managementSecretId, minuteMs, parseCredentials);
 
-/** Reads the user name and password of the management API. */
 export const managementCredentials = management.get;
 export const renewedManagementCredentials = management.renewed;
 
-/**
- * Writes an app's secret for an account.
- *
- * @param version the id of the version with this value, so that a repeated call makes only one version
- */
+/** @param version the version's id, so that a repeated call makes only one version */
 export async function keepInSecret(arn: string, value: string, version: string): Promise<void> {
   await client.send(
     new PutSecretValueCommand({ SecretId: arn, SecretString: value, ClientRequestToken: version }),

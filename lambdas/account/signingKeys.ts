@@ -10,7 +10,6 @@ import { retryOnConflict } from '../aws/retryOnConflict.ts';
 export const getSigningKeys = async (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
   signingKeysOf(await masterSecret(), account);
 
-/** A rotation would change nothing. */
 export const credentialsFixed = (): HttpError =>
   forbidden(
     'credentials_fixed',
@@ -19,7 +18,7 @@ export const credentialsFixed = (): HttpError =>
 
 const refusal = 'The account is being changed by others; send the request again.';
 
-/** Makes the next signing key the current one, and a new one the next. @throws HttpError 403 if the keys are fixed, or 503 */
+/** @throws HttpError 403 if the keys are fixed, or 503 */
 export async function rotateSigningKeys(account: Account): Promise<Answer<typeof answers.signingKeys>> {
   const secret = await masterSecret();
   if (givenTo(secret, account.id) !== undefined) throw credentialsFixed();

@@ -1,4 +1,3 @@
-/** The alarms of an account, as its owner sets and sees them. */
 import { randomUUID } from 'node:crypto';
 import { refuseWhileDraining, type Account } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
@@ -15,7 +14,7 @@ import { testDrafts } from './draft.ts';
 import { readSettings, type AlarmsRequest } from './settings.ts';
 import { deleteAlarms, loadAlarms, saveAlarms } from './store/rows.ts';
 
-/** Stands for what only the full token sees. */
+/** Replaces values that only the full token may see. */
 const hidden = '…';
 
 function shown(alarms: Alarms | undefined, access: Caller['access']): Answer<typeof answers.alarms> {
@@ -52,8 +51,7 @@ const isSamePlace = (one: AlarmSettings, other: AlarmSettings): boolean =>
   one.url === other.url && one.format === other.format && one.routingKey === other.routingKey;
 
 /**
- * Sets the alarms of an account, in the place of those that it has. Where they are told elsewhere from now on, what is open is told
- * there, too.
+ * Sets an account's alarms and replaces the old ones. If they get another destination, open conditions are reported there, too.
  *
  * @throws HttpError 400, 403 or 503; nothing is changed then
  */
@@ -84,11 +82,11 @@ export async function putAlarms(
   return shown(saved, access);
 }
 
-/** Takes the alarms of an account away. Without any it does nothing. */
+/** Deletes an account's alarms, if any. */
 export const removeAlarms = ({ id }: Account): Promise<void> => deleteAlarms(id);
 
 /**
- * Sends a test to where the alarms are told, also in quiet hours.
+ * Sends a test to the destination of the alarms, also in quiet hours.
  *
  * @throws HttpError 404, 412, 429 or 503; nothing is sent then
  */

@@ -1,4 +1,4 @@
-/** The messages of alarms: ordinary ones, but for the mark that keeps them from counting for an alarm. */
+/** The messages of alarms. They are ordinary messages with a mark, so that they never count for an alarm. */
 import { defaultRetries, limitsOf, type Account } from '../account/account.ts';
 import { settings as deployment } from '../aws/settings.ts';
 import { expiryOf, type Message } from '../message/message.ts';
@@ -10,17 +10,15 @@ import { derivedId, newId } from '../shared/ids.ts';
 import type { Alarms, Notice } from './alarm.ts';
 import { bodyOf, type AlarmMessage } from './rules/bodies.ts';
 
-/** The label by which the log finds the messages. */
 const label = 'alarm';
 /** Slack and PagerDuty answer within a second or two. */
 const timeoutSeconds = 30;
 
-/** The part of an alarm's row that its messages need. */
 export type Receiver = Pick<Alarms, 'accountId' | 'settings' | 'callerIp'>;
 
 type Said = Omit<AlarmMessage, 'account' | 'region'>;
 
-/** @param at Unix milliseconds at which the message is made; it is due then */
+/** @param at Unix milliseconds at which the message is made and due */
 function draftOf(
   account: Account,
   { settings, callerIp }: Receiver,
@@ -40,7 +38,7 @@ function draftOf(
     maxRetries: defaultRetries(account),
     timeoutMs: Math.min(timeoutSeconds, limits.timeout) * secondMs,
     labels: [label],
-    // Its failures open no circuit: that would be an alarm.
+    // Its failures open no circuit, because that would raise an alarm.
     circuit: false,
     // The routing key is in the body.
     redaction: { body: format === 'pagerduty', headers: headers.map(([name]) => name) },
@@ -54,7 +52,7 @@ function draftOf(
   return { message: { ...message, expiresAt: expiryOf(message, limits) }, body };
 }
 
-/** Makes the message of a notice. Its id follows from the notice, so that it is the same message however often it is made. */
+/** Makes the message of a notice. Its id follows from the notice, so a repeated call makes the same message. */
 export function noticeDraft(account: Account, alarms: Alarms, notice: Notice): Draft {
   const { state, kind, subject, title, detail, openedAt, at } = notice;
   const idOf = (of: Notice['state'], time: number): string =>
@@ -71,10 +69,10 @@ export function noticeDraft(account: Account, alarms: Alarms, notice: Notice): D
   });
 }
 
-/** PagerDuty must get the end of a test after its beginning. */
+/** PagerDuty must get the end of a test after its start. */
 const testLastsMs = minuteMs;
 
-/** Makes the messages of a test: one, and for PagerDuty a second one that resolves the incident a minute later. */
+/** Makes the message of a test. For PagerDuty a second one resolves the incident a minute later. */
 export function testDrafts(account: Account, receiver: Receiver, at: number): readonly [Draft, ...Draft[]] {
   const newMessage = (time: number): string => newId('msg', time, account.shards);
   const said = {

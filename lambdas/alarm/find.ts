@@ -1,4 +1,3 @@
-/** Finds the conditions of an account that its alarms watch. The messages of alarms themselves never count. */
 import type { Account } from '../account/account.ts';
 import { downHosts } from '../lane/heldBack.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
@@ -76,7 +75,7 @@ async function runs(account: Account): Promise<FoundOfKind> {
   };
 }
 
-/** Schedules that fail, and how many schedules there are: both are found in the same rows. */
+/** Finds failing schedules and counts all schedules with one read. */
 async function schedules(
   account: Account,
   isWatched: boolean,
@@ -97,9 +96,9 @@ async function schedules(
 }
 
 /**
- * Looks at an account. An account with no alarm of a kind pays nothing for it.
+ * Kinds that are not watched are not read.
  *
- * @throws when something could not be read: nothing is known then
+ * @throws if something could not be read, because then the result is unknown
  */
 export async function findConditions(account: Account, settings: AlarmSettings) {
   const watched = watchedBy(settings);

@@ -1,4 +1,3 @@
-/** The limits of an account that are near. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
 import { namesOfQueues } from '../lane/queues.ts';

@@ -1,4 +1,3 @@
-/** The look at the accounts that have alarms. */
 import { isDeleted, isServed } from '../account/account.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { log } from '../aws/log.ts';
@@ -13,35 +12,35 @@ import { isQuiet } from './rules/quietHours.ts';
 import { allAlarms, deleteAlarms } from './store/rows.ts';
 import { keepAndTell, withoutNotices } from './tell.ts';
 
-/** Accounts that are looked at at once. Each reads its 8 or 32 shards side by side, and the client has a hundred sockets. */
+/** Accounts that are checked at once. Each reads its 8 or 32 shards in parallel, and the client has a hundred sockets. */
 const accountsAtOnce = 3;
 
 /**
- * Looks at all accounts of this region that have alarms. Without any it makes one call of AWS.
+ * Checks all accounts of this region that have alarms. Without such accounts it makes one AWS call.
  *
- * @param until Unix milliseconds; accounts that were not looked at by then wait for the next look
+ * @param until Unix milliseconds; other accounts wait for the next check
  */
 export async function lookForAlarms(until: number): Promise<void> {
   const all = await listOf(allAlarms());
-  // Where there are too many for one look, it is not always the same ones that wait.
+  // Starts anywhere, so that the same accounts do not always wait if there are too many for one check.
   const first = Math.floor(Math.random() * all.length);
   let left = 0;
   await eachOf([...all.slice(first), ...all.slice(0, first)], accountsAtOnce, async (alarms) => {
-    // An account that fails must not hold up the others.
+    // One account's failure must not delay the others.
     if (now() < until) await logAndContinue(lookAt(alarms));
     else left += 1;
   });
   if (left > 0) log.warn('Some accounts were not looked at for alarms', { accounts: left });
 }
 
-/** Looks at one account. @throws when something could not be read or stored: the next look does it */
+/** Checks one account. @throws if something could not be read or stored; the next check repeats it */
 async function lookAt(read: Alarms): Promise<void> {
   const account = await loadAccount(read.accountId, false);
   if (account === undefined || isDeleted(account)) {
     await deleteAlarms(read.accountId);
     return;
   }
-  // An account that moved has its messages elsewhere.
+  // The messages of a moved account are in another region.
   if (account.region !== settings.region || !isServed(account)) return;
   const alarms = await withoutNotices(account, read);
   if (alarms === undefined) return;

@@ -11,23 +11,22 @@ import { alarmKinds } from '../wire/alarms.ts';
 import { watchedBy, type AlarmSettings, type QuietHours } from './alarm.ts';
 import { alarmSettings, allowedAt } from './shape.ts';
 
-/** A request to set alarms. */
 export interface AlarmsRequest {
   /** JSON. */
   readonly body: Uint8Array;
-  /** The host of the service that the request was sent to. */
+  /** The service's host that the request was sent to. */
   readonly host: string;
   readonly callerIp: string;
 }
 
-/** Characters of the URL, and bytes of the headers: the row of an account has room for 400 KB, and is read at each look. */
+/** Characters of the URL, and bytes of the headers. A row has at most 400 KB and is read at each check. */
 const longestUrl = 2_048;
 const largestHeaders = 4_096;
 
 /**
- * Reads the settings that a request gives.
+ * Reads the settings in a request.
  *
- * @param before the settings that they replace; a URL that is written as it was shown keeps its credentials
+ * @param before the replaced settings; a URL that is written as it was shown keeps its credentials
  * @throws HttpError 400 or 403
  */
 export async function readSettings(

@@ -1,4 +1,3 @@
-/** The shape of the settings, as `PUT /v2/alarms` takes them. */
 import * as z from 'zod/mini';
 import { urlForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';

@@ -1,7 +1,6 @@
 /**
- * Tells what looks have found. A look first writes its notices into the account's
- * row, and removes them once their messages are stored. A look that dies in between leaves the notices to the next one, which makes the same messages: their ids
- * are derived. So each notice is sent once, and no notice is lost.
+ * Sends the notices of checks. A check first writes them into the account's row, and removes them when their messages are
+ * stored. If it dies in between, the next check sends them. Their messages' ids are derived, so each notice is sent once.
  */
 import type { Account } from '../account/account.ts';
 import { timers } from '../aws/resources.ts';
@@ -14,20 +13,20 @@ import type { Alarms } from './alarm.ts';
 import { noticeDraft } from './draft.ts';
 import { saveAlarms } from './store/rows.ts';
 
-/** The function of a look has ended by then, so notices that are still there were left by a dead one. */
+/** By then a check has ended, so remaining notices are from a check that died. */
 const staleMs = (timers.lookForAlarms.functionTimeoutSeconds + 15) * secondMs;
 
-/** Writes alarms in the place of the version that they have. @returns undefined where others were faster */
+/** Writes the next version of alarms. @returns undefined if others were faster */
 async function save(alarms: Alarms): Promise<Alarms | undefined> {
   const saved = { ...alarms, version: alarms.version + 1 };
   return (await saveAlarms(saved, alarms)) ? saved : undefined;
 }
 
 /**
- * Keeps what a look has found, and tells it.
+ * Stores the result of a check and sends its notices.
  *
- * @param found the alarms as they are from now on
- * @throws when something could not be stored: the next look tells the rest
+ * @param found the new alarms
+ * @throws if something could not be stored; the next check sends the rest
  */
 export async function keepAndTell(account: Account, found: Alarms): Promise<void> {
   const saved = await save({ ...found, toldSince: now() });
@@ -38,9 +37,9 @@ const draftsOf = (account: Account, alarms: Alarms): readonly Draft[] =>
   alarms.notices.map((notice) => noticeDraft(account, alarms, notice));
 
 /**
- * Tells what a dead look has left.
+ * Sends the notices of a check that died.
  *
- * @returns the alarms as they are then; undefined where another look is at work with them
+ * @returns the new alarms; undefined if another check is working on them
  */
 export async function withoutNotices(account: Account, alarms: Alarms): Promise<Alarms | undefined> {
   if (alarms.notices.length === 0) return alarms;
@@ -52,22 +51,22 @@ export async function withoutNotices(account: Account, alarms: Alarms): Promise<
   return tell(account, claimed, left);
 }
 
-/** Whether a message was made before, and its first attempt as well. */
+/** Whether a message exists and its first attempt has begun. */
 async function hasBegun({ message }: Draft): Promise<boolean> {
   const history = await loadMessage(message);
   return history !== undefined && (history.attempts.length > 0 || history.end !== undefined);
 }
 
 /**
- * Accepts messages, and takes the notices out.
+ * Accepts messages and removes their notices.
  *
  * @returns undefined if the alarms were changed since
- * @throws when one could not be stored: its notice stays
+ * @throws if one could not be stored: its notice stays
  */
 async function tell(account: Account, alarms: Alarms, drafts: readonly Draft[]): Promise<Alarms | undefined> {
   const failures = [...(await acceptEach(drafts)).values()];
   if (failures.length > 0) throw new AggregateError(failures, 'Not every alarm could be stored.');
-  // They follow from others, as callbacks do: a daily limit that is reached must not hold back its own alarm.
+  // No daily limit applies to them, as for callbacks: a limit must not hold back its own alarm.
   await countFollowing(account, drafts.length);
   return save({ ...alarms, notices: [] });
 }

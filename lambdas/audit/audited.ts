@@ -1,7 +1,6 @@
 /**
- * The audit trail is written ahead: an entry is in the table before its change is made. So no change is without an entry, wherever
- * a process dies. An entry whose change was refused is taken back; one whose change failed, or was not answered, stays, as its change
- * may have been made.
+ * An audit trail entry is written before its change is made, so each change has an entry, even if a process dies. The entry of
+ * a refused change is withdrawn. The entry of a failed or unanswered change stays, because the change may have been made.
  */
 import type { CodeOf } from '../error/errorCodes.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -20,10 +19,10 @@ import {
 
 export type { AuditPlace } from './store/entries.ts';
 
-/** The actor where no token is: the operator, by the management API or with a deployment. */
+/** The actor of changes without a token: by the management API or a deployment. */
 export const operator = 'operator';
 
-/** The actor where the service itself makes a change that its account asked for before. */
+/** The actor of changes that the service makes because the account asked for them before. */
 export const theService = 'service';
 
 interface Change extends AuditEntry {
@@ -31,11 +30,10 @@ interface Change extends AuditEntry {
 }
 
 /**
- * Notes that a change is about to be made. Changes have a share of the account's quota: its own tokens may add so many
- * entries in a day. Repetitions within a minute add none.
+ * An account's own tokens may add a number of entries in a day. Repetitions within a minute add none.
  *
- * @param mostPerDay the entries that may be added in a day; undefined for the operator, who is not held to a quota
- * @throws HttpError 429; or where the change cannot be noted. It must not be made then
+ * @param mostPerDay the entries that may be added in a day; undefined for the operator, who has no quota
+ * @throws HttpError 429, or an error if the entry cannot be written; the change must not be made then
  */
 export async function beginChange(
   { id: accountId, region }: { readonly id: string; readonly region: string },
@@ -56,21 +54,20 @@ export async function beginChange(
   return place;
 }
 
-/** Adds to the entry of a change that was made what was not known before, with one write where there is something to add. */
+/** Adds the details of a change to its entry, if there are any. */
 export async function finishChange(place: AuditPlace, finished: Finished): Promise<void> {
   const { subject, changes = [], number } = finished;
   if (subject === undefined && changes.length === 0 && number === undefined) return;
   await logAndContinue(finishEntry(place, finished));
 }
 
-/** The refusals with 503 that say that nothing was changed. */
+/** Codes of 503 for which nothing was changed. */
 const unchanged: ReadonlySet<string> = new Set<CodeOf<503>>(['busy', 'not_stored', 'region_draining']);
 
-/** Whether an error says that nothing was changed. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof HttpError && (error.status < 500 || unchanged.has(error.code));
 
-/** Takes the entry of a change back that was refused. Should this fail, the trail shows a change that was not made. */
+/** Withdraws the entry of a refused change. If this fails, the trail shows a change that was not made. */
 export async function withdrawRefused(place: AuditPlace, error: unknown): Promise<void> {
   if (isRefusal(error)) await logAndContinue(withdrawEntry(place));
 }

@@ -1,10 +1,10 @@
-/** The changed fields of an entry: their values before and after, bounded, and without secrets. */
+/** The changed fields of an entry, before and after, with limits and without secrets. */
 import * as z from 'zod/mini';
 import type { Config } from '../shared/config.ts';
 import { headerName } from '../shared/headers.ts';
 import { shownConfig } from '../shared/urlCredentials.ts';
 
-/** A field that was changed. A side without a value had none. */
+/** A changed field. A side is missing if it had no value. */
 const change = z.object({
   field: z.string(),
   before: z.optional(z.string()),
@@ -13,7 +13,7 @@ const change = z.object({
 type Change = Readonly<z.infer<typeof change>>;
 export type Changes = readonly Change[];
 
-/** The values of a thing by field; those of an inner record by `field.name`. */
+/** Values by field. The fields of an inner record are `field.name`. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** Characters of a field's name and of a value. */
@@ -32,7 +32,6 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value);
 }
 
-/** The texts of values by field. */
 const textsOf = (values: Values, path = ''): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(values).flatMap(([name, value]): readonly (readonly [string, string])[] => {
@@ -42,13 +41,13 @@ const textsOf = (values: Values, path = ''): ReadonlyMap<string, string> =>
     }),
   );
 
-/** Stands for a value that others must not read. */
+/** Replaces a value that others must not read. */
 export const hidden = '…';
 
 /**
  * Lists the fields that differ.
  *
- * @param shown makes the text of a field's value that the trail shows
+ * @param shown makes the shown text of a field's value
  */
 export function changesBetween(
   before: Values | undefined,
@@ -67,15 +66,14 @@ export function changesBetween(
     }));
 }
 
-/** The values of a configuration by the names of its headers. */
 export const configValues = (prefix: string, config: Config): Values =>
   Object.fromEntries([...shownConfig(config)].map(([name, values]) => [headerName(prefix, name), values]));
 
-/** Hides the values of headers that are forwarded: they may be secrets. */
+/** Hides the values of forwarded headers: they may be secrets. */
 export const hideForwarded = (field: string, text: string): string =>
   /-forward-|^header\./i.test(field) ? hidden : text;
 
-/** Writes changes as JSON of at most {@link mostChangesBytes}; the last one counts those that do not fit. */
+/** Writes changes as JSON of at most {@link mostChangesBytes}. The last entry counts those that do not fit. */
 export function formatChanges(changes: Changes): string | undefined {
   if (changes.length === 0) return undefined;
   const textWith = (fitting: number): string => {
@@ -92,7 +90,7 @@ export function formatChanges(changes: Changes): string | undefined {
 export const parseChanges = (text: string | undefined): Changes =>
   text === undefined ? [] : z.array(change).parse(JSON.parse(text));
 
-/** Changes that were made one after the other as one: from before the first of them to after the last. */
+/** Merges consecutive changes: from before the first to after the last. */
 export function joinedChanges(first: Changes, last: Changes): Changes {
   const later = new Map(last.map((one) => [one.field, one]));
   const known = new Set(first.map(({ field }) => field));

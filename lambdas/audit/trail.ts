@@ -1,4 +1,3 @@
-/** The audit trail as its account reads it. */
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
@@ -10,7 +9,6 @@ import { listBudgetMs, pageOf, placeAt, show } from '../list/pages.ts';
 import { checkPeriod, latestDateMs, longestPage, wholeOf } from '../wire/filters.ts';
 import { listEntries, type AuditRow } from './store/entries.ts';
 
-/** The query parameters. */
 export const trailParameters = [
   'fromDate',
   'toDate',
@@ -21,7 +19,6 @@ export const trailParameters = [
   'count',
 ] as const;
 
-/** Their values, as they are written. */
 type TrailQuery = { readonly [Name in (typeof trailParameters)[number]]?: string };
 
 const textsIn = (text: string | undefined): readonly string[] | undefined =>
@@ -47,7 +44,7 @@ const entryOf = ({
   ...(changes.length > 0 && { changes: [...changes] }),
 });
 
-/** Makes a page of the trail, the newest entries first. @throws HttpError 400 or 429 */
+/** @throws HttpError 400 or 429 */
 export async function readTrail(
   account: Account,
   query: TrailQuery,

@@ -1,5 +1,5 @@
 /**
- * Additions to the clients of the functions that a program runs in its own process. This module reads no environment, so a program
+ * Lets a program that runs the functions in its process change their clients. This module reads no environment, so the program
  * can import it before it sets the functions' variables.
  */
 import type { MiddlewareStack } from '@smithy/types';
@@ -11,7 +11,7 @@ export interface Client<Input extends object, Output extends object> {
   readonly config: { readonly requestHandler: object; cacheMiddleware?: boolean };
 }
 
-/** Adds steps to a client that has made no call yet. */
+/** The client must have made no call yet. */
 export type Addition = <Input extends object, Output extends object>(
   service: AwsService,
   client: Client<Input, Output>,
@@ -20,14 +20,13 @@ export type Addition = <Input extends object, Output extends object>(
 let addition: Addition = () => undefined;
 
 /**
- * Registers an addition to each client that is made from now on. With it the local stage answers calls in its own process, and
- * chaos tests mark calls with their caller. On AWS nothing is added.
+ * Registers an addition for all later clients: the local stage answers calls in its process, and chaos tests mark calls with
+ * their caller.
  */
 export function addToClients(added: Addition): void {
   addition = added;
 }
 
-/** Adds the registered addition to a client. */
 export const addTo: Addition = (service, client) => {
   addition(service, client);
 };

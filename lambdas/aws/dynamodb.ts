@@ -27,19 +27,18 @@ import { TransientError } from '../error/transientError.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import { settings } from './settings.ts';
 
-/** Makes a client for a region; for this one when absent. */
+/** @param region this region if undefined */
 const open = (region?: string): DynamoDBClient =>
   prepareClient(
     'Dynamodb',
     new DynamoDBClient({ ...clientOptions('quick'), ...(region !== undefined && { region }) }),
   );
 
-/** The client of this region's tables. */
 export const dynamodb = open();
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
-/** The client of a region, for the few tables that other regions use. */
+/** For the few tables that other regions use. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
   const known = elsewhere.get(region) ?? open(region);
@@ -50,11 +49,10 @@ export function dynamodbIn(region: string): DynamoDBClient {
 export type Row = Record<string, unknown>;
 export type Key = Record<string, AttributeValue>;
 
-/** Makes a DynamoDB item of plain values. */
 export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });
 
 /**
- * Writes a row unless its key is taken.
+ * Writes a row unless its key exists.
  *
  * @returns whether it was written
  */
@@ -71,21 +69,16 @@ export async function putNew(table: string, sortKey: string, row: object): Promi
   );
 }
 
-/** The answer to a put, an update or a delete. */
 interface Written {
   readonly Attributes?: Key | undefined;
 }
 
-/** The result of a conditional write: its answer, or the row on which the condition failed. */
+/** The row is the attributes that the write returned, or the row on which its condition failed. */
 type ConditionalWrite =
   | { readonly isMade: true; readonly row: Row }
   | { readonly isMade: false; readonly row: Row | undefined };
 
-/**
- * Waits for a conditional write that asks for the row with `ReturnValuesOnConditionCheckFailure`.
- *
- * @returns the attributes that the write returns, or else the row on which its condition failed; undefined for no row
- */
+/** Waits for a conditional write with `ReturnValuesOnConditionCheckFailure`. */
 export async function conditionalWrite(write: Promise<Written>): Promise<ConditionalWrite> {
   try {
     const { Attributes = {} } = await write;
@@ -96,11 +89,10 @@ export async function conditionalWrite(write: Promise<Written>): Promise<Conditi
   }
 }
 
-/** @returns whether the write's condition held */
 export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
   (await conditionalWrite(write)).isMade;
 
-/** A failure that the SDK does not retry, because it decides by an error's name and cause: this one has neither. */
+/** A failure that the SDK does not retry: the SDK decides by an error's name and cause, and this error hides both. */
 class OnlyTry extends Error {
   readonly failure: unknown;
   constructor(failure: unknown) {
@@ -109,7 +101,7 @@ class OnlyTry extends Error {
   }
 }
 
-/** An update that is sent once. It has a separate class, because a client caches the steps of each class. */
+/** An update that is sent once. It is a class because a client caches the steps by class. */
 class UpdateItemOnce extends UpdateItemCommand {
   constructor(input: UpdateItemCommandInput) {
     super(input);
@@ -124,9 +116,9 @@ class UpdateItemOnce extends UpdateItemCommand {
 }
 
 /**
- * Adds to a row, without a retry: after a lost answer, the SDK would add twice.
+ * Adds to a row without retries, because a retry after a lost answer would add twice.
  *
- * @throws at the first failure, throttling included; the addition may have been made all the same
+ * @throws at the first failure, also if throttled. The addition may still have been made
  */
 export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateItemCommandOutput> {
   try {
@@ -137,10 +129,9 @@ export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateI
 }
 
 /**
- * Makes the condition that a row still has the version it was read with, in a table by `accountId` whose rows get a higher version
- * with each change.
+ * For tables with the key `accountId`, whose rows get a higher version with each change.
  *
- * @param version undefined when there was no row
+ * @param version undefined if there was no row
  */
 export const ifVersionIs = (version: number | undefined) =>
   version === undefined
@@ -151,7 +142,6 @@ export const ifVersionIs = (version: number | undefined) =>
         ExpressionAttributeValues: { ':version': { N: String(version) } },
       };
 
-/** Reads one row; undefined when it does not exist. */
 export async function getRow(table: string, key: object, consistent: boolean): Promise<Row | undefined> {
   const { Item } = await dynamodb.send(
     new GetItemCommand({ TableName: table, Key: toItem(key), ConsistentRead: consistent }),
@@ -163,16 +153,15 @@ export async function deleteRow(table: string, key: object): Promise<void> {
   await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
 }
 
-/** The most rows of one read of a query with a limit. DynamoDB itself reads at most 1 MB at once. */
+/** The most rows that a query with a limit reads at once. DynamoDB reads at most 1 MB at once. */
 const mostRowsPerRead = 640;
 
 /**
- * Reads the items that a query finds, page by page, until the reader stops. A `Limit` is the number of rows of the first read;
- * each further one is twice as large, because a reader who goes on finds few of the rows that it wants. From the second page on,
- * such a query reads the next page while the reader handles the current one: so several partitions that are merged are read side
- * by side.
+ * Reads the items of a query page by page, until the caller stops. With a `Limit`, the first page has this many rows, and each
+ * further page twice as many, because a caller who continues finds few matching rows. From the second page on, it then reads
+ * ahead.
  *
- * @param until Unix milliseconds after which no further page is read, for a query whose pages may all be empty
+ * @param until Unix milliseconds after which no further page is read, even if all pages were empty
  */
 export async function* queryItems(
   input: QueryCommandInput,
@@ -192,26 +181,22 @@ export async function* queryItems(
     const goesOn = from !== undefined && Date.now() <= until;
     const ahead: Promise<QueryCommandOutput> | undefined =
       goesOn && limit !== undefined && pages > 1 ? read(from) : undefined;
-    // The reader of a page gets its error. The error of a page that is not read is not needed.
+    // The page's reader gets its error. If the page is never read, its error does not matter.
     ahead?.catch(() => undefined);
     yield* page.Items ?? [];
     next = ahead ?? (goesOn && Date.now() <= until ? read(from) : undefined);
   }
 }
 
-/** Reads the rows that a query finds, as {@link queryItems} does. */
 export async function* queryRows(...query: Parameters<typeof queryItems>): AsyncGenerator<Row> {
   for await (const item of queryItems(...query)) yield unmarshall(item);
 }
 
-/**
- * Reads all rows of a table that a scan finds; the rows of a partition follow each other. The next page is read while the reader
- * handles the current one.
- */
+/** Reads all rows of a scan, one page ahead. The rows of a partition are together. */
 export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
   const read = (from: Key | undefined): Promise<ScanCommandOutput> => {
     const page = dynamodb.send(new ScanCommand({ ...input, ExclusiveStartKey: from }));
-    // The reader of a page gets its error. The error of a page that is not read is not needed.
+    // The page's reader gets its error. If the page is never read, its error does not matter.
     page.catch(() => undefined);
     return page;
   };
@@ -224,9 +209,9 @@ export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
 }
 
 /**
- * Reads the rows of a partition, in the order of their sort keys, strongly consistent.
+ * Reads the rows of a partition in the order of their sort keys, strongly consistent.
  *
- * @param behind the sort key of the row before the first one to read
+ * @param behind the sort key of the row before the first one
  */
 export const rowsOf = (
   table: { readonly name: string; readonly partitionKey: string; readonly sortKey: string },
@@ -247,25 +232,23 @@ export const rowsOf = (
     },
   });
 
-/** Unprocessed rows are tried again for this long. The last try takes up to 13 s more, and an API function ends after 28 s. */
+/** Unprocessed rows are retried for this long. The last try takes up to 13 s more, and an API function ends after 28 s. */
 const memoryTimeoutMs = 10_000;
 
-/** DynamoDB reads 100 rows at once, and 16 MB of them. */
+/** DynamoDB's maximum for one read, with at most 16 MB. */
 const rowsPerGet = 100;
 
-/** The options of reads by key: the attributes, and whether strongly consistent. */
 type Reading = Pick<
   KeysAndAttributes,
   'ProjectionExpression' | 'ExpressionAttributeNames' | 'ConsistentRead'
 >;
 
 /**
- * Reads rows by their keys, 100 at a time, eventually consistent by default. Keys that a throttled table leaves unprocessed are
- * read again.
+ * Reads rows by key, 100 at a time, eventually consistent by default. Retries keys that a throttled table leaves unprocessed.
  *
  * @param keys all different
  * @returns the rows that exist, in any order
- * @throws when something is still unprocessed after 10 s
+ * @throws if something is still unprocessed after 10 s
  */
 export async function getRows(
   table: string,
@@ -300,21 +283,21 @@ async function getSome(
   }
 }
 
-/** DynamoDB takes 25 rows at once. */
+/** DynamoDB's maximum for one write. */
 const rowsPerWrite = 25;
-/** Writes that are made at once for one request: more would hold up those of others. */
+/** More would delay other requests. */
 const writesAtOnce = 8;
 
 /**
- * Writes rows, 25 at a time, over those with the same keys. Rows that a throttled table leaves unprocessed are written again.
+ * Writes rows, 25 at a time, and replaces those with the same keys. Retries rows that a throttled table leaves unprocessed.
  *
- * @throws when something is still unprocessed after 10 s
+ * @throws if something is still unprocessed after 10 s
  */
 export const putAll = (table: string, rows: readonly object[]): Promise<void> =>
   writeAll(table, rows, (row) => ({ PutRequest: { Item: toItem(row) } }));
 
 /**
- * Deletes rows by their keys, as {@link putAll} writes them. A missing row is no failure.
+ * Deletes rows like {@link putAll}. A missing row is not an error.
  *
  * @param keys all different
  */

@@ -1,20 +1,14 @@
-/**
- * The clients of the functions: the SDK's own, with the failed tries of their calls counted, whether or not the next try succeeds. A
- * try that succeeds costs nothing here.
- */
+/** The functions' SDK clients. They count failed tries, even if a retry succeeds. */
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import type { Pluggable } from '@smithy/types';
 import { addTo, type Client } from './additions.ts';
 import { count } from './metrics.ts';
 import type { AwsService } from './metricTable.ts';
 
-/** Errors that an operator has to repair: rights, credentials, encryption keys. */
+/** Errors that an operator must repair: rights, credentials, encryption keys. */
 const refusals = /Denied|NotAuthorized|Signature|Token|KMS|Decryption/;
 
-/**
- * Makes an addition to a client that counts its failed tries. An answer such as a failed condition is not a failure. For a secret
- * every error is one: it must exist, unless the client says otherwise.
- */
+/** Answers such as a failed condition are not failures. For secrets every error is one, unless the client expects it. */
 const countFailures = <Input extends object, Output extends object>(
   service: AwsService,
   isExpected: IsExpected,
@@ -29,18 +23,18 @@ const countFailures = <Input extends object, Output extends object>(
           throw error;
         }
       },
-      // Runs within the middleware that retries.
+      // Runs inside the middleware that retries.
       { name: 'countFailures', step: 'finalizeRequest', priority: 'low' },
     );
   },
 });
 
-/** Tells the errors that are no failures. */
+/** Whether an error is not a failure. */
 type IsExpected = (error: Error) => boolean;
 
 type SdkError = Parameters<typeof isThrottlingError>[0];
 
-/** Clients throw nothing but errors, and mark those whose cause is an error, too. */
+/** Clients throw only errors, and the causes of these are errors, too. */
 export const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 
@@ -55,7 +49,7 @@ function note(service: AwsService, error: SdkError): void {
     count(`${service}Errors`);
 }
 
-/** Adds the steps that every client of a service has to a client that has made no call yet, and returns the client. */
+/** The client must have made no call yet. */
 export function prepareClient<Input extends object, Output extends object, C extends Client<Input, Output>>(
   service: AwsService,
   client: C & Client<Input, Output>,

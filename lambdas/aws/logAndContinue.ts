@@ -1,7 +1,7 @@
 import { log } from './log.ts';
 
 /**
- * Waits for an optional result. A failure is logged, and the caller goes on.
+ * Waits for an optional result, and logs a failure.
  *
  * @returns undefined after a failure
  */

@@ -1,16 +1,12 @@
-/**
- * The metrics of the functions as plain data. The dashboard and the alarms are made from it; the functions import its types only,
- * so that their bundles do not have its texts.
- */
+/** The functions' metrics as data. Functions import only its types, so their bundles do not contain its texts. */
 
-/** The services of AWS that the functions call, with their names in metrics. */
 export const awsServices = ['Dynamodb', 'Sqs', 'S3', 'Scheduler', 'Secrets'] as const;
 export type AwsService = (typeof awsServices)[number];
 
 interface MetricShape {
-  /** `count` is added up, `largest` keeps the largest value, `time` is a number of milliseconds. */
+  /** A `count` is a sum, `largest` keeps the largest value, and `time` is milliseconds. */
   readonly kind: 'count' | 'largest' | 'time';
-  /** Whether there is one metric for the region, or also one for each account. */
+  /** Whether each account also has the metric. */
   readonly per: 'region' | 'account';
   readonly meaning: string;
 }
@@ -19,9 +15,8 @@ const count = (meaning: string) => ({ kind: 'count', per: 'region', meaning }) a
 const time = (meaning: string) => ({ kind: 'time', per: 'region', meaning }) as const;
 
 /**
- * The metrics of the functions, by name. They are in the namespace with the deployment's name, with the dimension `service`, and
- * those per account with the dimension `account`. No host, message or destination is a dimension: each value of a dimension
- * is billed as a separate metric.
+ * Their namespace is the deployment's name, with the dimension `service`, or `account` for an account's. Hosts, messages and
+ * destinations are not dimensions, because each value would be billed as a metric.
  */
 export const metrics = {
   Accepted: count('messages that were accepted: from requests, fires of schedules and retried dead letters'),
@@ -91,7 +86,6 @@ export const metrics = {
 
 type Metrics = typeof metrics;
 
-/** The names of the metrics of a kind, for the region or for an account. */
 export type MetricName<Kind extends MetricShape['kind'], Per extends MetricShape['per'] = 'region'> = {
   readonly [Name in keyof Metrics]: Metrics[Name]['kind'] extends Kind
     ? Metrics[Name]['per'] extends Per

@@ -2,7 +2,7 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { settings } from './settings.ts';
 import { sqs } from './sqs.ts';
 
-/** The queues of this region, each with the number of its messages: visible, in flight, or with a timer. */
+/** Returns the messages in each queue of this region: visible, in flight and delayed. */
 export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
   const urls = {
     short: settings.shortQueueUrl,
@@ -22,7 +22,7 @@ export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(depths);
 }
 
-/** The approximate number of a queue's messages: for a minute SQS may miss a message, or count a deleted one. */
+/** Approximate: for a minute SQS may miss a message, or count a deleted one. */
 async function depthOf(QueueUrl: string): Promise<number> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({

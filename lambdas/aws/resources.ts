@@ -1,10 +1,6 @@
-/**
- * The tables, queues and limits of the service as plain data. The CDK app makes them in AWS from this, the local stage makes them
- * on a laptop, and the handlers read the keys of rows from it. Like the route table, it is shared by all three.
- */
+/** The tables, queues and limits of the service as data, for the CDK app, the local stage and the handlers. */
 
 export interface TableShape {
-  /** The environment variable that has the table's name. */
   readonly variable:
     | 'MESSAGES_TABLE'
     | 'DLQ_TABLE'
@@ -15,10 +11,9 @@ export interface TableShape {
     | 'SCHEDULES_TABLE'
     | 'DEDUPLICATION_TABLE'
     | 'USAGE_TABLE';
-  /** Keys are strings. */
   readonly partitionKey: string;
   readonly sortKey?: string;
-  /** The attribute with the time to live: epoch seconds after which DynamoDB may remove the row. */
+  /** The attribute with the time to live: epoch seconds after which DynamoDB may delete the row. */
   readonly ttl?: string;
   /** Global secondary indexes. A row without the sort key is not in the index. */
   readonly indexes: readonly {
@@ -26,19 +21,19 @@ export interface TableShape {
     readonly partitionKey: string;
     readonly sortKey: string;
     readonly sortsBy: 'number' | 'text';
-    /** The attributes that the index has besides the keys: none when empty, all when absent. */
+    /** Attributes in addition to the keys. The default is all. */
     readonly includes?: readonly string[];
   }[];
 }
 
 export const tables = {
-  /** Messages, and after each a row for every recorded attempt; bodies too. */
+  /** Messages, each followed by its recorded attempts, and bodies. */
   messages: {
     variable: 'MESSAGES_TABLE',
     partitionKey: 'shard',
     sortKey: 'id',
     ttl: 'expiresAt',
-    // The log, by time. Only attempts and cancellations have `recordedAt`, so only they are in the index.
+    // The log, by time. Only attempts and cancellations have `recordedAt`.
     indexes: [{ name: 'log', partitionKey: 'shard', sortKey: 'recordedAt', sortsBy: 'number' }],
   },
   /** Dead letters, and a row for each account that counts them. */
@@ -47,7 +42,7 @@ export const tables = {
     partitionKey: 'shard',
     sortKey: 'id',
     ttl: 'expiresAt',
-    // A removed entry loses `presentSince`, so the oldest entries are found without reading removed ones.
+    // A removed entry loses `presentSince`, so the oldest entries are found without reading it.
     indexes: [
       {
         name: 'present',
@@ -58,22 +53,18 @@ export const tables = {
       },
     ],
   },
-  /** URL groups. */
   groups: { variable: 'GROUPS_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
-  /** Lanes: the queues that accounts make, flow-control keys, and accounts; and the waiting line of each, in pages. */
+  /** Queues, flow-control keys and accounts, and the waiting line of each, in pages. */
   lanes: {
     variable: 'LANES_TABLE',
     partitionKey: 'lane',
     sortKey: 'part',
     ttl: 'expiresAt',
-    // The names of an account's queues, or of its keys. Pages have no name, and a lane's keys never change, so the index adds no
-    // cost to the write of a lane.
+    // The names of queues or keys. Pages have no name, and a lane's keys never change, so writing a lane never writes the
+    // index.
     indexes: [{ name: 'names', partitionKey: 'owner', sortKey: 'name', sortsBy: 'text', includes: [] }],
   },
-  /**
-   * Runs of workflows: the journal of each; and in separate partitions, an account's runs by time, and the waiters of an
-   * event.
-   */
+  /** Journals of workflow runs; in separate partitions, an account's runs by time, and the waiters of an event. */
   workflows: {
     variable: 'WORKFLOWS_TABLE',
     partitionKey: 'owner',
@@ -81,7 +72,7 @@ export const tables = {
     ttl: 'expiresAt',
     indexes: [],
   },
-  /** Schedules; and in separate partitions, the fires that were handled. */
+  /** Schedules; in separate partitions, handled fires. */
   schedules: {
     variable: 'SCHEDULES_TABLE',
     partitionKey: 'owner',
@@ -89,102 +80,94 @@ export const tables = {
     ttl: 'expiresAt',
     indexes: [],
   },
-  /** Claims on the keys by which messages of the last minutes count as duplicates. */
+  /** Claims on deduplication keys. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   /**
-   * Accounts, their named tokens, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its own
-   * region only, and read there wherever the latest version matters.
+   * Accounts, their named tokens, and the hosts of APIs. An account's row is written only in its own region, and read there if
+   * the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** The usage of each account by day, and its audit trail; accounts' alarms; failed logins; jobs that a worker began alone. */
+  /** Accounts' daily usage, audit trails and alarms; failed logins; jobs that a worker started alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;
 
-/** The APIs of a deployment: the messaging API in each region, the management API in the first. */
+/** The messaging API is in each region, the management API in the first. */
 export const apiNames = ['messaging', 'management'] as const;
 export type ApiName = (typeof apiNames)[number];
 
-/**
- * The key of a row of the accounts table with the hosts of a region's API, which is written in that region only. No account has a
- * `#` in its id.
- */
+/** The hosts of a region's API are written only in that region. Account ids contain no `#`. */
 export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${region}#${api}`;
 
-/** The keys of the rows of named tokens begin with this prefix, in the accounts' table. */
 export const tokenKeyPrefix = 'token#';
 export const tokenKey = (accountId: string, tokenId: string): string =>
   `${tokenKeyPrefix}${accountId}#${tokenId}`;
 
-/** The partition of an account's audit trail, in the usage table. */
 export const auditedPrefix = 'audit#';
 export const auditedOwner = (accountId: string): string => `${auditedPrefix}${accountId}`;
 
-/**
- * The attribute of a lane with the slots that processes hold. The start of a local stage removes it from all lanes, because every
- * process of the stage has ended.
- */
+/** The slots that processes hold in a lane. A local stage removes them when it starts, because no process has survived. */
 export const processLeases = 'processes';
 
 /**
- * The lifetimes of bodies in the bucket, in days. An object's key starts with its lifetime, `<days>d/`, and a lifecycle rule for
- * each deletes older objects. The longest must hold a message that is delayed by a year and then retried a day apart.
+ * The lifetimes of bodies in the bucket, in days. An object's key starts with `<days>d/`, and a lifecycle rule deletes older
+ * objects. The longest is enough for a message that is delayed by a year and retried daily.
  */
 export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512, 1024] as const;
 
-/** Messages whose timeout is at most this go through the short queue, all others through the long one. */
+/** The longest timeout of a message in the short queue. */
 export const shortTimeoutMs = 30_000;
 
 /**
- * The longest timeout of a message, in seconds, by what waits for the answer. Lambda ends a function after 900 s, and one on a managed
- * instance after 90 minutes; the worker needs a minute or two of it to read and to record. A process of one machine waits for as long
- * as SQS can hide a message: 12 hours.
+ * Seconds. Lambda ends a function after 900 s, and one on a managed instance after 90 minutes; the worker needs a minute or two
+ * of this to read and record. One machine waits as long as SQS can hide a message: 12 hours.
  */
 export const longestTimeoutSeconds = { functions: 840, instances: 5_280, machine: 43_200 } as const;
 export type LongDelivery = Exclude<keyof typeof longestTimeoutSeconds, 'machine'>;
 
-/** The longest timeout of a message that a function waits for. */
+/** The longest timeout that a function waits for. */
 export const longTimeoutMs = longestTimeoutSeconds.functions * 1_000;
 
-/** The timeout of a function behind an API. API Gateway gives up after 29 s, so the function ends before. */
+/** API Gateway gives up after 29 s, so the function ends earlier. */
 export const apiFunctionTimeoutSeconds = 28;
 
-/** MB of a function's memory by default. CPU comes with it: less makes a cold start and each request slower, more costs more while a delivery waits. */
+/** MB. CPU grows with it: less makes requests slower, more costs more while a delivery waits. */
 export const functionMemoryMb = 512;
 
-/** Bytes that a process holds at once for deliveries of long lists and for large results, a quarter of its memory. */
+/** Bytes for long lists and large results that a process handles at once: a quarter of its memory. */
 export const largeWorkBytes = (memoryMb: number): number => (memoryMb / 4) * 1_024 * 1_024;
 
-/** Bytes that a process keeps of the lists of runs: the list of the largest group of parallel steps takes half of them. */
+/** Bytes for lists of runs that a process keeps. The list of the largest group of parallel steps takes half of them. */
 export const knownRunsBytes = 24 * 1_024 * 1_024;
 
-/** MB that Node.js and the code take, and that an ordinary message of 4 MiB takes with an answer as large. */
+/** MB of Node.js and the code, and of a message of 4 MiB with an answer of the same size. */
 const codeMb = 100;
 const messageMb = 24;
 
-/** The most messages of 4 MiB that a function has room for at once, beside its large work and its lists of runs. */
+/** The most messages of 4 MiB that fit into a function beside its large work and its lists of runs. */
 export const messagesInMemory = (memoryMb: number): number =>
   Math.floor((memoryMb - codeMb - (largeWorkBytes(memoryMb) + knownRunsBytes) / 2 ** 20) / messageMb);
 
-/** The least memory of a delivery function, MB: it has room for two messages. The most leaves the one for slow hosts Lambda's 10,240. */
+/**
+ * A delivery function's memory, MB. The least fits two messages. The most keeps the function for slow hosts below Lambda's
+ * 10,240.
+ */
 export const leastDeliveryMemoryMb = 256;
 export const mostDeliveryMemoryMb = 2_925;
 
 export interface QueueShape {
-  /** The handler of the function that the queue invokes. */
   readonly handler: string | undefined;
   readonly functionTimeoutSeconds: number;
-  /** The most messages that one invocation gets. */
   readonly batchSize: number;
-  /** How many times as much memory as the others the function has: a batch that is larger needs more. */
+  /** A factor for larger batches. */
   readonly memoryFactor?: number;
   /** The queue for messages that were received {@link maxReceives} times. */
   readonly redrivesTo: string | undefined;
 }
 
 /**
- * The queues of SQS, each with the timing of the function behind it. A function has more time than the longest timeout of its
- * queue's messages. In queues with few messages a batch is one message: if it kills its worker, it kills nothing else.
+ * The SQS queues, with the timing of their functions. A function's timeout exceeds those of its messages. Queues with few
+ * messages have batches of one, so a message that kills its worker kills nothing else.
  */
 export const queues = {
   /** Attempts that wait at most 30 s for their answer, and pumps of waiting lines. */
@@ -192,8 +175,8 @@ export const queues = {
   /** All other attempts. */
   long: { handler: 'deliver', functionTimeoutSeconds: 900, batchSize: 10, redrivesTo: 'dead' },
   /**
-   * Attempts at hosts that are known to be slow, which came to another queue together with quick ones. An invocation lasts as long
-   * as its slowest attempt, so here one waits for many of them at once. It has room for 50 messages of 4 MiB with answers as large.
+   * Attempts at slow hosts that were in a batch with fast ones. An invocation lasts as long as its slowest attempt, so here one
+   * waits for many: for 50 messages of 4 MiB with answers of the same size.
    */
   slow: {
     handler: 'deliver',
@@ -202,38 +185,33 @@ export const queues = {
     memoryFactor: 3.5,
     redrivesTo: 'dead',
   },
-  /** Jobs whose workers died: each is done alone, and an attempt fails if it kills its workers again. */
+  /** Jobs whose workers died. Each is done alone, and an attempt fails if it kills its workers again. */
   dead: { handler: 'deliverAlone', functionTimeoutSeconds: 900, batchSize: 1, redrivesTo: undefined },
-  /** Fires of schedules. */
   fire: { handler: 'fire', functionTimeoutSeconds: 60, batchSize: 1, redrivesTo: undefined },
-  /** Accounts that were changed, and that this region has to follow. Other regions send to it, so its name is fixed. */
+  /** Changed accounts. Other regions send to it, so its name is fixed. */
   accountChanges: {
     handler: 'followAccount',
     functionTimeoutSeconds: 300,
     batchSize: 1,
     redrivesTo: undefined,
   },
-  /** Fires that Scheduler could not send, or that were given up, until an operator sends them again. No function is behind it. */
+  /** Fires that Scheduler could not send or that were given up, for an operator to send again. */
   undeliveredFires: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
   /**
-   * Messages of the other queues that this release cannot read, and jobs that kill their workers even when they are given up. A
-   * later release or an operator sends them back. No function is behind it.
+   * Messages that this release cannot read, and jobs that kill even the worker that gives them up. A later release or an
+   * operator sends them back.
    */
   parked: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
 
-/** The queues whose functions wait for answers that take long; `dead` gets those whose workers died. */
+/** `dead` gets the jobs whose workers died. */
 export const longAnswerQueues = ['long', 'dead'] as const satisfies readonly QueueName[];
 
-/** The time from the end of the longest attempt to the end of its function, on an instance and on one machine. */
+/** The time that a worker needs after the longest attempt, on an instance and on one machine. */
 const longMarginSeconds = 120;
 
-/**
- * The timeout of the function behind a queue, in seconds.
- *
- * @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds}
- */
+/** Seconds. @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds} */
 export const functionSecondsOf = (name: QueueName, longest: number): number =>
   longest > longestTimeoutSeconds.functions && longAnswerQueues.some((one) => one === name)
     ? longest + longMarginSeconds
@@ -243,14 +221,14 @@ export const queueNames = Object.keys(queues).filter((name): name is QueueName =
 
 const marginSeconds = 45;
 
-/** The time for which a message of a queue without a function stays hidden from others who look at it. */
+/** How long a queue without a function hides a message that somebody reads. */
 const lookedAtSeconds = 900;
 
-/** Seconds for which Lambda collects messages for an invocation, by queue; a setting may say more for the short one. */
+/** Seconds. A setting may change it for the short queue. */
 export const batchingWindows: Readonly<Record<QueueName, number>> = {
   short: 0,
   long: 0,
-  // Lambda takes batches of more than ten only with a window of a second or more.
+  // Lambda requires a window of at least a second for batches over ten.
   slow: 1,
   dead: 0,
   fire: 0,
@@ -260,10 +238,9 @@ export const batchingWindows: Readonly<Record<QueueName, number>> = {
 };
 
 /**
- * The time for which a received message stays hidden, unless its worker changes it: see `worker/hold.ts`. It is six times the
- * timeout of the function and the batching window, so that Lambda can try again while it has no room for an invocation ("Creating
- * and configuring an Amazon SQS event source mapping" in Lambda's guide), and a little more: the last of {@link maxReceives} receives
- * comes after an hour.
+ * Returns how long a received message is hidden, unless its worker changes it: see `worker/hold.ts`. It is a little over six
+ * times the function's timeout and batching window, so Lambda can retry while it has no capacity ("Creating and configuring an
+ * Amazon SQS event source mapping"), and the last of {@link maxReceives} receives is after an hour.
  */
 export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWindows[name]): number {
   const { functionTimeoutSeconds }: QueueShape = queues[name];
@@ -272,16 +249,15 @@ export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWin
     : 6 * functionTimeoutSeconds + windowSeconds + marginSeconds;
 }
 
-/** An invocation that ends sooner makes no call to hold its messages: see `worker/hold.ts`. Most destinations answer well within it. */
+/** A shorter invocation does not extend its messages' visibility: see `worker/hold.ts`. */
 export const holdAfterMs = 500;
 
-/** The longest batching window of Lambda, in seconds ("Lambda parameters for Amazon SQS event source mappings"). */
+/** Lambda's longest batching window, in seconds ("Lambda parameters for Amazon SQS event source mappings"). */
 export const mostBatchingWindow = 300;
 
 /**
- * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least; it
- * runs each hour, so that it has little to read even when many messages end. `redrive` sends back what the release before parked.
- * `lookForAlarms` ends before it begins again.
+ * The functions that run periodically. The log keeps a record for at least a week, but `countOutcomes` reads little if it runs
+ * hourly. `lookForAlarms` ends before its next start.
  */
 export const timers = {
   countOutcomes: { everyMinutes: 60, functionTimeoutSeconds: 900 },
@@ -290,56 +266,49 @@ export const timers = {
 } as const;
 export type TimedFunction = keyof typeof timers;
 
-/** The most parts that count outcomes side by side: a shard is counted by one, and large accounts have 32 shards. */
+/** The most concurrent executions that count outcomes. Large accounts have 32 shards. */
 export const mostCountingParts = 32;
 
 /**
- * The default maximum of executions at once of the function behind each of the three delivery queues. An AWS account has 1,000
- * executions at once in a region for all its functions. Destinations that do not answer can hold 600 of them, and the API keeps
- * most of the rest.
+ * For each of the three delivery queues. An AWS account has 1,000 concurrent executions in a region. Destinations that do not
+ * answer can hold 600 of them, so the API keeps most of the rest.
  */
 export const deliveryConcurrency = 200;
 
-/** The same maximum for the function behind the queue `dead`, which has little to do. */
 export const aloneConcurrency = 20;
 
-/**
- * The same maximum for the function behind the queue of fires: schedules that fire together at a full hour wait for each other, and
- * not the requests of the API.
- */
+/** Many schedules fire at a full hour. They wait for each other instead of delaying requests. */
 export const fireConcurrency = 50;
 
-/** The same maximum for the function that follows changes of accounts, which are few. */
 export const followConcurrency = 10;
 
-/** The bounds that Lambda sets for the maximum concurrency of a queue. */
+/** Lambda's range for the maximum concurrency of a queue. */
 export const leastConcurrency = 2;
 export const mostConcurrency = 1_000;
 
 /**
- * A job that was received so often in batches goes to the queue `dead`. A worker that meets an error sends the job again as a new
- * message, so the only receives that count are those whose worker died, and those for which Lambda had no room in all of the
- * visibility timeout: ten of them take an hour at least.
+ * A job that is received this often in batches moves to `dead`. After an error a job is sent again as a new message, so
+ * receives mean that workers died, or that Lambda had no capacity during the whole visibility timeout. Ten take at least an
+ * hour.
  */
 export const maxReceives = 10;
 
 /**
- * A job is given up after this many workers died of it alone: so many deaths are no accident of the machine. After twice as many,
- * giving it up has killed workers too, and it is parked.
+ * A job is given up after this many workers died while they did only this job. After twice as many, even giving it up kills
+ * workers, and it is parked.
  */
 export const mostDeaths = 3;
 
-/** The time for which a queue keeps a message after it was sent: 14 days, the longest that SQS offers. */
+/** The time for which a queue keeps a message: 14 days, SQS's maximum. */
 export const retentionSeconds = 1_209_600;
 
 /**
- * The value of the dimension `service` of every metric. All functions share it, so that CloudWatch bills a metric once for a
- * region, and an alarm needs no sum over functions.
+ * The dimension `service` of every metric. All functions share it, so CloudWatch bills a metric once for a region, and an alarm
+ * needs no sum over functions.
  */
 export const metricsService = 'messaging';
 
-/** The default prefixes of the headers that clients may use, on AWS as on the local stage. */
 export const defaultHeaderPrefixes: readonly string[] = ['Svc', 'Upstash'];
 
-/** The default price of a message, in dollars, which counts against its account's budget. */
+/** Dollars. */
 export const defaultPricePerMessage = 0.000_01;

@@ -2,19 +2,17 @@ import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 
-/** The time for which a change is tried again: a request to the API ends after 29 s, and the last try takes time too. */
+/** A request to the API ends after 29 s, and the last try takes time, too. */
 const memoryTimeoutMs = 15_000;
-/** The longest pause before the next try. Its length is random, so that two requests do not meet again and again. */
+/** Pauses are random, so two requests do not collide repeatedly. */
 const longestPauseMs = 200;
 
 /**
- * Changes a row that others may change at the same time: reads it, writes it on condition that it has not changed since, and
- * begins again when that condition failed.
+ * Changes a row that others may change at the same time: reads it, and writes it if it has not changed since.
  *
  * @param refusal the sentence of the 503
- * @param attempt reads and writes once; gives undefined when the condition failed
- * @returns the result of the first attempt that succeeded
- * @throws HttpError 503 when others were faster for 15 s
+ * @param attempt reads and writes once. Returns undefined if the condition failed
+ * @throws HttpError 503 if others were faster for 15 s
  */
 export async function retryOnConflict<T>(refusal: string, attempt: () => Promise<T | undefined>): Promise<T> {
   const until = now() + memoryTimeoutMs;
@@ -27,8 +25,8 @@ export async function retryOnConflict<T>(refusal: string, attempt: () => Promise
 }
 
 /**
- * The pause (ms) before the next try to change a row that many write. It doubles up to `mostTurns` times what a read and a write
- * take: so that about as many others get a turn, whether the table is fast or slow.
+ * Returns a random pause (ms) before the next try to change a row with many writers. Its maximum starts at the time of one read
+ * and write, and doubles up to `mostTurns` times that, at most 1 s.
  *
  * @param tries that were made before this one
  * @param writeMs the time that the refused write took

@@ -1,6 +1,6 @@
 /**
- * EventBridge Scheduler sends jobs that are due after the longest message timer, and those that recur. Its client is large and
- * rarely needed, so it is loaded when the first schedule is made.
+ * Sends jobs with EventBridge Scheduler that recur, or are due after SQS's longest delay. Its large client is loaded when it is
+ * needed.
  */
 import { clientOptions } from './clientOptions.ts';
 import { prepareClient } from './functionClient.ts';
@@ -39,7 +39,7 @@ async function open() {
           }),
         );
       } catch (error) {
-        // A name is used for one thing only: the existing schedule is the one that was asked for.
+        // Each name has one purpose, so the existing schedule is the same one.
         if (!(error instanceof ConflictException)) throw error;
       }
     },
@@ -65,18 +65,14 @@ interface NewSchedule {
 
 let opened: ReturnType<typeof open> | undefined;
 
-/** The one client, loaded at its first use. */
 export const scheduler = (): ReturnType<typeof open> => (opened ??= open());
 
-/**
- * Scheduler fires within the minute after its time, so it is set two minutes early. The message timer, which is exact to the
- * second, does the rest.
- */
+/** Scheduler fires within a minute after its time, so it is set two minutes early. An exact SQS delay does the rest. */
 const earlyMs = 2 * minuteMs;
 
 /** Lets Scheduler send a text to a queue once, up to two minutes before it is due. It must be due in more than two minutes. */
 export async function sendLater(later: {
-  /** Up to 64 letters, digits, `-`, `_` and `.`; a second schedule of the same name is not made. */
+  /** Up to 64 letters, digits, `-`, `_` and `.`. A second schedule with the same name is not made. */
   readonly name: string;
   /** Unix milliseconds. */
   readonly dueAt: number;
@@ -91,13 +87,13 @@ export async function sendLater(later: {
     timezone: 'UTC',
     isOnce: true,
     queueArn: later.queueArn,
-    // The function behind this queue makes the attempt, or fails its message into the dead letter queue.
+    // This queue's function makes the attempt, or turns its message into a dead letter.
     deadLetterArn: settings.deadQueueArn,
     input: later.input,
   });
 }
 
-/** Lets Scheduler send a text to the queue of fires whenever an expression triggers; {@link sendLater} describes the name. */
+/** Lets Scheduler send a text to the queue of fires. {@link sendLater} describes the name. */
 export async function sendRepeatedly(repeated: {
   readonly name: string;
   readonly expression: string;
@@ -113,10 +109,9 @@ export async function sendRepeatedly(repeated: {
   });
 }
 
-/** Scheduler replaces this by the time at which it was to fire, such as `2026-03-22T18:59:00Z`. */
+/** Scheduler replaces it with the scheduled time, such as `2026-03-22T18:59:00Z`. */
 export const scheduledTimeKeyword = '<aws.scheduler.scheduled-time>';
 
-/** Deletes a schedule, if it exists. */
 export async function unschedule(name: string): Promise<void> {
   const api = await scheduler();
   await api.delete(name);

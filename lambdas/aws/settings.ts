@@ -1,7 +1,6 @@
 /**
- * The settings of the handlers: the environment, read and checked once, at the start of the process. This is the one list of its
- * variables; `lib/functions/environment.ts` and the local stage set them. Every function gets all of them: its role decides what
- * it may use.
+ * The settings of the handlers, from the environment. `lib/functions/environment.ts` and the local stage set these variables.
+ * Every function gets all of them: its role decides what it may use.
  */
 import * as z from 'zod/mini';
 import { defaultPricePerMessage, functionMemoryMb, longestTimeoutSeconds } from './resources.ts';
@@ -25,11 +24,10 @@ const jsonObject = <T extends z.ZodMiniType>(shape: T) =>
     shape,
   );
 
-/** The name of a table, a bucket, a region or a role. */
 const name = z.string().check(z.minLength(1));
 
 const environment = z.object({
-  /** The region that this process serves: the header `Svc-Region` of deliveries. */
+  /** The header `Svc-Region` of deliveries. */
   AWS_REGION: name,
   MESSAGES_TABLE: name,
   DLQ_TABLE: name,
@@ -40,83 +38,69 @@ const environment = z.object({
   DEDUPLICATION_TABLE: name,
   SCHEDULES_TABLE: name,
   USAGE_TABLE: name,
-  /** The bucket of bodies that are too large for a row. */
+  /** For bodies that are too large for a row. */
   BODIES_BUCKET: name,
-  /** The queues: see `resources.ts`. */
   SHORT_QUEUE_URL: z.url(),
   LONG_QUEUE_URL: z.url(),
   DEAD_QUEUE_URL: z.url(),
   FIRE_QUEUE_URL: z.url(),
   UNDELIVERED_FIRES_QUEUE_URL: z.url(),
-  /** New in this release: until the update of a function's configuration is over, its code runs without them. */
+  /** New in this release. Code runs without them during the update of its function's configuration. */
   SLOW_QUEUE_URL: z.optional(z.url()),
   PARKED_QUEUE_URL: z.optional(z.url()),
-  /** The version of the service. */
   RELEASE: z._default(z.string(), ''),
-  /** The queues that EventBridge Scheduler sends to. It takes ARNs where SQS takes URLs. */
+  /** For Scheduler, which requires ARNs. */
   SHORT_QUEUE_ARN: name,
   LONG_QUEUE_ARN: name,
   DEAD_QUEUE_ARN: name,
   FIRE_QUEUE_ARN: name,
   /** The queue for fires that Scheduler could not send. */
   SCHEDULER_DLQ_ARN: name,
-  /** The role with which Scheduler sends. */
   SCHEDULER_ROLE_ARN: name,
-  /** The group of all the service's schedules. */
   SCHEDULE_GROUP: name,
-  /** The Secrets Manager secret from which every token and signing key is derived. */
+  /** Every token and signing key is derived from it. */
   MASTER_SECRET_ID: name,
-  /** The Secrets Manager secret with the name and password of the management API. */
+  /** The management API's name and password. */
   MANAGEMENT_SECRET_ID: name,
-  /** The names of the secrets with TLS identities, `*` in the place of the identity's name. Only the local stage sets it. */
+  /** The secrets' names, with `*` in place of a TLS identity's name. Only the local stage sets it. */
   TLS_SECRETS: z.optional(z.string().check(z.includes('*'))),
-  /** All regions in which accounts may be served, the first region first; each with the URL of its queue of account changes. */
+  /** All regions with accounts, the first region first. */
   ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),
-  /** Dollars that a message takes from its account's budget. */
+  /** Dollars. */
   PRICE_PER_MESSAGE: z._default(z.coerce.number().check(z.nonnegative()), defaultPricePerMessage),
-  /** Prefixes of the headers that clients may use, separated by commas; `Svc` is always accepted. */
+  /** `Svc` is always accepted. */
   HEADER_PREFIXES: commaList,
-  /** Host names and CIDR blocks that deliveries may reach although they are not public. */
+  /** Private hosts and CIDR blocks that deliveries may reach. */
   ALLOWED_DESTINATIONS: z._default(commaList, []),
-  /** The proxies through which deliveries go, by the scheme of the destination, and the hosts that are reached without them. */
+  /** By the destination's scheme, and the hosts that are reached without them. */
   OUTBOUND_PROXIES: z.optional(
     jsonObject(
       z.object({ http: z.optional(z.url()), https: z.optional(z.url()), except: z.array(z.string()) }),
     ),
   ),
-  /** Patterns of the ARNs of functions, queues, topics and buses in AWS that deliveries may send to. New in this release. */
+  /** ARN patterns that deliveries may send to. New in this release. */
   DESTINATIONS: z._default(commaList, []),
-  /** Patterns of the ARNs of Lambda functions that deliveries may invoke. */
   LAMBDA_DESTINATIONS: z._default(commaList, []),
-  /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
+  /** The service's own APIs, as `host[:port]`. They are refused as destinations. */
   OWN_HOSTS: z._default(commaList, []),
-  /**
-   * Whether the service learns the hosts by which its APIs are called. `false` where a gateway repeats any host that a client
-   * names.
-   */
+  /** Whether the service learns its APIs' hosts from requests. `false` if a gateway passes on any host that a client names. */
   LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
   /** The longest timeout of a message, in seconds: see `longestTimeoutSeconds` in `resources.ts`. */
   LONGEST_TIMEOUT: z._default(
     z.coerce.number().check(z.int(), z.gte(longestTimeoutSeconds.functions)),
     longestTimeoutSeconds.functions,
   ),
-  /** Whether X-Ray traces the functions. */
   TRACING: z._default(z.enum(['true', 'false']), 'false'),
-  /**
-   * The base URL of the API behind the gateway. A function with its own URL names this one in answers to requests for other routes.
-   */
+  /** The base URL behind the gateway. A function with its own URL names it in answers to requests for other routes. */
   API_URL: z.optional(z.url()),
-  /** The idle connections to destinations that a process keeps: an eighth of what it may have open on Lambda. */
+  /** The idle connections that a process keeps: an eighth of what Lambda lets it open. */
   KEPT_CONNECTIONS: z._default(z.coerce.number().check(z.int(), z.gte(1)), 128),
-  /**
-   * MB of the function's memory. Lambda sets it: "Working with Lambda environment variables", defined runtime environment variables.
-   */
+  /** MB. Lambda sets it: "Working with Lambda environment variables", defined runtime environment variables. */
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: z._default(z.coerce.number().check(z.int(), z.gte(128)), functionMemoryMb),
-  /** The APIs that have the console's address, separated by spaces: its page can call these only. */
+  /** Separated by spaces. The console's page can call only these. */
   CONSOLE_APIS: z._default(name, 'messaging'),
 });
 
-/** The variables by name, as text. */
 export type Environment = { readonly [Name in keyof z.input<typeof environment>]-?: string };
 
 const read = environment.safeParse(process.env);
@@ -124,7 +108,7 @@ if (!read.success) {
   throw new Error(`The environment is incomplete:\n${z.prettifyError(read.error)}`);
 }
 const env = read.data;
-/** The deployment's name, which its master secret has; the local stage has none. */
+/** The deployment's name is part of its master secret's name. The local stage has none. */
 const deployment = /^(.+)\/master$/.exec(env.MASTER_SECRET_ID)?.[1] ?? 'local';
 
 export const settings = {
@@ -159,7 +143,7 @@ export const settings = {
   managementSecretId: env.MANAGEMENT_SECRET_ID,
   tlsSecrets: env.TLS_SECRETS ?? `${deployment}/tls/*`,
   accountChangesQueues: env.ACCOUNT_CHANGES_QUEUES,
-  /** The first region first: it has the management API. */
+  /** The first region has the management API. */
   regions: Object.keys(env.ACCOUNT_CHANGES_QUEUES),
   pricePerMessage: env.PRICE_PER_MESSAGE,
   headerPrefixes: env.HEADER_PREFIXES,

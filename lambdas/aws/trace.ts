@@ -1,14 +1,13 @@
 /**
- * Traces of X-Ray. Lambda begins a trace for each invocation, and one invocation has the jobs of many messages. So a job carries
- * the trace header of the request that it follows from, and passes it on to the jobs that follow from it: retries and callbacks of
- * a message are found from its publish.
+ * Lambda starts an X-Ray trace for each invocation, but an invocation has jobs of many messages. So each job carries the trace
+ * header of the request that caused it, and passes it on to retries and callbacks.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { settings } from './settings.ts';
 
 const followed = new AsyncLocalStorage<string>();
 
-/** The invocation to which the running code belongs, as Lambda's runtime knows it. */
+/** Lambda's record of the invocation that the running code belongs to. */
 interface InvokeStore {
   readonly getXRayTraceId: () => string | undefined;
 }
@@ -19,25 +18,21 @@ const isInvokeStore = (value: unknown): value is InvokeStore =>
 const storeIn = (runtime: object): unknown => ('InvokeStore' in runtime ? runtime.InvokeStore : undefined);
 
 /**
- * The trace header of the invocation. On a managed instance a process has several invocations at once, and the runtime keeps the
- * header of each in its store; elsewhere it is in the environment.
+ * The runtime's store has the trace header of each invocation, because a process on a managed instance has several at once.
+ * Elsewhere it is in the environment.
  */
 function headerOfInvocation(): string | undefined {
   const store = 'awslambda' in globalThis ? storeIn(awslambda) : undefined;
   return (isInvokeStore(store) ? store.getXRayTraceId() : undefined) ?? process.env['_X_AMZN_TRACE_ID'];
 }
 
-/** The trace header of the current job or request; undefined without a trace. */
 export const traceHeader = (): string | undefined =>
   settings.isTraced ? (followed.getStore() ?? headerOfInvocation()) : undefined;
 
-/** Runs a function under a trace. */
 export const underTrace = <T>(header: string | undefined, act: () => T): T =>
   settings.isTraced && header !== undefined ? followed.run(header, act) : act();
 
-/**
- * The system attribute with which SQS carries the header. It counts neither towards a message's size nor towards its attributes.
- */
+/** The SQS system attribute with the trace header. It counts neither towards a message's size nor its attributes. */
 export function traceAttribute() {
   const header = traceHeader();
   return header === undefined ? undefined : { AWSTraceHeader: { DataType: 'String', StringValue: header } };

@@ -1,15 +1,13 @@
 /**
- * The codes of refusals. A program decides by a refusal's code, and people read its sentence: sentences may change, codes
- * stay. A code says what the client can do, so all sentences that ask for the same have one code.
+ * Programs use the codes of refusals, and people their sentences. Sentences may change, and codes stay. All sentences with the
+ * same advice have one code.
  *
- * Only the API's description reads the table at run time. Everything else imports its types, so that no other function has
- * the texts in its bundle. `docs/errors.md` has the same table.
+ * Only the API's description reads the table at run time, so other bundles have no texts. `docs/errors.md` has the same table.
  */
 import { limitErrors } from './limitErrors.ts';
 import type { Described } from './described.ts';
 
 const requestErrors = {
-  // The request is wrong.
   field_invalid: {
     statuses: [400],
     meaning:
@@ -81,7 +79,7 @@ const requestErrors = {
     advice: 'Stop. Workflow clients do so by themselves.',
   },
 
-  // The sender is not known.
+  // The sender is unknown.
   token_missing: {
     statuses: [401],
     meaning: 'The request has no token.',
@@ -158,7 +156,7 @@ const requestErrors = {
     advice: 'Ask the operator of the service.',
   },
 
-  // The subject of the request is not there, or is there already.
+  // The subject of the request does not exist, or exists already.
   path_not_found: {
     statuses: [404],
     meaning: 'The API has no such path.',
@@ -280,15 +278,12 @@ export type ErrorCode = keyof Table;
 
 type StatusOf<Code extends ErrorCode> = Table[Code]['statuses'][number];
 
-/** The statuses of refusals. */
 export type ErrorStatus = StatusOf<ErrorCode>;
 
-/** The codes that come with a status. */
 export type CodeOf<Status extends ErrorStatus> = {
   [Code in ErrorCode]: Status extends StatusOf<Code> ? Code : never;
 }[ErrorCode];
 
-/** A status with one of its codes. */
 export type Reason = {
   [Status in ErrorStatus]: readonly [status: Status, code: CodeOf<Status>];
 }[ErrorStatus];

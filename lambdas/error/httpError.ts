@@ -2,10 +2,7 @@ import type { CodeOf, ErrorCode, ErrorStatus, Reason } from './errorCodes.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/**
- * The only error that a client is told of: a status of the API, a code that the table has for this status, and a sentence
- * that says what to change.
- */
+/** The only error that clients see: a status, a code that the table allows for it, and a sentence that says what to change. */
 export class HttpError extends Error {
   readonly status: ErrorStatus;
   readonly code: ErrorCode;
@@ -20,10 +17,10 @@ export class HttpError extends Error {
   }
 }
 
-/** Refuses a header, parameter or field whose value is not allowed; the sentence names it, the mistake, and the allowed values. */
+/** Refuses an invalid header, parameter or field. The sentence names it, the mistake, and the allowed values. */
 export const badField = (message: string): HttpError => new HttpError(400, 'field_invalid', message);
 
-/** Refuses another malformed request; the sentence names the mistake, and what is allowed. */
+/** Refuses another malformed request. The sentence names the mistake, and what is allowed. */
 export const badRequest = (code: CodeOf<400>, message: string): HttpError =>
   new HttpError(400, code, message);
 
@@ -32,16 +29,15 @@ export const forbidden = (code: CodeOf<403>, message: string): HttpError => new 
 
 export const notFound = (code: CodeOf<404>, message: string): HttpError => new HttpError(404, code, message);
 
-/** Refuses what would exceed a limit of the account; the sentence names the limit, its value and the value asked for. */
+/** Refuses what would exceed a limit of the account. The sentence names the limit, its value and the requested value. */
 export const overLimit = (code: CodeOf<412>, message: string): HttpError => new HttpError(412, code, message);
 
-/** Characters of a quotation, so that an error stays a readable sentence. */
+/** Characters of a quotation, so that the sentence stays readable. */
 const longestQuote = 60;
 const cut = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 3).toWellFormed()}...` : text;
 
-/** Quotes a text in an error: shortened, and on one line. */
+/** Quotes a text in an error, shortened, on one line. */
 export const quote = (value: string): string => JSON.stringify(cut(value, longestQuote));
 
-/** Quotes any value of a JSON body. */
 export const quoteJson = (value: unknown): string => cut(JSON.stringify(value), longestQuote);

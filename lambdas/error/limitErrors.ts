@@ -1,8 +1,7 @@
-/** The codes of refusals that are about limits and failures: see `errorCodes.ts`. */
+/** The codes of refusals about limits and failures: see `errorCodes.ts`. */
 import type { Described } from './described.ts';
 
 export const limitErrors = {
-  // Limits of the account.
   retries_over_limit: {
     statuses: [412],
     meaning: 'The request asks for more retries than the account’s `max_retries`.',

@@ -1,2 +1,2 @@
-/** The error of a job or request that must be done again: its cause passes, or an operator has to mend it. */
+/** The error of a job or request that must be retried: its cause is temporary, or an operator must fix it. */
 export class TransientError extends Error {}

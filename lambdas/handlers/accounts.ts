@@ -16,7 +16,7 @@ import { getStats } from '../statistics/accountStats.ts';
 export const handler = managementApi<'accounts'>(accountsRoutes, {
   'GET /v2/{brand}/users': async ({ canonical }) => {
     const { accounts, next } = await listAccounts(canonical.otherQuery);
-    // The link is relative, so that it is right for any host and path of the API.
+    // A relative link is right for any host and path of the API.
     const link = next && `<?${new URLSearchParams(next).toString()}>; rel="next"`;
     return { ...ok(accounts), ...(link !== undefined && { headers: { link } }) };
   },
@@ -27,7 +27,7 @@ export const handler = managementApi<'accounts'>(accountsRoutes, {
   'DELETE /v2/{brand}/users/{id}': async (call) =>
     ok(await deleteAccount(variable(call, 'id'), call.request.callerIp)),
   'POST /v2/{brand}/users/{id}/failure-callback/test': async (call) => {
-    // An operator tests it once, and the client of deliveries is large.
+    // Loaded here because the client of deliveries is large and this request is rare.
     const { testFailureCallback } = await import('../management/testFailureCallback.ts');
     return ok(await testFailureCallback(variable(call, 'id'), call.request.callerIp));
   },

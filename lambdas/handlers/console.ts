@@ -8,7 +8,7 @@ import { consoleFile, consolePage } from '../http/consoleFiles.ts';
 export const handler = handlerOf<'console'>(
   {
     'GET /console': ({ request }) => {
-      // The page names its files relative to itself.
+      // The page refers to its files by relative paths.
       if (request.rawPath.endsWith('/')) {
         return { status: 308, body: new Uint8Array(), headers: { location: '../console' } };
       }

@@ -4,10 +4,10 @@ import { withMetrics } from '../aws/metrics.ts';
 import { timers } from '../aws/resources.ts';
 import { countAllOutcomes } from '../statistics/countAllOutcomes.ts';
 
-/** The time that is kept to end what has begun. */
+/** The time to end work that has begun. */
 const marginMs = minuteMs;
 
-/** The part that a rule asks for. A rule that asks for none asks for all: its event has other fields. */
+/** The part for this invocation. An event without these fields asks for all. */
 const asked = z.object({
   part: z._default(z.number(), 0),
   parts: z._default(z.number(), 1),

@@ -10,7 +10,7 @@ const health = (): Answer<typeof answers.health> => ({ status: 'ok', region: set
 export const handler = api<'description'>(descriptionRoutes, {
   'GET /v2/health': () => ok(health()),
   'GET /v2/openapi.json': async ({ request }) => {
-    // Imported at the first request for it, so that a health check does not wait for it.
+    // Loaded at its first request, so that a health check does not wait for it.
     const { serveDescription } = await import('../http/openapi/served.ts');
     return serveDescription('messaging', request);
   },

@@ -24,7 +24,7 @@ const retryRequest = ({ request, canonical }: AuthenticatedCall): RetryRequest =
   host: request.host,
 });
 
-/** Clients of workflows list the dead letters of runs here, with `source=workflow`. Without it, those of messages are listed. */
+/** With `source=workflow`, workflow clients list the dead letters of runs here instead of those of messages. */
 function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
   const query = canonical.otherQuery.filter(([name]) => name !== 'source');
   const source = valuesOf(canonical.otherQuery, 'source');

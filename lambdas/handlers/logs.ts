@@ -7,7 +7,7 @@ import { listEvents, listLogs } from '../log/logs.ts';
 export const handler = api<'logs'>(logsRoutes, {
   'GET /v2/logs': async ({ canonical, caller }) =>
     ok(await listLogs(caller.account, parseFilter('logs', canonical.otherQuery))),
-  // Older clients know the log by this name.
+  // Older clients use this name for the log.
   'GET /v2/events': async ({ canonical, caller }) =>
     ok(await listEvents(caller.account, parseFilter('logs', canonical.otherQuery))),
 });

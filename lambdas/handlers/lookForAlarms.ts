@@ -3,7 +3,7 @@ import { withMetrics } from '../aws/metrics.ts';
 import { timers } from '../aws/resources.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
 
-/** The time that is kept to end what has begun. */
+/** The time to end work that has begun. */
 const marginMs = minuteMs;
 
 export const handler = withMetrics((): Promise<void> =>

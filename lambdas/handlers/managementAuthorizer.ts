@@ -5,7 +5,7 @@ import { finder } from '../http/findRoute.ts';
 import { accountsRoutes } from '../http/routeTable.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 
-/** @param refusal goes into the answer of API Gateway */
+/** @param refusal for API Gateway's answer */
 const policy = (
   effect: 'Allow' | 'Deny',
   resource: string,
@@ -22,9 +22,9 @@ const policy = (
 const find = finder(accountsRoutes);
 
 /**
- * Authorizes requests to the management API on AWS. It exists because API Gateway renames the header `WWW-Authenticate`
- * of a function's answer, but not that of its own refusals. It refuses with 401 only: the function behind it checks the
- * credentials again, and answers the rest, such as 429, and paths and methods that it does not have: these need no credentials.
+ * Authorizes requests to the management API on AWS, because API Gateway renames the header `WWW-Authenticate` in a function's
+ * answer, but not in its own refusals. It refuses only with 401. The function behind it checks the credentials again and gives
+ * the other answers, such as 429, and for unknown paths, which need no credentials.
  */
 export const handler = withMetrics(
   async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {

@@ -18,7 +18,7 @@ import { listMessages } from '../publish/listMessages.ts';
 import { getMessage, getMessageInAnyState } from '../publish/messages.ts';
 import { cancelMessage, cancelMessages, countMessages } from '../publish/cancel.ts';
 
-/** Shows a message that waits; with `state=ALL`, one that has ended as well. */
+/** Shows a waiting message; with `state=ALL`, also one that has ended. */
 function get(call: AuthenticatedCall): Promise<unknown> {
   const messageId = variable(call, 'messageId');
   const states = valuesOf(call.canonical.otherQuery, 'state');
@@ -37,12 +37,11 @@ function againRequest(call: AuthenticatedCall): AgainRequest {
   return { ...call.canonical, host, callerIp };
 }
 
-/** Completes an attempt with the answer in a request's body. */
 async function complete(
   { request }: Call,
   completingOf: (from: typeof Completions) => Completing | Promise<Completing>,
 ): Promise<ApiResponse> {
-  // Few processes complete an attempt, and the code is loaded for the first.
+  // Few processes complete an attempt, so the code is loaded for the first one.
   const completions = await import('../delivery/complete.ts');
   const completing = await completingOf(completions);
   const answer = parseCompletion(request.body);

@@ -9,13 +9,13 @@ import { idOfFailed, provision } from '../provision/provision.ts';
 /** An answer has at most 4,096 bytes. */
 const longestReason = 1_000;
 
-/** A first deployment that fails takes the log with it, so the reason of any error is told: an SDK's errors have no secrets in them. */
+/** Returns the reason of any error, because a failed first deployment deletes the log. Errors of the SDK contain no secrets. */
 function reasonOf(error: unknown): string {
   if (error instanceof HttpError) return error.message;
   return `The service failed. ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
 }
 
-/** Answers CloudFormation in any case: it would wait for long. The event is not logged: its URL is as good as a password. */
+/** Answers CloudFormation in any case, because it would wait for long. The event is not logged: its URL lets anyone answer. */
 export const handler = withMetrics(async (given: unknown): Promise<void> => {
   const event = shape.parse(given);
   const { StackId, RequestId, LogicalResourceId } = event;

@@ -8,7 +8,7 @@ import { redriveParked } from '../recovery/redrive.ts';
 import { parseNotice } from '../schedule/schedule.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
 
-/** The time that is kept to end what has begun. */
+/** The time to end work that has begun. */
 const marginMs = minuteMs;
 
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
@@ -16,7 +16,7 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   accountChanges: parseAccountChange,
 };
 
-/** Whether this release may do better than the one that parked the message: it can read it, or is another one. */
+/** Whether this release may succeed with a parked message: it can read it, or is not the one that parked it. */
 function isWanted({ why, queue, release, text }: Parked): boolean {
   if (why === 'deaths') return release !== settings.release;
   try {

@@ -26,7 +26,7 @@ import { rerunHanging, restartRun, restartRuns, resumeRun, resumeRuns } from '..
 import { runEntries } from '../workflow/runEntries.ts';
 import { wait } from '../workflow/waits.ts';
 
-/** Whether the request cancels a run; it does without the parameter. */
+/** By default the request cancels a run. */
 function isCancel(call: Call): boolean {
   const { cancel = 'true' } = readQuery(call, ['cancel']);
   if (cancel !== 'true' && cancel !== 'false') {
@@ -35,7 +35,7 @@ function isCancel(call: Call): boolean {
   return cancel === 'true';
 }
 
-/** Unix milliseconds at which the run was started, where the client tells runs with one id apart. */
+/** Unix milliseconds of the run's start, if the client distinguishes runs with the same id. */
 function createdAtOf({ canonical: { config } }: Call): number | undefined {
   const [text] = config.get('workflow-createdat') ?? [];
   if (text === undefined) return undefined;
@@ -47,13 +47,13 @@ function createdAtOf({ canonical: { config } }: Call): number | undefined {
 
 const eventIdOf = (call: Call): string => segmentsOf(call, 'eventId').join('/');
 
-/** Makes the request to a webhook as its sender sent it, with the URL that it was sent to. */
+/** Makes the request to a webhook as its sender sent it, with its URL. */
 function hookRequest({ request, canonical }: Call): HookRequest {
   const { method, headers, body, host, basePath, rawPath } = request;
-  // The last such header is the gateway's own; the ones before it are the sender's.
+  // The last such header is the gateway's; those before it are the sender's.
   const proto = headers.findLast(([name]) => name === 'x-forwarded-proto')?.[1] === 'http' ? 'http' : 'https';
   const path = `${basePath}${rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')))}`;
-  // A webhook needs no token: one in the query is not kept with the event.
+  // A webhook needs no token, so one in the query is not stored with the event.
   const query = request.query.filter(([, value]) => value !== canonical.queryToken);
   return { method, headers, body, proto, host, url: withQuery(path, query) };
 }
@@ -78,16 +78,14 @@ const overrides = ({ request, canonical }: AuthenticatedCall): RetryRequest => (
 const logs = async ({ canonical, caller }: AuthenticatedCall): Promise<ApiResponse> =>
   ok(await listRuns(caller.account, canonical.otherQuery));
 
-/** Makes a change of runs, and answers 200 with its result. */
 const changed = async (work: () => Promise<unknown>): Promise<ApiResponse> => ok(await refuseWhenBusy(work));
 
-/** Makes a change of runs, and answers 200 with an empty object. */
 const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
   await refuseWhenBusy(work);
   return ok({});
 };
 
-/** Runs a run again that hangs. */
+/** Resumes or restarts a hanging run. */
 const rerun = (kind: 'resume' | 'restart', call: AuthenticatedCall): Promise<ApiResponse> =>
   changed(() => {
     const which = { runId: variable(call, 'runId'), createdAt: createdAtOf(call) };

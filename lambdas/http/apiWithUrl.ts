@@ -8,8 +8,8 @@ import type { Result } from './request.ts';
 import type { MessagingFunction, Route } from './route.ts';
 
 /**
- * Makes the Lambda handler of a messaging API function that is reached through API Gateway and through its own URL. The setting
- * `publishUrl` decides whether the URL exists. Only a function URL can send its events.
+ * Makes the Lambda handler of a messaging API function behind API Gateway and, with the setting `publishUrl`, behind its own
+ * URL.
  *
  * @param more middlewares of this function alone
  */
@@ -24,7 +24,7 @@ export function apiWithUrl<F extends MessagingFunction>(
   let functionUrl: ReturnType<typeof throughFunctionUrl> | undefined;
   return async (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     if (!('rawPath' in event)) return gateway(event, context);
-    // Loaded only in a deployment with the URL.
+    // Loaded only if the deployment has the URL.
     functionUrl ??= (await import('./functionUrl.ts')).throughFunctionUrl(answer, find);
     return functionUrl(event, context);
   };

@@ -1,4 +1,3 @@
-/** The audit trail's entry for a request that makes a lasting change. */
 import * as z from 'zod/mini';
 import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
@@ -14,7 +13,7 @@ import type { routes } from './routes.ts';
 
 type WriteRoute = Extract<(typeof routes)[number], { readonly access: 'write' }>;
 
-/** The routes that make a lasting change, and their actions. A test requires a reason for every other route. */
+/** A test requires a reason for every route without an action. */
 export const auditedRoutes = {
   'DELETE /v2/messages': 'messages.cancel',
   'DELETE /v2/messages/{messageId}': 'messages.cancel',
@@ -71,7 +70,6 @@ export const auditedRoutes = {
 
 const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));
 
-/** A written entry that is not finished yet. */
 export interface Audited {
   readonly place: AuditPlace;
   readonly call: Call;
@@ -82,7 +80,6 @@ export interface Audited {
 /** Characters. */
 const longestSubject = 256;
 
-/** The caller's name in the trail. */
 export const actorOf = ({ access, named }: Caller): string =>
   named?.id ?? (access === 'write' ? 'token' : 'readOnlyToken');
 
@@ -111,7 +108,7 @@ const shownFilters = new Set([
 
 const named = z.object({ queueName: z.string().check(z.regex(namePattern)) });
 
-/** Reads what a request changes, for routes whose path does not name it. */
+/** Reads the subject of requests whose path does not name it. */
 const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
   '/v2/queues': ({ request }) => {
     try {
@@ -140,7 +137,7 @@ function subjectOf(call: Call): string | undefined {
     : subject.slice(0, longestSubject).toWellFormed();
 }
 
-/** Daily changes that every account may make, even if it may send only few messages. */
+/** Every account may make these, even if it may send only few messages. */
 const leastChangesPerDay = 100;
 
 /** Writes a request's entry before the request is answered. */
@@ -180,7 +177,6 @@ const lengthOf = (field: 'responses' | 'workflowRuns'): z.ZodMiniType<number> =>
     z.transform((answer) => answer[field]?.length ?? 0),
   );
 
-/** Reads from the answer how many a bulk operation took. */
 const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
   '/v2/messages': numberIn('cancelled'),
   '/v2/dlq': numberIn('deleted'),
@@ -194,13 +190,12 @@ const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
 /** Requests to these routes have settings for the messages that they send again. */
 const sendsAgain = /^\/v2\/(dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
 
-/** The settings of such a request. Headers in which clients describe themselves, or address their endpoint, are not settings. */
+/** Leaves out headers that describe the client or address its endpoint. */
 function settingsOf({ canonical: { prefix, config } }: Call): Changes {
   const settings = [...config].filter(([name]) => !/^(workflow-|telemetry-|feature-set$)/.test(name));
   return changesBetween(undefined, configValues(prefix, new Map(settings)), hideForwarded);
 }
 
-/** Adds the details from the answer to an entry. */
 export async function finishAudited(
   { place, call, made }: Audited,
   { body, isBase64Encoded }: Result,
@@ -219,6 +214,5 @@ export async function finishAudited(
   });
 }
 
-/** Removes the entry of a refused request. */
 export const refuseAudited = ({ place }: Audited, error: unknown): Promise<void> =>
   withdrawRefused(place, error);

@@ -1,4 +1,3 @@
-/** Identifies the sender of a request from its head. */
 import { authenticate } from '../account/authenticate.ts';
 import { bearerToken } from '../account/credentials.ts';
 import { settings } from '../aws/settings.ts';
@@ -6,18 +5,18 @@ import { HttpError } from '../error/httpError.ts';
 import type { Header } from '../shared/headers.ts';
 import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
 
-/** Finds the token in the query, for senders that can set only a URL, or else in the header. */
+/** Finds the token in the query, for senders that can set only a URL, or in the header. */
 export const tokenOf = (
   headers: readonly Header[],
   { queryToken }: Pick<CanonicalRequest, 'queryToken'>,
 ): string | undefined => queryToken ?? bearerToken(headers);
 
 /**
- * Finds a request's account from its head, for a server that decides whether to read the body.
+ * Finds a request's account before its body is read.
  *
  * @param headers names in lower case
  * @param query decoded
- * @returns the id of the account; undefined if the token is missing or refused
+ * @returns undefined if the token is missing or refused
  * @throws if the account cannot be read
  */
 export async function accountOf(

@@ -1,8 +1,6 @@
 /**
- * The console's files. They are built and compressed beforehand; a process reads them once.
- *
- * Each file that `index.html` names has a hash of its content in its name. So a browser may keep it forever, and requests only
- * the page each time.
+ * The console's files, built and compressed beforehand. Names in `index.html` contain content hashes, so browsers keep those
+ * files forever.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -12,8 +10,7 @@ import { notFound, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 
 /**
- * The folder of the built files: in a function's bundle, or where the local stage has built them. The stage builds them when the
- * console is first opened, which is after the settings are read.
+ * In a function's bundle, or where the local stage builds them when the console is first opened, after the settings are read.
  */
 const folder = process.env['CONSOLE_DIRECTORY'] ?? fileURLToPath(new URL('./console/', import.meta.url));
 
@@ -23,7 +20,7 @@ const types: ReadonlyMap<string, string> = new Map([
   ['.svg', 'image/svg+xml'],
 ]);
 
-/** The compressed forms of a file, smallest first, and their file extensions. */
+/** Smallest first. */
 const encodings = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -33,7 +30,7 @@ const files: ReadonlyMap<string, Uint8Array> = new Map(
   readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]),
 );
 
-/** Only the page's own files may run, and they may call only its own API, because any script in the page could read the token. */
+/** Only the page's own files may run and may call only its own API, because any script in the page could read the token. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -53,7 +50,6 @@ interface Served {
 /** A year, in seconds. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** The page with the list of APIs at its own address, the only ones that it can call. */
 const page = Buffer.from(
   Buffer.from(files.get('index.html') ?? '')
     .toString()
@@ -65,7 +61,7 @@ export const consolePage = (): Served => ({
   headers: headersOf('text/html; charset=utf-8', 'no-cache'),
 });
 
-/** @throws HttpError 404 for a file that this version of the console does not have */
+/** @throws HttpError 404 for an unknown file */
 export function consoleFile(name: string, headers: readonly Header[]): Served {
   const plain = files.get(name);
   const type = types.get(extname(name));

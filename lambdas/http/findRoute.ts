@@ -4,18 +4,16 @@ export const segmentsOf = (path: string): readonly string[] => path.slice(1).spl
 export const isVariable = (segment: string): boolean => segment.startsWith('{');
 export const isGreedy = (segment: string): boolean => segment.endsWith('+}');
 
-/** The two ways to match a path. */
 interface Patterns {
-  /** The path as described; a trailing slash is allowed. */
+  /** The path as described, with or without a trailing slash. */
   readonly exact: RegExp;
   /**
    * Ignores extra slashes and the case of operation names, because a published Go client sends `/v2/Schedules/…`. Variables and
-   * the rest of a path, a destination, are still matched byte for byte.
+   * the rest of a path are still matched byte for byte.
    */
   readonly lenient: RegExp;
 }
 
-/** A variable matches one segment, a greedy one the rest. */
 function patternsOf(path: string): Patterns {
   const make = (slash: string, end: string, flags: string): RegExp => {
     const parts = segmentsOf(path).map((segment) => {
@@ -31,9 +29,8 @@ function patternsOf(path: string): Patterns {
 const known = new Map<string, Patterns>();
 
 /**
- * Reads a route's variables from a request's path: the rest of the path byte for byte, others as sent.
- *
- * @returns the values by name; empty if the path does not match
+ * Reads a route's variables from a request's path: the rest of the path byte for byte, others as sent. Returns none if the path
+ * does not match.
  */
 export function variablesIn(routePath: string, rawPath: string): Readonly<Record<string, string>> {
   const patterns = known.get(routePath) ?? patternsOf(routePath);
@@ -43,9 +40,8 @@ export function variablesIn(routePath: string, rawPath: string): Readonly<Record
 }
 
 /**
- * Whether one path takes precedence over another: at the first difference it has a fixed segment and the other a variable.
- * `/v2/dlq/retry` is never the dead letter `retry`, with any method, because API Gateway finds a resource first and then its
- * method.
+ * Whether one path takes precedence: at the first difference it has a fixed segment and the other a variable. `/v2/dlq/retry`
+ * is never the dead letter `retry`, with any method, because API Gateway finds a resource before its method.
  */
 function isFoundBefore(one: string, other: string): boolean {
   const others = segmentsOf(other);
@@ -66,19 +62,19 @@ const rankOf = ({ path }: Route): number =>
   );
 
 /**
- * Finds where the API's own path begins in a raw path, after a custom domain's mapping or API Gateway's stage. A destination may
- * contain `/console`, so `/v2/` is looked for first.
+ * Finds the API's own path after a custom domain's mapping or a stage. `/v2/` is searched first, because a destination may
+ * contain `/console`.
  */
 export function ownPathAt(rawPath: string): number {
   const api = rawPath.indexOf('/v2/');
   return Math.max(0, api === -1 ? rawPath.search(/\/console(\/|$)/) : api);
 }
 
-/** The part of a raw path before the API's own, without trailing slashes. */
+/** Without trailing slashes. */
 export const basePathOf = (rawPath: string): string =>
   rawPath.slice(0, ownPathAt(rawPath)).replace(/\/+$/, '');
 
-/** @returns the most specific route for the request's method, and all routes whose path matches */
+/** @returns the most specific route for the method, and all routes whose path matches */
 export type FindRoute = (
   method: string,
   rawPath: string,
@@ -90,8 +86,8 @@ const routeFor = (method: string, matching: readonly Route[]): Route | undefined
   (method === 'HEAD' ? matching.find((route) => route.method === 'GET') : undefined);
 
 /**
- * Makes the function that finds a request's route. The exact path is tried first: in `/v2/schedules/https://pause`, everything
- * after `schedules/` is a destination. Only then are extra slashes ignored, as in API Gateway, and the case of operation names.
+ * Makes the function that finds a request's route. The exact path is tried first: after `/v2/schedules/`, `https://pause` is a
+ * destination. Then extra slashes, as in API Gateway, and the case of operation names are ignored.
  */
 export function finder(table: readonly Route[]): FindRoute {
   const all = [...table].sort(bySpecificity).map((route) => ({ route, ...patternsOf(route.path) }));

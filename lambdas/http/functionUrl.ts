@@ -1,6 +1,6 @@
 /**
- * The publish URL, a function URL of Lambda. Only this file knows its events. It has no API Gateway, so this file also makes the
- * gateway's refusals and writes its access log.
+ * The publish URL, a function URL of Lambda. No API Gateway is in front of it, so this file also makes the gateway's refusals
+ * and access log.
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
@@ -15,7 +15,7 @@ import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
 import type { ApiRequest, RequestHandler, Result } from './request.ts';
 
-/** Reads a query as API Gateway does, in the form of HTML forms: `+` is a space, and badly encoded text is not decoded. */
+/** Reads a query as API Gateway does, like an HTML form: `+` is a space, and badly encoded text is not decoded. */
 const readQueryString = (raw: string): readonly Header[] =>
   raw
     .replace(/^\?/, '')
@@ -27,8 +27,8 @@ const readQueryString = (raw: string): readonly Header[] =>
     });
 
 /**
- * Reads the headers. Lambda has joined repeated headers by commas, which cannot be undone, because a value may have commas.
- * Cookies are in a separate list, and may be among the headers, too.
+ * Lambda joins repeated headers by commas; this cannot be undone, because values may have commas. Cookies are in a separate
+ * list, and may also be among the headers.
  */
 function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Header[] {
   const pairs = Object.entries(headers).map(([name, value = '']): Header => [name.toLowerCase(), value]);
@@ -36,7 +36,7 @@ function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Hea
   return [...pairs.filter(([name]) => name !== 'cookie'), ['cookie', cookies.join('; ')]];
 }
 
-/** Reads a function URL's event, in payload format 2.0. */
+/** Payload format 2.0. */
 export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest {
   const { rawPath, rawQueryString, requestContext, isBase64Encoded, body = '' } = event;
   return {
@@ -52,16 +52,14 @@ export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest 
   };
 }
 
-/** Bytes of the request line and of the headers that the client sent. */
 function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: string): number {
   const sent = headers.filter(([name]) => !isGatewayHeader(name));
   return Buffer.byteLength([method, rawPath, rawQueryString, ...sent.flat()].join(''));
 }
 
 /**
- * Whether a body may differ from the bytes that the client sent. Lambda passes bodies with text types on as text. If it replaced
- * bytes that are not UTF-8, the body's length differs from the client's `Content-Length`, or, without that header, the body has
- * the replacement character.
+ * Whether a body may differ from the bytes sent. Lambda passes text types on as text and replaces bytes that are not UTF-8.
+ * Then the length differs from `Content-Length` or, without that header, the body has the replacement character.
  */
 function isDoubtful(
   { body = '', isBase64Encoded }: LambdaFunctionURLEvent,
@@ -72,7 +70,7 @@ function isDoubtful(
   return length === undefined ? body.includes('\uFFFD') : Number(length) !== Buffer.byteLength(body);
 }
 
-/** Finds why a request is refused before it is routed, if it is. */
+/** Returns why a request is refused before routing, if it is. */
 function refusalOf(
   event: LambdaFunctionURLEvent,
   request: ApiRequest,
@@ -109,7 +107,7 @@ function refusalOf(
   return undefined;
 }
 
-/** Writes the line of API Gateway's access log. It omits path, query and headers, which have destinations and tokens. */
+/** Writes API Gateway's access log line, without path, query and headers, which have destinations and tokens. */
 function logRequest(
   { id, method, rawPath, callerIp }: ApiRequest,
   { statusCode, body, isBase64Encoded = false }: Result,
@@ -128,7 +126,6 @@ function logRequest(
   });
 }
 
-/** Makes the handler of a function that is invoked by its URL. */
 export const throughFunctionUrl = (answer: RequestHandler, find: FindRoute) =>
   withMetrics(async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     const startedAt = now();

@@ -1,4 +1,3 @@
-/** API Gateway. Only this file knows its events. */
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Header } from '../shared/headers.ts';
 import { basePathOf } from './findRoute.ts';
@@ -8,7 +7,7 @@ import type { ApiRequest, RequestHandler, Result } from './request.ts';
 const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
   Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
 
-/** Reads a REST API's proxy event. Its `path` is raw. Its captured path variables are decoded, and are not used. */
+/** `path` is raw. The event's path variables are decoded, so they are not used. */
 export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
   const { requestContext } = event;
   return {
@@ -24,7 +23,6 @@ export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
   };
 }
 
-/** Makes the handler of a function that API Gateway invokes. */
 export const throughGateway = (answer: RequestHandler) =>
   withMetrics((event: APIGatewayProxyEvent, context: Context): Promise<Result> =>
     answer(readGatewayEvent(event), context),

@@ -1,4 +1,3 @@
-/** The common part of both APIs' Lambda handlers. */
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../wire/answerSize.ts';
@@ -16,16 +15,15 @@ import type { RoutesOf } from './routes.ts';
 
 export type { ApiResponse } from './request.ts';
 
-/** Answers 200. A promise is not allowed, because it would be sent as `{}`. */
+/** Does not compile with a promise, which would be sent as `{}`. */
 export const ok = <Body>(body: Body extends PromiseLike<unknown> ? never : Body): ApiResponse => ({
   status: 200,
   body,
 });
 
-/** Answers 200 with an empty object to a request that changed something. */
+/** Answers 200 with an empty object, and records changes for the audit trail. */
 export const changed = (changes: ApiResponse['changes']): ApiResponse => ({ ...ok({}), changes });
 
-/** A request that has passed the middlewares. */
 export interface Call {
   readonly request: ApiRequest;
   readonly canonical: CanonicalRequest;
@@ -35,14 +33,14 @@ export interface AuthenticatedCall extends Call {
   readonly caller: Caller;
 }
 
-/** The endpoints of a function, by method and path. A missing one does not compile. */
+/** The endpoints of a function. A missing one does not compile. */
 export type Endpoints<F extends ApiFunction> = {
   readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: (
     call: R['access'] extends 'open' | 'management' ? Call : AuthenticatedCall,
   ) => Promise<ApiResponse> | ApiResponse;
 };
 
-/** The results of the middlewares, in the order in which they run. */
+/** The results of the middlewares, in their order. */
 interface ApiContext extends Context {
   call?: Call;
   caller?: Caller;
@@ -51,7 +49,7 @@ interface ApiContext extends Context {
 
 export type Middleware = MiddlewareObj<ApiRequest, Result, Error, ApiContext>;
 
-/** Uses base64 if that is shorter; AWS decodes it for the client. The answer to a HEAD request has no body. */
+/** Uses base64 if that is shorter; AWS decodes it for the client. The answer to HEAD has no body. */
 function resultOf(
   method: string,
   status: number,
@@ -86,7 +84,7 @@ function resultOf(
 
 const onlyReads = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
-/** The message of a 500. Only requests that just read are sure to have changed nothing. */
+/** Only a request that just reads has surely changed nothing. */
 const failed = (method: string): string =>
   onlyReads(method)
     ? 'The service failed to answer the request. Send it again.'
@@ -98,15 +96,14 @@ export function refuse({ id, method }: ApiRequest, { status, code, message, head
   return resultOf(method, status, { error: message, code }, headers);
 }
 
-/** The message of a 503: the failure is temporary. */
 const failedForNow = (method: string): string =>
   onlyReads(method)
     ? 'The service cannot answer the request now. Send it again a moment later.'
     : 'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.';
 
 /**
- * Turns an error into an answer: an `HttpError` keeps its message, an outage such as throttling becomes a 503, and any other
- * error a 500. The messages of 503 and 500 do not name the cause.
+ * Turns an error into an answer: an `HttpError` keeps its message, an outage such as throttling becomes a 503, other errors a
+ * 500. The messages of 503 and 500 do not name the cause.
  */
 const errors: Middleware = {
   onError: async ({ error, event: request, context }) => {
@@ -119,7 +116,7 @@ const errors: Middleware = {
     count('RequestsFailed');
     const code: HttpError['code'] = 'service_failed';
     const { method } = request;
-    // Loaded here to keep it out of cold starts, because few requests need it.
+    // Few requests need it, so cold starts do not load it.
     const { isFault } = await import('../job/fault.ts');
     return isFault(error)
       ? resultOf(method, 500, { error: failed(method), code })
@@ -152,7 +149,6 @@ const route = (find: FindRoute): Middleware => ({
   },
 });
 
-/** Makes the function that answers the requests to one function of an API. */
 export function answerOf<F extends ApiFunction>(
   endpoints: Endpoints<F>,
   find: FindRoute,
@@ -175,7 +171,6 @@ export function answerOf<F extends ApiFunction>(
     });
 }
 
-/** Makes the Lambda handler of one function of an API. */
 export const handlerOf = <F extends ApiFunction>(
   endpoints: Endpoints<F>,
   find: FindRoute,

@@ -8,7 +8,6 @@ import { variable } from './request.ts';
 import { finder } from './findRoute.ts';
 import type { ManagementFunction, Route } from './route.ts';
 
-/** Refuses unknown brands, and requests without the management API's credentials. */
 const manager: Middleware = {
   before: async ({ context: { call } }) => {
     if (call === undefined) return;
@@ -24,7 +23,6 @@ const manager: Middleware = {
   },
 };
 
-/** Makes the Lambda handler of one function of the management API. */
 export const managementApi = <F extends ManagementFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,

@@ -16,7 +16,7 @@ const token: Middleware = {
   before: async ({ context }) => {
     const { call } = context;
     if (call === undefined || call.route.access === 'open') return;
-    // The rules for destinations are read together with the account, so that a publish need not wait for them later.
+    // Both are read together, so a publish does not wait for the rules later.
     const [caller] = await Promise.all([
       authenticate(tokenOf(call.request.headers, call.canonical)),
       deploymentRules(),
@@ -44,7 +44,7 @@ const noteUse = async (named: NonNullable<Caller['named']>): Promise<void> =>
 const report = async ({ account, named }: Caller): Promise<unknown> =>
   Promise.all([reportUsage(account), named && logAndContinue(noteUse(named))]);
 
-/** Reports a request's usage after its answer, even an error, and adds a warning header. */
+/** Reports a request's usage after any answer, and adds a warning header. */
 const usage: Middleware = {
   after: async (request) => {
     const { caller, call } = request.context;
@@ -58,10 +58,9 @@ const usage: Middleware = {
   },
 };
 
-/** Entries of the audit trail whose requests are not answered yet. */
 const begun = new WeakMap<object, Audited>();
 
-/** Writes the audit trail of lasting changes. A publish is not one: it is in the log. */
+/** Writes the audit trail of lasting changes. A publish is only in the log. */
 const trail: Middleware = {
   before: async ({ context }) => {
     const { call, caller } = context;
@@ -84,10 +83,9 @@ const trail: Middleware = {
   },
 };
 
-/** The middlewares of requests that publish, in order. */
 export const publishingMiddlewares: readonly Middleware[] = [token, usage];
 
-/** Makes the Lambda handler of one function of the messaging API. @param more middlewares of this function alone */
+/** @param more middlewares of this function alone */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,

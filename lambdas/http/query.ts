@@ -1,16 +1,14 @@
 /**
- * Query parameters of an operation, and lists that are answered as arrays, as the published clients expect. The cursor of such a
- * list is in a header.
+ * Query parameters of an operation, and lists that are answered as arrays with their cursor in a header, as published clients
+ * expect.
  */
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { headerName } from '../shared/headers.ts';
 import type { ApiResponse, Call } from './handler.ts';
 
 /**
- * Reads an operation's query parameters, each of which may be given once.
+ * Reads the query parameters that an operation knows.
  *
- * @param names the operation's parameters
- * @returns the given values
  * @throws HttpError 400 for an unknown, repeated or empty parameter
  */
 export function readQuery<Name extends string>(
@@ -42,7 +40,6 @@ export function cursorOf({ canonical }: Call): string | undefined {
   return cursor;
 }
 
-/** Answers with a list, and puts the cursor of the next page into a header. */
 export const listAnswer = (
   { canonical }: Call,
   page: { readonly records: readonly unknown[]; readonly cursor: string | undefined },

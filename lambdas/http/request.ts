@@ -11,9 +11,9 @@ import type { Context } from 'aws-lambda';
 export interface ApiRequest {
   readonly id: string;
   readonly method: string;
-  /** The path as AWS passes it on: not decoded, with all its slashes. */
+  /** Not decoded, with all its slashes. */
   readonly rawPath: string;
-  /** The path before the API's own: the stage's name, or the path of a custom domain's mapping. */
+  /** The path before the API's own: a stage's name, or a custom domain's mapping. */
   readonly basePath: string;
   /** Decoded, in the order sent. */
   readonly query: readonly Header[];
@@ -59,14 +59,14 @@ export function variable({ request, route }: Routed, name: string): string {
  * Reads the name of a URL group, a queue or a schedule.
  *
  * @param of the subject of the error's text, such as `The name of the queue`
- * @throws HttpError 400, also for an invalid name
+ * @throws HttpError 400
  */
 export const nameIn = (routed: Routed, name: string, of: string): string =>
   parseName(of, variable(routed, name));
 
 /**
- * Splits the rest of a path into segments, and decodes each that is correctly encoded. Workflow clients write an event's id into
- * the path unescaped, with slashes and percent signs. A trailing slash adds no segment.
+ * Splits the rest of a path, and decodes segments that are correctly encoded. Workflow clients do not encode an event's id,
+ * which may have slashes and percent signs. A trailing slash adds no segment.
  */
 export const segmentsOf = (routed: Routed, name: string): readonly string[] =>
   variable(routed, name).replace(/\/$/, '').split('/').map(decodedOrAsIs);
@@ -74,7 +74,7 @@ export const segmentsOf = (routed: Routed, name: string): readonly string[] =>
 /**
  * Refuses a body if another one is delivered in its place.
  *
- * @param why the reason, as the end of a sentence
+ * @param why the end of the error's sentence
  * @throws HttpError 400
  */
 export function refuseBody({ request: { body } }: { readonly request: ApiRequest }, why: string): void {
@@ -84,17 +84,14 @@ export function refuseBody({ request: { body } }: { readonly request: ApiRequest
 
 export interface ApiResponse {
   readonly status: number;
-  /** Sent as JSON. Bytes are sent unchanged, with the content type from `headers`. */
+  /** Sent as JSON, except bytes, which are sent unchanged with the content type from `headers`. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** For the audit trail. */
   readonly changes?: Changes | undefined;
 }
 
-/**
- * The result of a function behind an API, in a form that API Gateway and function URLs both accept. A header has one value,
- * because function URLs do not support `multiValueHeaders`.
- */
+/** For API Gateway and function URLs. Headers have one value, because function URLs do not support `multiValueHeaders`. */
 export interface Result {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -102,5 +99,5 @@ export interface Result {
   readonly isBase64Encoded?: boolean;
 }
 
-/** Answers a request. Never rejects: an error is also an answer. */
+/** Never rejects: an error is also an answer. */
 export type RequestHandler = (request: ApiRequest, context: Context) => Promise<Result>;

@@ -1,4 +1,4 @@
-/** Each function is one Lambda, and one file of the same name in `handlers/`. */
+/** Each function is one Lambda, and the file of that name in `handlers/`. */
 export type MessagingFunction =
   | 'publish'
   | 'messages'
@@ -19,13 +19,13 @@ export type ApiFunction = MessagingFunction | ManagementFunction;
 
 /**
  * The credentials that a route needs. `write`: the account's token, to change something or to see redacted values. `read`: that
- * token or the read-only one. `management`: the credentials of the management API. `open`: no credentials.
+ * token or the read-only one. `management`: the management API's credentials. `open`: none.
  */
 export type Access = 'write' | 'read' | 'management' | 'open';
 
 export interface Route {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** `{name}` is one segment. `{name+}`, always last, is the rest of the path, slashes included. */
+  /** `{name}` is one segment. `{name+}`, always last, is the rest of the path, including slashes. */
   readonly path: string;
   readonly function: ApiFunction;
   readonly access: Access;

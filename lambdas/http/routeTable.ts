@@ -1,6 +1,6 @@
 /**
- * The routes of each function. A function's bundle has only its own routes: the whole table is 7 KB, and a cold start makes a
- * regular expression of each path. `routes.ts` combines them.
+ * The routes of each function; `routes.ts` combines them. A function's bundle has only its own routes: the whole table is 7 KB,
+ * and a cold start compiles a regular expression for each path.
  */
 import type { Route } from './route.ts';
 
@@ -40,7 +40,7 @@ export const messagesRoutes = [
   { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
   { method: 'POST', path: '/v2/messages/{messageId}/complete', function: 'messages', access: 'write' },
-  // The destination has no token of the account. The URL is valid for one attempt.
+  // The destination has no token. The URL is valid for one attempt.
   { method: 'POST', path: '/v2/complete/{completion}', function: 'messages', access: 'open' },
 ] as const satisfies readonly Route[];
 
@@ -209,7 +209,7 @@ export const workflowsRoutes = [
   { method: 'POST', path: '/v2/wait/{eventId+}', function: 'workflows', access: 'write' },
   { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write', publishes: true },
   { method: 'GET', path: '/v2/waiters/{eventId+}', function: 'workflows', access: 'read' },
-  // Anyone who knows the URL of a webhook may call it, with any method.
+  // Anyone who knows a webhook's URL may call it, with any method.
   {
     method: 'GET',
     path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
@@ -277,7 +277,6 @@ export const workflowsRoutes = [
 export const keysRoutes = [
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
-  // The published Go client uses this path.
   { method: 'POST', path: '/v2/rotate', function: 'keys', access: 'write' },
   { method: 'GET', path: '/v2/tokens', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/tokens', function: 'keys', access: 'write' },
@@ -305,13 +304,13 @@ export const descriptionRoutes = [
   { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];
 
-/** The console, for people. Both APIs serve it, because a page may call only the API that it came from. */
+/** Both APIs serve the console, because a page may call only the API that it came from. */
 export const consoleRoutes = [
   { method: 'GET', path: '/console', function: 'console', access: 'open' },
   { method: 'GET', path: '/console/{file}', function: 'console', access: 'open' },
 ] as const satisfies readonly Route[];
 
-/** The management API, one for a deployment, with its own host. `brand` is `svc` or the name of another dialect. */
+/** The management API has its own host. `brand` is `svc` or the name of another dialect. */
 export const accountsRoutes = [
   { method: 'GET', path: '/v2/{brand}/users', function: 'accounts', access: 'management' },
   { method: 'POST', path: '/v2/{brand}/users', function: 'accounts', access: 'management' },

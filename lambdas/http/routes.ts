@@ -1,7 +1,4 @@
-/**
- * The only list of the APIs' paths. The gateway's routes are made from it, on AWS and on the local stage. The handlers find a
- * request's route and its required token in their part of it.
- */
+/** The only list of the APIs' paths, for the gateways and the handlers. */
 import { finder } from './findRoute.ts';
 import type { ApiFunction, Route } from './route.ts';
 import {
@@ -25,7 +22,6 @@ import {
 export { consoleRoutes } from './routeTable.ts';
 export type { Access, ApiFunction, ManagementFunction, MessagingFunction, Route } from './route.ts';
 
-/** The messaging API, one in each region. Each API also serves the console, a page for people that is not part of an API. */
 export const routes = [
   ...publishRoutes,
   ...messagesRoutes,
@@ -42,7 +38,6 @@ export const routes = [
   ...descriptionRoutes,
 ] as const;
 
-/** The management API, one for a deployment. */
 export const managementRoutes = accountsRoutes;
 
 const allRoutes = [...routes, ...managementRoutes, ...consoleRoutes];
@@ -52,7 +47,7 @@ export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number]
 export const findRoute = finder(routes);
 export const findManagementRoute = finder(managementRoutes);
 
-/** A gateway route takes all methods of a path, which may end with a greedy variable. */
+/** Takes all methods of a path, which may end with a greedy variable. */
 export interface GatewayRoute {
   readonly path: string;
   readonly function: ApiFunction;
@@ -61,10 +56,7 @@ export interface GatewayRoute {
 /** The segments that decide a path's function: `/v2` and one more, or `/console`. */
 const familyOf = (path: string): string => /^(\/v2)?\/[^/]+/.exec(path)?.[0] ?? path;
 
-/**
- * The spellings of a family's path for the gateway. API Gateway's resources are case-sensitive, but the functions ignore the case
- * of names, because clients send `/v2/Schedules`.
- */
+/** A path in the spellings that clients use, such as `/v2/Schedules`. API Gateway's resources are case-sensitive. */
 function spellingsOf(family: string): readonly string[] {
   const [, name] = /^\/v2\/([\w.]+)$/.exec(family) ?? [];
   if (name === undefined) return [family];
@@ -78,8 +70,8 @@ function spellingsOf(family: string): readonly string[] {
 }
 
 /**
- * Makes the gateway's routes: for each function the beginnings of its paths, and one greedy variable for everything below them.
- * The function finds the exact route in the table. So the gateway has few routes, and refuses paths with an unknown beginning.
+ * For each function the gateway has the beginnings of its paths, each with one greedy variable. The function finds the exact
+ * route, so the gateway has few routes, and refuses only paths with an unknown beginning.
  */
 export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[] {
   const byPath = new Map(
@@ -94,5 +86,5 @@ export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[
   return [...byPath.values()];
 }
 
-/** The routes of both APIs, which the local stage serves on one port. */
+/** The local stage serves them on one port. */
 export const gatewayRoutes = gatewayRoutesOf(allRoutes);

@@ -3,8 +3,8 @@ import type { refusalOfRequest } from '../workflow/refusals.ts';
 import type { Call, Middleware } from './handler.ts';
 
 /**
- * Fails the run of a refused request, and chooses the status that its endpoint understands. Also handles refusals by the
- * middlewares that run after the token was verified.
+ * Fails the run of a refused request, and answers with a status that its endpoint understands. Also for refusals by middlewares
+ * that run after the token is verified.
  *
  * @param load loads the code for the first such request
  * @param endedBy finds the run that its endpoint ends with the request

@@ -30,7 +30,6 @@ export async function* merged<T>(
   }
 }
 
-/** A place's cursor, if any. */
 export const sealed = async (scope: string, place: Place | undefined): Promise<string | undefined> =>
   place && sealCursor((await masterSecret()).current, scope, place);
 
@@ -38,11 +37,10 @@ export const sealed = async (scope: string, place: Place | undefined): Promise<s
 export const placeAt = async (scope: string, cursor: string | undefined): Promise<Place | undefined> =>
   cursor === undefined ? undefined : openCursor((await masterSecret()).current, scope, cursor);
 
-/** A list in one order. Its cursors are refused with another order. */
+/** Names a list in one order. Its cursors are refused with another order. */
 export const orderedScope = (scope: string, order: Order | undefined): string =>
   order === 'earliestFirst' ? `${scope}/${order}` : scope;
 
-/** A list's range, from its filter and cursor. */
 export async function rangeOf(scope: string, filter: Filter): Promise<Range> {
   const { fromDate, toDate, cursor, order } = filter;
   return { fromDate, toDate, order, behind: await placeAt(scope, cursor) };
@@ -84,7 +82,6 @@ export interface Page<E> {
   readonly searched?: number | undefined;
 }
 
-/** Adds places to entries sorted by name. */
 async function* byName<E>(
   entries: AsyncIterable<E>,
   nameOf: (entry: E) => string,
@@ -108,7 +105,7 @@ export interface PageLimits {
 }
 
 /**
- * Takes a page from a list. A row may have several wanted entries or none. If few are wanted, it stops when the time is over, and
+ * Takes a page from a list. A row may have several wanted entries or none. If few are wanted, it stops after the time limit and
  * returns the place.
  *
  * @param entriesOf a row's wanted entries, in order
@@ -156,7 +153,7 @@ export interface ShownPage<R> {
 }
 
 /**
- * Makes records of entries: as many as fit into an answer, at least one.
+ * Makes as many records of entries as fit into an answer, at least one.
  *
  * @param scope the list and its owner: cursors are valid only for it
  * @param next the place after the last entry; undefined at the end
@@ -199,7 +196,7 @@ export async function show<E, R>(
 }
 
 /**
- * Makes records of a list sorted by name: as many as fit into an answer.
+ * Makes as many records of a list sorted by name as fit into an answer.
  *
  * @param entriesBehind reads entries after a name, or all
  * @throws HttpError 400 for a cursor of another list
@@ -219,8 +216,8 @@ export async function showByName<E, R>(
 const bulkBudgetMs = 20 * secondMs;
 
 /**
- * Works through a list's wanted rows in steps: all, or `count`, or as many as time allows. Each step finishes before the next, so
- * if the process dies, a repetition does the rest.
+ * Works through a list's wanted rows in steps: all, or `count`, or as many as time allows. Each step finishes before the next,
+ * so if the process dies, a repetition does the rest.
  *
  * @param scope the list and its owner: cursors are valid only for it
  * @param entryOf undefined for unwanted rows
@@ -253,7 +250,7 @@ export async function onEach<T extends Ordered, E>(
       last = { time: row.time, id: row.id };
     }
   } catch (error) {
-    // Finished steps count: if other requests read too much by then, the answer has the place.
+    // If long reads reach the account's limit after some steps, the finished steps count, and the answer has a cursor.
     if (!isScanRefusal(error) || !(isBegun || some.length > 0)) throw error;
     if (some.length > 0) await step(some);
     return sealed(scope, last);
@@ -269,7 +266,7 @@ export interface Counted {
   readonly cursor: string | undefined;
 }
 
-/** The most entries in a count: above it the answer says "at least". */
+/** The most entries in a count. Above it the answer says "at least". */
 const mostCounted = 10_000;
 
 /**

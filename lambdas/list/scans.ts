@@ -1,6 +1,6 @@
 /**
- * Limits long reads. A list or bulk operation with few matches reads many rows for seconds: without a limit, one account's could
- * occupy all executions of a function. Short reads cost nothing here.
+ * Limits long reads. A list or bulk operation with few matches reads many rows for seconds, and one account's could occupy all
+ * executions of a function.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { Turn } from '../shared/lists.ts';
@@ -10,11 +10,11 @@ import { count } from '../aws/metrics.ts';
 import { freeScanSlot, takeScanSlot, type ScanSlot } from './store/scans.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
-/** An account's concurrent long reads, over all processes. */
+/** An account's concurrent long reads in all processes. */
 export const scansAtOnce = 5;
 /** Rows that a request reads without a slot: twenty pages. */
 export const rowsWithoutSlot = 2_000;
-/** API functions time out after 28 s: a longer lease belongs to a dead process. */
+/** API functions time out after 28 s, so an older lease belongs to a dead process. */
 const leaseMs = 30 * secondMs;
 
 const code: CodeOf<429> = 'scan_limit_reached';
@@ -41,8 +41,8 @@ async function takeSlot(accountId: string): Promise<ScanSlot> {
 }
 
 /**
- * Passes on a request's rows. After many it takes a slot, and frees it when the request stops. Rows come from memory in batches, so
- * other requests get turns.
+ * Passes on a request's rows. After many rows it takes a slot, and frees it when the request stops. Other requests get turns,
+ * because rows come from memory in batches.
  *
  * @param weight the rows read for each of these
  * @throws HttpError 429 at the account's limit of long reads

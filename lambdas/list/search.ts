@@ -8,7 +8,6 @@ const candidatesAtOnce = 100;
 /** Rows read before their candidates, even if these are few. */
 const rowsAtOnce = 500;
 
-/** A row with its wanted entries, after the search. */
 interface SearchedRow<E> extends Ordered {
   readonly isCandidate: boolean;
   readonly entries: readonly E[];
@@ -45,7 +44,7 @@ async function* searchedRows<T extends Ordered, E>(
 /**
  * Takes a page of a search's results.
  *
- * @param entriesOf a row's entries that match everything else
+ * @param entriesOf a row's entries that match everything except the search
  * @param find searches some entries
  * @returns the page, and how many rows were searched
  */

@@ -36,7 +36,7 @@ function entriesOf(row: Source): readonly LogEntry[] {
     : attemptEntries(row.subject, row.attempt);
 }
 
-/** An entry, and its message where the entry was made from the message's own row. */
+/** An entry, with its message if it was made from the message's own row. */
 interface Found {
   readonly entry: LogEntry;
   readonly message: Message | undefined;
@@ -57,7 +57,7 @@ function wanted(row: Source, filter: Filter): readonly Found[] {
   });
 }
 
-/** Finds the sources that can have entries of the filter's states: messages' own rows, or records of attempts and ends. */
+/** Finds the sources that may have entries of the filter's states: messages' own rows, or records of attempts and ends. */
 function sourcesFor(filter: Filter): { readonly messages: boolean; readonly records: boolean } {
   const states = filter.values.get('state');
   if (states === undefined) return { messages: true, records: true };
@@ -65,14 +65,14 @@ function sourcesFor(filter: Filter): { readonly messages: boolean; readonly reco
   return { messages: states.has(created), records: [...states].some((state) => state !== created) };
 }
 
-/** An entry of the log, with its message where the log has read that. */
+/** An entry of the log, with its message if that was read. */
 type Logged = readonly [entry: LogEntry, message: Message | undefined];
 
-/** Makes a page of the log. @throws HttpError 400 for a cursor that it did not hand out in this order */
+/** @throws HttpError 400 for a cursor of another list or order */
 export const listLogs = (account: Account, filter: Filter): Promise<Answer<typeof answers.logPage>> =>
   listed(account, filter, ([entry]) => entry, 1);
 
-/** Makes a page of the log for older clients: they read the entries from the field `events`, and by other names. */
+/** Makes a page for older clients, which read the field `events` and other names. */
 export async function listEvents(
   account: Account,
   filter: Filter,
@@ -88,8 +88,8 @@ interface ListedLog<E> {
 }
 
 /**
- * Makes a page of the log, in the filter's order. The entries of an attempt, ACTIVE and its outcome, are recorded together when it
- * ends, and stand together.
+ * Makes a page of the log, in the filter's order. The entries of an attempt, ACTIVE and its outcome, are recorded together when
+ * it ends, and are shown together.
  *
  * @param shown makes the record of an entry
  * @param copies how often the answer repeats each entry
@@ -101,7 +101,7 @@ async function listed<E>(
   copies: number,
 ): Promise<ListedLog<E>> {
   const scope = orderedScope(`${account.id}/logs`, filter.order);
-  // Where ids are given, no other filter counts.
+  // If ids are given, all other filters are ignored.
   const applied: Filter = filter.ids
     ? { ...filter, fromDate: undefined, toDate: undefined, bodyTexts: undefined, values: new Map() }
     : filter;
@@ -130,7 +130,7 @@ async function listed<E>(
   return { logs: records, cursor, searched: page.searched };
 }
 
-/** Makes a function that finds the entries whose messages' bodies contain one of some texts. It reads the body of a message once. */
+/** Makes a function that finds the entries whose messages' bodies contain one of some texts. It reads each body once. */
 function foundIn(accountId: string, texts: readonly string[]) {
   const known = new Map<string, boolean>();
   return async (some: readonly Found[]): Promise<ReadonlySet<Found>> => {
@@ -142,8 +142,8 @@ function foundIn(accountId: string, texts: readonly string[]) {
 }
 
 /**
- * Adds their messages' settings to entries. The rows of attempts do not repeat the settings: they are written twice, once for
- * the index, and are billed by size. So the settings of a page are read from the messages' own rows, a hundred with one call.
+ * Rows of attempts do not repeat their message's settings: they are written twice, once for the index, and billed by size. So a
+ * page's settings are read from the messages' rows, a hundred with one call.
  */
 async function withMessages(
   account: Account,

@@ -1,11 +1,10 @@
 import * as z from 'zod/mini';
 
-/** Tells a region that an account was changed, so that the region follows. */
 export interface AccountChange {
   readonly accountId: string;
   /** Regions that the receiving region must tell. */
   readonly others?: readonly string[] | undefined;
-  /** The version of the account's row that must reach the region before it can follow. */
+  /** The version of the account's row that must have reached the region first. */
   readonly version?: number | undefined;
 }
 

@@ -11,7 +11,6 @@ import { accountsOf } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
-/** The query parameters and their allowed values. */
 const pageFields: Readonly<
   Record<string, { readonly isRight: (value: string) => boolean; readonly allowed: string }>
 > = {
@@ -42,7 +41,7 @@ function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
 }
 
 /**
- * Reads the first accounts that a region serves. If that region does not answer, this region's replica is read, which may be some
+ * Reads the first accounts that a region serves. If it does not answer, this region's replica is read, which may be some
  * seconds old.
  */
 async function firstOf(region: string, after: string | undefined, most: number): Promise<readonly Account[]> {

@@ -1,4 +1,3 @@
-/** The account fields that the management API accepts, for its checks and its description. */
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../circuit/shape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
@@ -27,7 +26,7 @@ const text = (description: string) =>
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
 
-/** Patterns of ARNs: see `destination/arns.ts`. */
+/** ARN patterns: see `destination/arns.ts`. */
 const functionPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
 const arnPattern =
   /^arn:[\w*-]+:(lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+|(sqs|sns):[\w*-]+:[\d*]+:[\w.*-]+|events:[\w*-]+:[\d*]+:event-bus\/[\w.*-]+)$/;
@@ -54,10 +53,7 @@ const tlsIdentity = z
 /** Characters. */
 const longestCallback = 2_048;
 
-/**
- * The account fields that the management API may set. `null` restores the plan's value, or removes the value. A field with
- * neither (`orNull`) ignores it.
- */
+/** `null` restores the plan's value, or removes the value. A field with neither (`orNull`) ignores it. */
 export const accountFields = {
   customer_id: orNull(text('The customer: an e-mail address or a team.')),
   created_by: orNull(text('The e-mail address of the user who created the account.')),
@@ -131,7 +127,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
 export const changedAccountInput = z.partial(z.strictObject(accountFields));
 export type AccountInput = z.infer<typeof changedAccountInput>;
 
-/** An answer of Lambda has room for this many accounts in its 6 MB. */
+/** This many accounts fit into Lambda's 6 MB. */
 export const longestAccountPage = 2_000;
 
 export const accountId = z.uuid().check(z.describe('A UUID; a random one by default.'));
@@ -139,7 +135,7 @@ export const accountId = z.uuid().check(z.describe('A UUID; a random one by defa
 export const newAccountInput = z.extend(changedAccountInput, { id: optionalField(accountId) });
 
 const longestTokenName = 100;
-/** The most destinations of a named token, and the length of one in characters. */
+/** The most destinations of a named token, and the characters of one. */
 export const mostDestinations = 20;
 const longestDestination = 200;
 /** Unix seconds. A larger number is probably in milliseconds. */
@@ -170,10 +166,8 @@ export const newTokenInput = z.strictObject({
   ),
 });
 
-/** The scopes of tokens that an account can make itself. */
 const ownScopes = ['read', 'publish'] as const satisfies readonly TokenScope[];
 
-/** The fields of a token that an account makes itself. */
 export const newOwnTokenInput = z.strictObject({
   ...newTokenInput.shape,
   scope: z
@@ -184,6 +178,5 @@ export const newOwnTokenInput = z.strictObject({
 const allowedTokenOf = (allowed: readonly TokenScope[]): string =>
   `{"name", "scope", "destinations"?, "expires_at"?}, with a name of 1 to ${longestTokenName} characters, the scope ${allowed.join(', ')}, 1 to ${mostDestinations} destinations of 1 to ${longestDestination} characters, and Unix seconds as expires_at`;
 
-/** The same in words. */
 export const allowedToken = allowedTokenOf(scopes);
 export const allowedOwnToken = allowedTokenOf(ownScopes);

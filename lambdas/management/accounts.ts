@@ -63,7 +63,7 @@ export async function createAccount(bytes: Uint8Array, address?: string): Promis
   const isTaken = givenId !== undefined && (await findAccount(givenId)) !== undefined;
   const taken = new HttpError(409, 'account_exists', `There is an account ${quote(account.id)} already.`);
   if (isTaken) throw taken;
-  // Only the given fields and those that identify the account, because most others have the values of its plan.
+  // Only the given fields and those that identify the account, because most others are the plan's.
   const told = new Set(['id', 'customer_id', 'type', 'region', 'state', ...Object.keys(input)]);
   const values = Object.entries({ id: account.id, ...shownSettings(account) });
   const changes = accountChanges(undefined, Object.fromEntries(values.filter(([field]) => told.has(field))));

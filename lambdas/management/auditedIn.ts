@@ -6,20 +6,16 @@ import { answerOf } from './replicas.ts';
 export interface OperatorsChange {
   readonly action: AuditAction;
   readonly subject?: string | undefined;
-  /** The operator's address; undefined for a change by a deployment. */
+  /** The operator's address; undefined for a deployment. */
   readonly address?: string | undefined;
   readonly changes?: Changes | undefined;
 }
 
-/** Records in an account's region that the operator is about to change it. @throws HttpError 503 if the region does not answer */
+/** @throws HttpError 503 if the region does not answer */
 export const beginIn = (account: Account, change: OperatorsChange): ReturnType<typeof beginChange> =>
   answerOf(account.region, beginChange(account, { actor: operator, ...change }));
 
-/**
- * Makes a change by the operator and records it in the audit trail.
- *
- * @param changesOf describes the change, if that is only known afterwards
- */
+/** @param changesOf describes the change, if that is only known afterwards */
 export async function auditedIn<T>(
   account: Account,
   change: OperatorsChange,

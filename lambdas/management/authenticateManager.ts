@@ -11,7 +11,7 @@ import {
 import { addFailedLogin, failedLogins, loginMemoryMs } from './store/logins.ts';
 import { log } from '../aws/log.ts';
 
-/** After so many failures within a quarter of an hour, a client must wait for the next one. */
+/** After more failures within a quarter of an hour, a client must wait for the next one. */
 const mostFailures = 10;
 
 const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
@@ -27,7 +27,7 @@ function tooMany(time: number): HttpError {
   );
 }
 
-/** Reads the user name and password of an `Authorization: Basic` header (RFC 7617). */
+/** Reads an `Authorization: Basic` header (RFC 7617). */
 function readBasic(authorization: string): ManagementCredentials | undefined {
   const encoded = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization)?.[1];
   if (encoded === undefined) return undefined;
@@ -37,7 +37,7 @@ function readBasic(authorization: string): ManagementCredentials | undefined {
 }
 
 const isSame = (given: ManagementCredentials, real: ManagementCredentials): boolean => {
-  // Both are always compared, so that the time of the answer does not reveal which of them is wrong.
+  // Both are always compared, so that the time of the answer does not reveal which one is wrong.
   const matches = [sameText(given.username, real.username), sameText(given.password, real.password)];
   return matches.every(Boolean);
 };
@@ -49,8 +49,7 @@ async function verify(given: ManagementCredentials): Promise<boolean> {
 }
 
 /**
- * Checks the management API's credentials. A network that fails often is refused for a while, so that passwords cannot be
- * guessed.
+ * A network that fails often is refused for a while, so that passwords cannot be guessed.
  *
  * @throws HttpError 401, 429
  */

@@ -15,8 +15,8 @@ import { stopFiring } from '../schedule/firing.ts';
 const replicationSeconds = 5;
 
 /**
- * Applies a changed account in this region, and tells the other regions that the notice names. Can be repeated, and does nothing
- * for an unchanged account.
+ * Applies a changed account in this region, and tells the other regions of the notice. Can be repeated; does nothing for an
+ * unchanged account.
  *
  * @throws if it must be retried: something failed, a region did not answer, or the change has not arrived here
  */
@@ -28,7 +28,7 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
       `Version ${version} of the account ${accountId} has not come to this region yet.`,
     );
   }
-  // A region that does not answer must not hold back this one or the others.
+  // A region that does not answer must not delay this one or the others.
   const told = { accountId, version: account.version };
   const outcomes = await Promise.allSettled([
     follow(account),
@@ -40,7 +40,6 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
   if (failures.length > 0) throw new AggregateError(failures, 'A region does not follow the account yet.');
 }
 
-/** Starts the waiting work of a served account, or removes everything of a deleted account that does not expire. */
 async function follow(account: Account): Promise<void> {
   if (isDeleted(account)) await removeAll(account);
   if (isServed(account)) await resumeAccount(account);

@@ -1,6 +1,4 @@
-/**
- * Every region has a replica of an account's row. The row is written in the account's own region, which has its latest version.
- */
+/** An account's row is written in its own region, which has the latest version. */
 import { setTimeout } from 'node:timers/promises';
 import { accountId } from './accountShapes.ts';
 import type { Account } from '../account/account.ts';
@@ -15,7 +13,7 @@ const replicationMs = 10_000;
 /** Between two reads of a row that has not arrived yet. */
 const pauseMs = 100;
 
-/** The message of the 503 for an account that others are changing, or that has not reached its new region. */
+/** For an account that others are changing, or that has not reached its new region. */
 export const busySentence = (id: string): string =>
   `The account ${quote(id)} is being changed by others; send the request again.`;
 
@@ -33,7 +31,6 @@ export async function answerOf<T>(region: string, asked: Promise<T>): Promise<T>
   }
 }
 
-/** An account as a region's replica has it. */
 interface Replica {
   readonly region: string;
   readonly account: Account | undefined;
@@ -46,7 +43,7 @@ function ownAccount({ region, account }: Replica): Account {
 }
 
 /**
- * Finds an account in its own region, which may be any. Once found there, no other region is waited for.
+ * Finds an account in its own region, which may be any. Once it is found there, other regions are not waited for.
  *
  * @param otherwise `stale`: if the account's own region does not answer, or does not have the account in time, use the latest
  * version of another region

@@ -9,10 +9,9 @@ import { answerOf } from './replicas.ts';
 const laterSeconds = 60;
 
 /**
- * Saves an account in its own region. If other regions must follow the change, the account's region tells them and retries until
- * each of them knows, so the other regions need not answer now. The account's region is asked to do so twice: before the save
- * with a delay of a minute, so that all follow even if this process dies right after the save; and after the save, so that they
- * follow at once.
+ * Saves an account in its own region. If other regions must follow, that region is asked to tell them, with retries. It is
+ * asked twice: before the save with a delay of a minute, in case this process dies right after the save; and after the save, so
+ * that they follow at once.
  *
  * @returns false, without a change, if another request changed the account since
  */

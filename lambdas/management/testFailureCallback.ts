@@ -1,4 +1,3 @@
-/** Calls an account's failure callback, so that its operator can test it. */
 import { noAnswer } from '../destination/response.ts';
 import { callUrl } from '../delivery/callDestination.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
@@ -19,7 +18,7 @@ const timeoutMs = 20 * secondMs;
 /** Bytes of the answer's body that are shown. */
 const shownBytes = 2_000;
 
-/** The message whose failure is reported. It was never sent. */
+/** Never sent. */
 const failedMessage = (account: Account, time: number, callerIp: string): Message => ({
   messageId: newId('msg', time, account.shards),
   accountId: account.id,
@@ -37,8 +36,8 @@ const failedMessage = (account: Account, time: number, callerIp: string): Messag
 });
 
 /**
- * Calls the failure callback of an account in the way of a delivery, with an invented failure, and waits for its answer. Nothing
- * is stored or retried. The call comes from the management API's function, which is not in a VPC even if deliveries are.
+ * Calls the failure callback with an invented failure, like a delivery, and waits for its answer. Nothing is stored or retried.
+ * The calling function is in no VPC even if deliveries are.
  *
  * @throws HttpError 400 for an account without one, 404 or 503
  */

@@ -1,7 +1,4 @@
-/**
- * Named tokens, which an operator or the account itself makes and revokes. The account's row has the ids of the valid ones. Each
- * token's own row has the rest.
- */
+/** The account's row has the ids of the valid named tokens, and each token's own row the rest. */
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
@@ -39,7 +36,6 @@ const recordOf = ({
   last_used: lastUsed,
 });
 
-/** What a token may do, for the audit trail. */
 export function tokenChanges(before: TokenRecord | undefined, after: TokenRecord | undefined): Changes {
   const values = (record: TokenRecord | undefined): Values => {
     const { name, scope, destinations, expires_at } = record ?? {};
@@ -63,7 +59,7 @@ const tokensOf = async ({ id, region, tokenIds = [] }: Account): Promise<readonl
   return all.flatMap((token) => token ?? []);
 };
 
-/** Lists an account's named tokens, newest first, without their secrets. @throws HttpError 503 */
+/** Newest first, without their secrets. @throws HttpError 503 */
 export const listOwnTokens = async (account: Account): Promise<Answer<typeof answers.namedTokens>> =>
   (await tokensOf(account)).map(recordOf).reverse();
 
@@ -71,7 +67,7 @@ export const listOwnTokens = async (account: Account): Promise<Answer<typeof ans
 export const listTokens = async (id: string): Promise<Answer<typeof answers.namedTokens>> =>
   listOwnTokens(await liveAccount(id));
 
-/** A token of a request that died expires after this. No one has seen it. */
+/** The token of a request that died expires after this time. No client has seen it. */
 const unfinishedMs = dayMs;
 
 type MadeToken = Answer<typeof answers.madeToken>;
@@ -111,12 +107,11 @@ const newToken = ({ id }: Account, asked: AskedToken): NamedToken => ({
   createdAt: now(),
 });
 
-/** Reads the latest version of an account. */
 type Reload = () => Promise<Account>;
 
 /**
- * Makes a token. Its row is written first and expires soon. Once the account's row has the token's id, the row is kept. So if
- * this dies, no unknown token stays.
+ * The token's row is written first and expires soon. It is kept once the account's row has the token's id. So if this dies, no
+ * unknown token stays.
  */
 async function makeToken(first: Account, token: NamedToken, reload: Reload): Promise<MadeToken> {
   await answerOf(first.region, saveNamedToken(token, first.region, now() + unfinishedMs));
@@ -174,17 +169,13 @@ function tokenOf({ id, region, tokenIds = [] }: Account, tokenId: string): Promi
   return answerOf(region, loadNamedToken(id, tokenId, region));
 }
 
-/** Removes a token. Its row goes first, so that a repeated request can finish the work of one that died. */
+/** The token's row is deleted first, so a repeated request can finish the work of one that died. */
 async function removeToken(account: Account, tokenId: string, reload: Reload): Promise<void> {
   await answerOf(account.region, deleteNamedToken(account.id, tokenId, account.region));
   await changeTokens(account, ({ tokenIds = [] }) => tokenIds.filter((one) => one !== tokenId), reload);
 }
 
-/**
- * Changes the ids of an account's named tokens, unless another request changes the account at the same time.
- *
- * @param read the account as this request read it
- */
+/** @param read the account as this request read it */
 function changeTokens(
   read: Account,
   changed: (before: Account) => readonly string[] | Promise<readonly string[]>,

@@ -1,4 +1,4 @@
-/** The URLs that are told the outcome. A callback is a separate message, whose options have the prefix `callback-`. */
+/** The URLs that get the outcome. A callback is a separate message, with options prefixed `callback-`. */
 import * as z from 'zod/mini';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import { made, text, type FormFields, type Settings } from './option.ts';

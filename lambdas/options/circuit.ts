@@ -1,4 +1,4 @@
-/** Whether a delivery waits while its host is down. Where it is undefined, the queue decides, else the account. */
+/** Whether a delivery waits while its host is down. If it is undefined, the queue decides, or the account. */
 import * as z from 'zod/mini';
 import { made, oneOf, parseSwitch, type FormFields, type Given, type Settings } from './option.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The rule by which a message is a duplicate of one before and is not sent: its publisher's id for it, or its content. Or the rule by
- * which it takes the place of one before: see `publish/repeated/debounce.ts`.
+ * How a message is recognized as a duplicate that is not sent: by its publisher's id for it, or by its content. Or how it
+ * replaces an earlier one: see `publish/repeated/debounce.ts`.
  */
 import { longestDeduplicationId, positiveDurationForm } from '../shared/bounds.ts';
 import { dayMs, minuteMs } from '../shared/clock.ts';
@@ -13,13 +13,13 @@ export type Deduplication = { readonly by: 'id'; readonly id: string } | { reado
 export interface Debounce {
   readonly by: 'debounce';
   readonly id: string;
-  /** The message is delivered once no other came for this long. */
+  /** The message is delivered when no other one has arrived for this long. */
   readonly quietMs: number;
-  /** It is delivered this long after the first at the latest. */
+  /** It is delivered at most this long after the first one. */
   readonly mostMs: number;
 }
 
-/** Message timers of SQS reach this far, and one moves on from publish to publish. */
+/** SQS cannot delay a message by more, and each publish moves the delay. */
 const longestQuietMs = 15 * minuteMs;
 const longestDebounceMs = 7 * dayMs;
 

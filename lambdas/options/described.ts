@@ -1,5 +1,5 @@
 /**
- * All options of a message, as its users see them: the API's description, its answers, and the console. A test refuses a list
+ * All options of a message, as users see them: in the API's description, its answers, and the console. A test refuses a list
  * that lacks one.
  */
 import { nameForm } from '../shared/bounds.ts';
@@ -20,7 +20,6 @@ import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
 import * as turn from './turn.ts';
 
-/** The settings of a schedule, and of the start of a run. */
 const others = {
   cron: {
     description:
@@ -57,7 +56,7 @@ const others = {
   },
 } as const satisfies Settings;
 
-/** All settings of a request, by canonical name. The API's description is made from this table. */
+/** All settings of a request, by canonical name, for the API's description. */
 export const settings = /* @__PURE__ */ made(() => ({
   ...method.settings,
   ...timeout.settings,
@@ -77,10 +76,8 @@ export const settings = /* @__PURE__ */ made(() => ({
   ...others,
 }));
 
-/** The settings that a parser can ask for by name. */
 export type SettingName = Exclude<keyof typeof settings, `${string}*`>;
 
-/** The fields of answers that show options. */
 export const answered = /* @__PURE__ */ made(() => ({
   ...method.answer,
   ...forwarding.answer,

@@ -1,4 +1,4 @@
-/** The key of the lane that a delivery passes, and the limits of that lane. */
+/** The key of the lane that a delivery passes, and the lane's limits. */
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { longestFlowControlKey } from '../shared/bounds.ts';
@@ -63,7 +63,7 @@ export const show = (flowControl: FlowControl | undefined) => ({
   period: flowControl && shownPeriod(flowControl.period),
 });
 
-/** Writes the two settings; limits that are not set are left out. */
+/** Writes the two settings, without limits that are not set. */
 export const write = ({
   flowControlKey,
   parallelism,

@@ -1,4 +1,4 @@
-/** The headers that a destination gets. `request/forwarding.ts` says which can be forwarded. */
+/** The headers that a destination gets. `request/forwarding.ts` decides which can be forwarded. */
 import { headerTextForm } from '../shared/bounds.ts';
 import { made, headerLists, type Settings } from './option.ts';
 

@@ -12,7 +12,7 @@ export const settings = {
   },
 } as const satisfies Settings;
 
-/** True, or undefined: `false` is the default and is not stored. */
+/** `false` is the default and is not stored. */
 type Hidden = true | undefined;
 
 export const parse = (given: Given): boolean | undefined => given.read('hide-headers', parseBoolean);

@@ -1,4 +1,4 @@
-/** Words by which messages, logs and dead letters can be found. */
+/** Labels by which messages, logs and dead letters can be found. */
 import * as z from 'zod/mini';
 import { labelsForm, longestLabel, mostLabels } from '../shared/bounds.ts';
 import { badField, quote } from '../error/httpError.ts';

@@ -1,4 +1,3 @@
-/** The HTTP method of a delivery. */
 import * as z from 'zod/mini';
 import { methods, type Method } from '../value/method.ts';
 import { badField, quote } from '../error/httpError.ts';

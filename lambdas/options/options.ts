@@ -1,4 +1,4 @@
-/** All options of a message, as the service reads, keeps and shows them. The compiler refuses a list that lacks one. */
+/** All options of a message, as the service reads, stores and shows them. The compiler refuses a list that lacks one. */
 import type * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import * as callbacks from './callbacks.ts';
@@ -17,7 +17,6 @@ import * as turn from './turn.ts';
 
 export { parseGone, storedGone, type Gone } from './failOn.ts';
 
-/** The shapes in which rows keep the options of a delivery, of a message or of one of its callbacks. */
 export const stored = {
   method: method.stored,
   maxRetries: retries.stored,
@@ -34,11 +33,10 @@ export const stored = {
   failOn: failOn.stored,
 };
 
-/** The options of a delivery. */
 export type DeliveryOptions = Readable<z.infer<z.ZodMiniObject<typeof stored>>>;
 
 /**
- * Reads the options that a request gives; the others are undefined. The error is that of the first mistake in this order.
+ * Reads the options in a request; the others are undefined. The error is for the first mistake in this order.
  *
  * @param checkExpression as `check` of `parse` in `retryDelay.ts`
  * @throws HttpError 400 for a malformed value, 412 above an account's limit
@@ -63,7 +61,7 @@ export const parseGiven = (
   failOn: failOn.parse(given),
 });
 
-/** The options that each message of a run has by itself. */
+/** The options that each message of a run has separately. */
 interface OwnOptions {
   readonly method: unknown;
   readonly timeoutMs: unknown;
@@ -73,10 +71,9 @@ interface OwnOptions {
   readonly failOn: unknown;
 }
 
-/** The options that all messages of a run have from its start: all others. */
+/** The other options, which all messages of a run have from its start. */
 export type RunSettings = Omit<DeliveryOptions, keyof OwnOptions>;
 
-/** The shapes in which journals keep a run's settings. */
 export const storedOfRun = {
   maxRetries: retries.stored,
   retryDelay: retryDelay.stored,
@@ -87,7 +84,6 @@ export const storedOfRun = {
   redaction: redaction.stored,
 } satisfies Shape<RunSettings>;
 
-/** Picks the settings that a run's messages have from its start. */
 export function inherited(of: RunSettings): Every<RunSettings>;
 export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>>;
 export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>> {
@@ -102,7 +98,6 @@ export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>>
   };
 }
 
-/** Leaves out the options that are undefined: those that a request does not give. */
 export function defined<Options extends object>(of: Options): Partial<Options> {
   const found: Partial<Options> = {};
   for (const name in of) if (of[name] !== undefined) found[name] = of[name];
@@ -111,7 +106,7 @@ export function defined<Options extends object>(of: Options): Partial<Options> {
 
 type Callback = Parameters<typeof callbacks.show>[0];
 
-/** The fields of answers, in their order. Redaction has none: what it hides is shown as its hash. */
+/** Shows options as fields of answers, in order. Redaction has no field: hashes in place of the values show it. */
 export const showOptions = <Headers>(
   of: DeliveryOptions & { readonly callback?: Callback; readonly failureCallback?: Callback },
   header: Headers,
@@ -132,7 +127,7 @@ export const showOptions = <Headers>(
 
 type WrittenBy<Write extends (of: never) => unknown> = Parameters<Write>[0];
 
-/** Writes a run's options as the settings that ask for them, by canonical name. */
+/** Writes a run's options as settings, by canonical name. */
 export const writeRun = (
   of: WrittenBy<typeof retries.write> &
     WrittenBy<typeof retryDelay.write> &
@@ -147,7 +142,7 @@ export const writeRun = (
   ...turn.write(of),
 });
 
-/** Writes what an answer shows as the settings that ask for it, by canonical name. */
+/** Writes what an answer shows as settings, by canonical name. */
 export const writeOptions = (
   of: Parameters<typeof writeRun>[0] &
     WrittenBy<typeof method.write> &

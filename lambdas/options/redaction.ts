@@ -1,11 +1,11 @@
-/** The parts of a message that are shown as their hash only. `message/redaction.ts` hides them. */
+/** The parts of a message that are shown only as hashes. `message/redaction.ts` replaces them. */
 import * as z from 'zod/mini';
 import { badField, quote } from '../error/httpError.ts';
 import { made, type FormFields, type Given, type Settings, type Shape } from './option.ts';
 
 export interface Redaction {
   readonly body: boolean;
-  /** All headers, or those with these names, in lower case. */
+  /** All headers, or names in lower case. */
   readonly headers: 'all' | readonly string[];
 }
 
@@ -53,10 +53,10 @@ export const stored = /* @__PURE__ */ made(() =>
   ),
 );
 
-/** Whether a body or a header's value is redacted: its hash is shown in its place. */
+/** Whether a body or a header's value is a hash. */
 export const isRedacted = (text: string): boolean => text.startsWith('REDACTED:');
 
-/** Answers do not repeat the setting: it is derived from the hashes that they show. */
+/** Answers do not have the setting: it is derived from their hashes. */
 export function write({
   header,
   body = '',

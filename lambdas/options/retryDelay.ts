@@ -1,4 +1,4 @@
-/** The time before a retry: an expression, which is evaluated for each. */
+/** The time before a retry: an expression that is evaluated for each retry. */
 import * as z from 'zod/mini';
 import { longestExpression } from '../shared/bounds.ts';
 import { made, text, type FormFields, type Given, type Settings } from './option.ts';
@@ -13,7 +13,10 @@ export const settings = {
   },
 } as const satisfies Settings;
 
-/** @param check refuses a text that is no expression. Its parser is a package that only bundles which read options shall have. */
+/**
+ * @param check refuses a text that is not an expression. It is passed in so that only bundles that read options contain its
+ * parser.
+ */
 export const parse = (
   given: Given,
   check: (field: string, expression: string) => unknown,

@@ -14,10 +14,10 @@ type AccountInput = z.infer<typeof accountInput>;
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /**
- * Makes the account, or changes it and lets it work again. Its credentials go into its secret and nowhere else.
+ * Makes the account, or changes and reactivates it. Its credentials are written only to its secret.
  *
- * @param before what was wanted until now: a field that is no longer wanted goes back to the plan's value
- * @throws HttpError 400, 409 for an account that was deleted, or 503
+ * @param before the former input: a field that is no longer given returns to the plan's value
+ * @throws HttpError 400, 409 for a deleted account, or 503
  */
 export async function ensureAccount(
   { id, fields, url, secret }: AccountInput,
@@ -44,10 +44,10 @@ export async function ensureAccount(
   await keepInSecret(secret, JSON.stringify(credentials), versionOf(requestId));
 }
 
-/** The id of the secret's version that a request makes: the same when it comes twice. Secrets Manager takes 32 characters or more. */
+/** The id of the secret's version, the same for a repeated request. Secrets Manager requires at least 32 characters. */
 const versionOf = (requestId: string): string =>
   createHash('sha256').update(requestId).digest('hex').slice(0, 32);
 
-/** Suspends the account. Its data stays, and its token is the same when it comes back. */
+/** Suspends the account. Its data stays, and so does its token when it is reactivated. */
 export const suspendAccount = (id: string): Promise<void> =>
   ignoreMissing(updateAccount(id, bytesOf({ active: false })));

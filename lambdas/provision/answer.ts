@@ -11,18 +11,18 @@ export interface Answer {
   readonly LogicalResourceId: string;
 }
 
-/** The tries, and the pause before each but the first. Without an answer CloudFormation waits until it gives the resource up. */
+/** The tries, with a pause between them. Without an answer CloudFormation waits until its timeout. */
 const tries = 3;
 const pauseMs = secondMs;
 const limitMs = 5 * secondMs;
 
-/** @throws Error when CloudFormation takes no answer: Lambda then invokes the function again */
+/** @throws Error if CloudFormation does not accept the answer: Lambda then invokes the function again */
 export async function answer(url: string, given: Answer): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const { ok, status } = await fetch(url, {
         method: 'PUT',
-        // Bytes, because a text would get a content type, which the signature of the URL does not have.
+        // A string would add a content type, and the URL's signature has none.
         body: Buffer.from(JSON.stringify(given)),
         signal: AbortSignal.timeout(limitMs),
       });

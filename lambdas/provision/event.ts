@@ -1,10 +1,10 @@
 /**
- * A request of CloudFormation for a custom resource, which an app of the CDK makes with `SvcQueue`: see "Custom resource request
- * objects" in the user guide of CloudFormation.
+ * CloudFormation's request for a custom resource of `SvcQueue`: see "Custom resource request objects" in the CloudFormation
+ * user guide.
  */
 import * as z from 'zod/mini';
 
-/** CloudFormation makes texts of all properties, so the wanted fields are in one of them, as JSON. */
+/** CloudFormation turns all properties into texts, so the fields are JSON in one property. */
 const json = z.pipe(
   z.string(),
   z.transform((text): unknown => JSON.parse(text)),
@@ -14,13 +14,12 @@ const headerPairs = z.array(z.tuple([z.string(), z.string()]));
 
 export const accountInput = z.object({
   kind: z.literal('account'),
-  /** A UUID that follows from the deployment's name and the account's, so that a request that comes twice makes one account. */
+  /** A UUID derived from the names of the deployment and the account, so that a repeated request makes one account. */
   id: z.string(),
   /** As the management API takes them. */
   fields: z.record(z.string(), z.unknown()),
-  /** The base URL of the API, for the clients. */
+  /** The base URL of the API, for clients. */
   url: z.string(),
-  /** The ARN of the secret that gets the credentials. */
   secret: z.string(),
 });
 export const scheduleInput = z.object({
@@ -41,18 +40,18 @@ export const urlGroupInput = z.object({
 const input = z.discriminatedUnion('kind', [accountInput, scheduleInput, urlGroupInput]);
 export type Input = z.infer<typeof input>;
 
-/** Reads what is wanted. @throws Error for what another version of the package wrote and this one does not know */
+/** @throws Error for input that another version of the package wrote */
 export const readInput = (properties: unknown): Input =>
   z.object({ Input: z.pipe(json, input) }).parse(properties).Input;
 
 export const event = z.object({
   RequestType: z.enum(['Create', 'Update', 'Delete']),
-  /** A presigned URL: who has it may answer. */
+  /** A presigned URL: everybody who has it may answer. */
   ResponseURL: z.string(),
   StackId: z.string(),
   RequestId: z.string(),
   LogicalResourceId: z.string(),
-  /** Absent in the request that creates the resource. */
+  /** Missing in the request that creates the resource. */
   PhysicalResourceId: z.optional(z.string()),
   ResourceProperties: z.unknown(),
   /** Only in a request that updates the resource. */

@@ -1,6 +1,6 @@
 import { HttpError } from '../error/httpError.ts';
 
-/** Waits for the end of something. CloudFormation also deletes what was never made, and what somebody else has deleted. */
+/** Waits for a deletion. CloudFormation also deletes resources that were never made or are already deleted. */
 export async function ignoreMissing(ending: Promise<unknown>): Promise<void> {
   try {
     await ending;

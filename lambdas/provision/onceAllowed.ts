@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { secondMs } from '../shared/clock.ts';
 
-/** A deployment gives a right a moment before the right is needed, and IAM takes some seconds until AWS knows it everywhere. */
+/** A deployment adds rights just before they are needed, and IAM needs some seconds to apply them everywhere. */
 const tries = 10;
 const pauseMs = 3 * secondMs;
 
-/** Tries what AWS denies again for half a minute. */
+/** Retries for half a minute while AWS denies access. */
 export async function onceAllowed<T>(act: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,13 +1,13 @@
 /**
- * Makes, changes and ends what an app of the CDK has in the service: accounts, schedules and URL groups. A request may come twice,
- * and each may come after another that failed half-way.
+ * Makes, changes and ends the accounts, schedules and URL groups of a CDK app. A request may be repeated, and may follow one
+ * that failed half-way.
  */
 import { ensureAccount, suspendAccount } from './account.ts';
 import { type Event, type Input, readInput } from './event.ts';
 import { ensureSchedule, removeSchedule } from './schedule.ts';
 import { ensureUrlGroup, removeUrlGroup } from './urlGroup.ts';
 
-/** The name by which CloudFormation knows what was made. A change of it replaces: CloudFormation deletes the other one later. */
+/** If this name changes, CloudFormation deletes the old resource later. */
 function physicalIdOf(input: Input): string {
   switch (input.kind) {
     case 'account':
@@ -30,7 +30,7 @@ async function ensure(input: Input, before: Input | undefined, requestId: string
   }
 }
 
-/** @param physicalId of what is to be ended: after a replacement it is not what the other properties name */
+/** @param physicalId the resource to end: after a replacement the other properties describe the new one */
 async function end({ kind }: Input, physicalId: string): Promise<void> {
   const [accountId = '', name = ''] = physicalId.split('/');
   switch (kind) {
@@ -44,8 +44,8 @@ async function end({ kind }: Input, physicalId: string): Promise<void> {
 }
 
 /**
- * @returns the name by which CloudFormation knows what was made or ended
- * @throws HttpError for what the service refuses, with the sentence for the app's developer
+ * @returns CloudFormation's name of the resource
+ * @throws HttpError for a refusal, with the sentence for the app's developer
  */
 export async function provision(event: Event): Promise<string> {
   const input = readInput(event.ResourceProperties);
@@ -60,8 +60,9 @@ export async function provision(event: Event): Promise<string> {
 }
 
 /**
- * Names what was not made. CloudFormation then asks for its deletion. An account may be half made, and is suspended. The others are
- * made as a whole or not at all: their name might be that of one that somebody else made.
+ * Names a resource that was not made. CloudFormation then deletes that name. A half-made account is suspended. Schedules and
+ * URL groups are made completely or not at all, and their names may belong to existing ones, so they get a name that matches
+ * nothing.
  */
 export function idOfFailed({ PhysicalResourceId, ResourceProperties, RequestId }: Event): string {
   if (PhysicalResourceId !== undefined) return PhysicalResourceId;
@@ -69,7 +70,7 @@ export function idOfFailed({ PhysicalResourceId, ResourceProperties, RequestId }
     const input = readInput(ResourceProperties);
     if (input.kind === 'account') return input.id;
   } catch {
-    // The reason for which it was not made.
+    // The input was the reason for the failure.
   }
   return `none/${RequestId}`;
 }

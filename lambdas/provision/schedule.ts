@@ -8,7 +8,7 @@ import { readHeaders } from '../shared/headers.ts';
 import { ignoreMissing } from './ignoreMissing.ts';
 import type { scheduleInput } from './event.ts';
 
-/** Makes the schedule, or replaces it. @throws HttpError 400, 403, 404, 412 or 503 */
+/** @throws HttpError 400, 403, 404, 412 or 503 */
 export async function ensureSchedule(input: z.infer<typeof scheduleInput>): Promise<void> {
   const account = await existingAccount(input.accountId);
   const headers = readHeaders('headers', [...input.headers, ['svc-schedule-id', input.id]]);
@@ -16,7 +16,7 @@ export async function ensureSchedule(input: z.infer<typeof scheduleInput>): Prom
     ...canonicalize(headers, [], settings.headerPrefixes),
     destination: input.destination,
     body: Buffer.from(input.body),
-    // No client has sent it.
+    // There is no client.
     callerIp: '',
     host: settings.ownHosts[0] ?? '',
   };

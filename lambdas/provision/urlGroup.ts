@@ -19,14 +19,13 @@ const requestOf = (name: string, endpoints: readonly unknown[]) => ({
   host: settings.ownHosts[0] ?? '',
 });
 
-/** Changes a group, with its entry in the audit trail. */
 const audited = (
   { account, name }: { readonly account: Account; readonly name: string },
   action: AuditAction,
   make: () => Promise<Changes>,
 ) => auditedIn(account, { action, subject: name }, make, (changes) => changes);
 
-/** Makes the URL group, with the wanted endpoints and no others. @throws HttpError 400, 403, 404, 412 or 503 */
+/** Makes the URL group with exactly these endpoints. @throws HttpError 400, 403, 404, 412 or 503 */
 export async function ensureUrlGroup(input: z.infer<typeof urlGroupInput>): Promise<void> {
   const { name, endpoints } = input;
   const account = await existingAccount(input.accountId);

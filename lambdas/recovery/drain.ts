@@ -1,4 +1,4 @@
-/** Drains a region: it accepts nothing new, and finishes the rest. */
+/** Drains a region: it accepts nothing new and finishes the rest. */
 import { isDeleted, type Account } from '../account/account.ts';
 import { isThere, waitingIn } from '../lane/lane.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,34 +11,33 @@ import { countActiveRuns } from '../workflow/recover.ts';
 import { queueDepths } from '../aws/queueDepths.ts';
 import { dueTimeOf } from '../message/status.ts';
 
-/** The messages, runs and schedules left in a region that is being drained. */
 export interface Left {
   /** Messages that are not delivered, cancelled or failed. */
   readonly messages: number;
-  /** Unix milliseconds at which the last of them is due; undefined without any. */
+  /** Unix milliseconds at which the last of them is due. */
   readonly lastDueAt: number | undefined;
   /** Active runs. */
   readonly runs: number;
-  /** Schedules that are not paused, because each fire makes another message. */
+  /** Schedules that are not paused: each fire makes another message. */
   readonly schedules: number;
   /** Messages in each SQS queue that is not empty. */
   readonly queues: Readonly<Record<string, number>>;
-  /** Queues and flow-control keys that are paused while messages wait in them. */
+  /** Paused queues and flow-control keys with waiting messages. */
   readonly paused: readonly string[];
-  /** Nothing waits for paused schedules and dead letters, but they are lost with the region. */
+  /** Paused schedules and dead letters do not delay the drain, but they are lost with the region. */
   readonly pausedSchedules: number;
   readonly deadLetters: number;
 }
 
-/** A region counts as drained while these still have messages: fires that were given up stay until an operator removes them. */
+/** Fires that were given up stay until an operator removes them, so a drained region may have some. */
 const notWaitedFor = new Set(['undeliveredFires']);
 
 export const isEmptied = ({ messages, runs, schedules, queues }: Left): boolean =>
   messages + runs + schedules === 0 && Object.keys(queues).every((name) => notWaitedFor.has(name));
 
 /**
- * Makes all accounts of this region refuse new work, or accept it again, from their next request on. Accounts that are created
- * later are changed by the next call.
+ * Makes all accounts of this region refuse new work, or accept it again, from their next request on. A later call changes
+ * accounts that are created later.
  *
  * @returns how many accounts were changed
  */
@@ -59,7 +58,7 @@ export async function setDraining(isDraining: boolean): Promise<number> {
   return changed;
 }
 
-/** Reads what a region still has to do. Reads all its tables once. */
+/** Reads what a region still has to do, with one read of all its tables. */
 export async function readRegion(): Promise<Left> {
   const depths = await queueDepths();
   let messages = 0;

@@ -1,10 +1,10 @@
-/** Finds lost messages, which are unfinished and will never be attempted. */
+/** Finds lost messages: unfinished ones that will never be attempted. */
 import { attemptJob } from '../job/job.ts';
 import { laneJobsOf, nameOf, readLanes } from '../lane/recover.ts';
 import { isOver } from '../message/message.ts';
 import { unfinishedMessages } from '../message/unfinished.ts';
 
-/** An attempt that a queue or Scheduler has. */
+/** An attempt in an SQS queue or in Scheduler. */
 export interface KnownAttempt {
   readonly accountId: string;
   readonly messageId: string;
@@ -12,7 +12,7 @@ export interface KnownAttempt {
 }
 
 /**
- * Reads all messages, and the lines of all lanes. Nothing may be written at the same time.
+ * Reads all messages, and the waiting lines of all lanes. Nothing may be written at the same time.
  *
  * @returns the ids of the lost messages
  */

@@ -1,7 +1,6 @@
 /**
  * Recreates jobs after tables were restored, or queues or schedules were lost. The tables say what must be done; SQS and
- * Scheduler only say when, so their contents can be recreated from the tables. If this is repeated, or if the old jobs still
- * exist, some attempts may be made twice. It has no other side effect.
+ * Scheduler only say when. If this is repeated, or if the old jobs still exist, some attempts may be made twice.
  */
 import { hourMs, now } from '../shared/clock.ts';
 import { attemptJob } from '../job/job.ts';
@@ -16,18 +15,18 @@ import { allSchedules } from '../schedule/rows.ts';
 import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
 /**
- * The longest time from a record until the work that follows it is done. If the worker of a long job dies at its start, the job
- * stays hidden for 90 minutes, and that may happen twice.
+ * The longest time from a record until its follow-up work is done. If the worker of a long job dies at its start, the job is
+ * hidden for 90 minutes, and that may happen twice.
  */
 export const longestWorkMs = 3 * hourMs;
 
 export interface RecoverOptions {
   /**
-   * Unix milliseconds. Work that follows records since then is repeated, because it may not have been done. `longestWorkMs`
-   * before the restored moment, or before the loss, is enough.
+   * Unix milliseconds. Follow-up work of later records is repeated, because it may not have been done. `longestWorkMs` before
+   * the restored time, or before the loss, is enough.
    */
   readonly since: number;
-  /** Whether jobs are only counted, not sent. */
+  /** Whether jobs are only counted instead of sent. */
   readonly isDryRun: boolean;
 }
 
@@ -67,13 +66,13 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   await send(batch);
 
   const pumps = lanes.flatMap(pumpsOf);
-  // Attempts come before pumps, so that an attempt is there before a pump grants it a slot.
+  // Attempts are sent before pumps, so that an attempt exists when a pump grants it a slot.
   await send(pumps);
   const schedules = await startSchedules(isDryRun);
   return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
 }
 
-/** The jobs of one message: its next attempt, and the check of its last record if that is new. */
+/** The next attempt of a message, and the check of its last record if that is new. */
 function jobsOf(
   history: Unfinished,
   since: number,
@@ -90,13 +89,13 @@ function jobsOf(
   const name = nameOf(message.accountId, { messageId: message.messageId, attempt });
   if (waiting.has(name)) return { jobs: followUp, isInLine: true };
   const admittedTo = granted.get(name);
-  // The check sends the next attempt itself, but does not know of a grant.
+  // The check also sends the next attempt, but without the slot that a lane may have granted it.
   if (followUp.length > 0 && admittedTo === undefined) return { jobs: followUp, isInLine: false };
   const next = { job: { ...attemptJob(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
   return { jobs: [...followUp, next], isInLine: false };
 }
 
-/** Has Scheduler fire all schedules. Schedules that it already fires do not change. */
+/** Lets Scheduler fire all schedules. Existing schedules in Scheduler do not change. */
 async function startSchedules(isDryRun: boolean): Promise<number> {
   let count = 0;
   for await (const schedule of allSchedules()) {

@@ -1,6 +1,6 @@
 /**
- * Returns parked messages to their queues, and undelivered fires to the queue of fires. A message is deleted after it was sent,
- * so it may be sent twice. Work that its job has already done is not repeated.
+ * Sends parked messages back to their queues, and undelivered fires to the queue of fires. A message is deleted after it was
+ * sent, so it may be sent twice. Finished work is not repeated.
  */
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -19,7 +19,7 @@ import { chunksOf, eachOf } from '../shared/lists.ts';
 /** Messages that another receiver hides are not counted. */
 export interface Redriven {
   readonly sent: number;
-  /** Messages that stay where they are. */
+  /** Messages that stay in the queue. */
   readonly left: number;
   /** Messages that arrived after the start. Most of them were sent back and failed again. */
   readonly since: number;
@@ -28,7 +28,6 @@ export interface Redriven {
 type Outcome = 'sent' | 'left' | 'since';
 
 export interface RedriveOptions {
-  /** Whether a parked message is sent back. */
   readonly isWanted: (parked: Parked) => boolean;
   /** Unix milliseconds at which to end. */
   readonly until: number;
@@ -37,13 +36,14 @@ export interface RedriveOptions {
 /** The limit of SQS. */
 const messagesPerCall = 10;
 
-/** Sends parked messages back. Messages that cannot be sent are logged and stay. */
+/** Sends parked messages back. If one cannot be sent, it is logged and stays. */
 export async function redriveParked({ isWanted, until }: RedriveOptions): Promise<Redriven> {
   if (settings.parkedQueueUrl === undefined) return { sent: 0, left: 0, since: 0 };
   const begunAt = now();
   return sendBack(settings.parkedQueueUrl, until, async (text) => {
     const parked = parseParked(text);
-    // A worker parks a job that still fails within milliseconds. Sending it back again would repeat that until the time is over.
+    // A worker parks a job that still fails within milliseconds. Sending it back again would repeat that until the time is
+    // over.
     if (parked.parkedAt > begunAt) return 'since';
     if (!isWanted(parked)) return 'left';
     await sendToSource(parked.queue, { text: parked.text, group: parked.group });
@@ -51,7 +51,7 @@ export async function redriveParked({ isWanted, until }: RedriveOptions): Promis
   });
 }
 
-/** Sends undelivered fires again. Fires that cannot be sent are logged and stay. */
+/** Sends undelivered fires again. If one cannot be sent, it is logged and stays. */
 export const redriveFires = (until: number): Promise<Redriven> =>
   sendBack(settings.undeliveredFiresQueueUrl, until, async (text) => {
     await sendToSource('fire', { text, group: undefined });
@@ -100,7 +100,7 @@ async function receive(queueUrl: string): Promise<readonly Message[]> {
   return Messages;
 }
 
-/** A message that cannot be sent does not hold up the others. */
+/** A message that cannot be sent does not delay the others. */
 async function sendOrLog(
   { Body = '', MessageId }: Message,
   send: (text: string) => Promise<Outcome>,

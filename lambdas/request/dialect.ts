@@ -1,6 +1,6 @@
 /**
- * The only file that knows header prefixes. A deployment accepts a list of them (`Svc` always first). All code behind this
- * file sees canonical names: `delay`, `callback-retries`, `forward-x-tenant`.
+ * The only file that knows header prefixes. A deployment accepts a list of them, always with `Svc`. Other files see only
+ * canonical names: `delay`, `callback-retries`, `forward-x-tenant`.
  */
 import type { SettingName } from '../options/described.ts';
 import { headerName, type Header } from '../shared/headers.ts';
@@ -8,10 +8,9 @@ import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
 import { badField } from '../error/httpError.ts';
 
 export interface CanonicalRequest {
-  /** The prefix of the request's headers, and of the headers that the service sends for its message. */
+  /** The prefix of the request's headers, and of the service's headers for its message. */
   readonly prefix: string;
   readonly config: Config;
-  /** The token of the query, when there is one. */
   readonly queryToken: string | undefined;
   /** Headers without an accepted prefix. */
   readonly otherHeaders: readonly Header[];
@@ -21,11 +20,11 @@ export interface CanonicalRequest {
 
 export const defaultPrefix = 'Svc';
 
-/** The query parameter that carries a token; QStash's is not named after its headers. */
+/** The query parameter for a token. QStash's is not named after its headers. */
 const queryTokenName = (prefix: string): string =>
   prefix === 'Upstash' ? 'qstash_token' : `${prefix.toLowerCase()}_token`;
 
-/** The dialect's part of the management API's paths; QStash's is its own name. */
+/** The dialect's part of the management API's paths. QStash's is its own name. */
 const brandOf = (prefix: string): string => (prefix === 'Upstash' ? 'qstash' : prefix.toLowerCase());
 
 const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
@@ -34,22 +33,22 @@ const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
 ];
 
 /**
- * Finds the dialects of a delivery's headers. A publish without settings shows no dialect and counts as the default one; clients of
- * another send such publishes, and their receivers read that one's headers. So what is in the default dialect has those of all.
+ * A publish without settings shows no dialect and counts as the default one. Clients of other dialects send such publishes,
+ * too, so a delivery in the default dialect has the headers of all.
  */
 export const deliveryDialects = (prefix: string, prefixes: readonly string[]): readonly string[] =>
   prefix === defaultPrefix ? acceptedOf(prefixes) : [prefix];
 
-/** Whether callbacks of a dialect have their times as numbers: receivers in production parse QStash's so. */
+/** Whether times in a dialect's callbacks are numbers, because existing receivers of QStash parse them so. */
 export const hasNumericTimes = (prefix: string): boolean => prefix === 'Upstash';
 
-/** Finds the dialect of a path of the management API by the brand in it; undefined when it is not accepted. */
+/** Finds the accepted dialect of a brand in a management API path. */
 export const prefixOfBrand = (brand: string, prefixes: readonly string[]): string | undefined =>
   acceptedOf(prefixes).find((prefix) => brandOf(prefix) === brand);
 
 /**
- * Sorts a request's headers and query parameters into configuration and the rest. A header wins over a query
- * parameter of the same name; where a request has two accepted prefixes, the first of the list is remembered.
+ * Separates a request's headers and query parameters into configuration and the rest. A header wins over a query parameter with
+ * the same name. If a request has two accepted prefixes, the first of the list is remembered.
  *
  * @param headers lower-case names
  * @param query decoded names and values
@@ -102,25 +101,24 @@ export function canonicalize(
   };
 }
 
-/** Reads single settings of a configuration. Its errors name a header as the author of the request spelled it. */
+/** Reads settings. Errors name headers as the client wrote them. */
 export class ConfigReader {
   readonly #prefix: string;
   readonly #config: Config;
   readonly #scope: string;
 
-  /** @param scope `callback` for the configuration of a callback; empty for the message's own */
+  /** @param scope `callback` for a callback's configuration; empty for the message's own */
   constructor(prefix: string, config: Config, scope: CallbackScope | '' = '') {
     this.#prefix = prefix;
     this.#config = scope === '' ? config : scoped(config, scope);
     this.#scope = scope === '' ? '' : `${scope}-`;
   }
 
-  /** A header's name as its author wrote it, for errors. */
   field(name: string): string {
     return headerName(this.#prefix, `${this.#scope}${name}`);
   }
 
-  /** The one value of a header that may be given once; undefined when it is not given. */
+  /** The only value of a header, if it is given. */
   single(name: SettingName): string | undefined {
     const values = this.#config.get(name);
     if (values === undefined) return undefined;
@@ -131,7 +129,6 @@ export class ConfigReader {
     return value.trim();
   }
 
-  /** Reads a header with a parser that is given its name, as written, and its value. */
   read<T>(name: SettingName, parse: (field: string, value: string) => T): T | undefined {
     const value = this.single(name);
     return value === undefined ? undefined : parse(this.field(name), value);
@@ -144,7 +141,6 @@ export class ConfigReader {
     );
   }
 
-  /** Makes a reader of the settings below a scope such as `callback`. */
   scope(name: CallbackScope): ConfigReader {
     return new ConfigReader(this.#prefix, this.#config, name);
   }

@@ -4,8 +4,8 @@ import { readToken } from '../account/credentials.ts';
 import { badField, quote } from '../error/httpError.ts';
 
 /**
- * Headers that belong to one connection (RFC 9110, 7.6.1), or that the service sets itself. `Accept-Encoding` is among them because
- * the service reads the answer, not the sender.
+ * Headers that belong to one connection (RFC 9110, 7.6.1), or that the service sets. `Accept-Encoding` is one because the
+ * service reads the answer, not the sender.
  */
 const ownHeaders = new Set([
   'accept-encoding',
@@ -21,26 +21,25 @@ const ownHeaders = new Set([
   'content-length',
 ]);
 
-/** Whether a header in lower case belongs to one connection, or is set by the service. */
+/** Whether a lower-case header belongs to one connection, or is set by the service. */
 export const isOwnHeader = (name: string): boolean => ownHeaders.has(name) || name.startsWith('proxy-');
 
-/** Headers that gateways on the way to the service add. */
+/** Headers that gateways in front of the service add. */
 const gatewayHeaders = /^(x-forwarded-|x-amzn-|x-amz-cf-|via$|forwarded$|cloudfront-|cdn-loop$)/;
 
-/** Whether a header in lower case is one that gateways on the way to the service add. */
 export const isGatewayHeader = (name: string): boolean => gatewayHeaders.test(name);
 
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const sendable = new RegExp(headerTextForm);
 
-/** Whether a header in lower case stays behind, wherever headers are forwarded. */
+/** Whether a lower-case header is never forwarded. */
 const staysBehind = (name: string): boolean => isOwnHeader(name) || isGatewayHeader(name);
 
 /**
- * Picks the headers that the destination gets from those that are to be forwarded by name. Clients pass on every header of a request
- * they received, so connection and gateway headers are dropped rather than refused.
+ * Picks the headers that a request forwards by name. Clients pass on every header of a request that they received, so
+ * connection and gateway headers are dropped instead of refused.
  *
- * @param field gives a header's name as its author wrote it, for the error's text
+ * @param field returns a header's name as the client wrote it, for the error
  * @throws HttpError 400 for a name or value that cannot be sent
  */
 export function forwardedByName(
@@ -57,18 +56,17 @@ export function forwardedByName(
   return forwarded;
 }
 
-/** Whether a header has a token of the service, also as one of several values that were joined by commas. */
+/** Whether a header has a token of the service, even among values that were joined by commas. */
 const carriesToken = ([name, value]: Header): boolean =>
   name === 'authorization' && value.split(/[\s,]/).some((part) => readToken(part) !== undefined);
 
 /**
- * Picks the headers of an incoming request that the destination gets when all are to be forwarded. Those of the connection
- * and of gateways stay behind, and so does an `Authorization` with a token of the service; a sender's own is passed on.
+ * Picks the headers of an incoming request when all are forwarded: without headers of the connection and of gateways, and
+ * without an `Authorization` with a token of the service.
  */
 export const passedOn = (headers: readonly Header[]): readonly Header[] =>
   headers.filter((header) => !staysBehind(header[0]) && !carriesToken(header));
 
-/** Adds the headers of the second list whose names the first does not have. */
 export function addMissingHeaders(
   headers: readonly Header[],
   defaults: readonly Header[],
@@ -77,5 +75,4 @@ export function addMissingHeaders(
   return [...headers, ...defaults.filter(([name]) => !given.has(name))];
 }
 
-/** Whether a header in lower case is one of a trace. */
 export const isTraceHeader = ([name]: Header): boolean => name === 'traceparent' || name === 'tracestate';

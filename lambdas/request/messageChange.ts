@@ -12,21 +12,21 @@ import { messageChange } from '../wire/requests.ts';
 import { ConfigReader, canonicalize, type CanonicalRequest } from './dialect.ts';
 import { forwardedByName } from './forwarding.ts';
 
-/** The changes that a request makes to a waiting message. Absent settings are undefined. */
+/** The changes that a request makes to a waiting message. Missing settings are undefined. */
 export interface MessageChanges {
   /** Unix milliseconds of the next attempt. */
   readonly dueAt?: number | undefined;
   readonly maxRetries?: number | undefined;
   readonly timeoutMs?: number | undefined;
   readonly labels?: readonly string[] | undefined;
-  /** Headers for the destination. They replace those of the same names; an empty value removes the header. */
+  /** Headers that replace those of the same names. An empty value removes the header. */
   readonly headers: readonly Header[];
 }
 
 const allowed =
   '{"delay"?: "5m" or "notBefore"?: <Unix seconds>, "retries"?: 3, "timeout"?: "30s", "label"?: "<labels>", "headers"?: {"Svc-Forward-<name>": "<value>"}}';
 
-/** The fields of the body, by the settings of a publish that they set. */
+/** The fields of the body, by the publish settings that they set. */
 const fieldOf: ReadonlyMap<string, string> = new Map([
   ['delay', 'delay'],
   ['not-before', 'notBefore'],
@@ -46,8 +46,8 @@ function textsIn(bytes: Uint8Array) {
 }
 
 /**
- * Reads the change of a message: the fields of its body, and settings as a publish has them, in the headers of the request or of
- * the body. A field of the body wins.
+ * Reads the change of a message: the fields of its body, and publish settings in the headers of the request or of the body. A
+ * field of the body wins.
  *
  * @param prefixes the accepted ones
  * @param now Unix milliseconds

@@ -24,7 +24,6 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
   readonly gone?: Gone;
 }
 
-/** Reads the options of a message, or of one of its callbacks, that a request gives. */
 const givenIn = (reader: ConfigReader, account: Account): Every<Partial<DeliveryOptions>> =>
   parseGiven(reader, limitsOf(account), parseRetryDelay);
 
@@ -65,10 +64,9 @@ function parseCallback(
   };
 }
 
-/** The parts of a request that configure its message. */
 type Request = Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>;
 
-/** Reads all that a request configures of its message, and, apart from that, only what the request gives. */
+/** Reads a message's full configuration, and separately only what the request gives. */
 function parse(request: Request, account: Account, rules: DestinationRules, now: number) {
   const reader = new ConfigReader(request.prefix, request.config);
   const limits = limitsOf(account);
@@ -101,9 +99,9 @@ function parse(request: Request, account: Account, rules: DestinationRules, now:
 }
 
 /**
- * Reads all that a request configures of its message.
+ * Reads a message's full configuration.
  *
- * @throws HttpError 400 for a malformed value, 403 for a callback URL that is refused, 412 above an account's limit
+ * @throws HttpError 400 for a malformed value, 403 for a refused callback URL, 412 above an account's limit
  */
 export const parsePublishOptions = (
   request: Request,
@@ -112,10 +110,7 @@ export const parsePublishOptions = (
   now: number,
 ): PublishOptions => parse(request, account, rules, now).options;
 
-/**
- * Keeps the credentials in the URLs of callbacks when a configuration takes the place of another; `withKnownCredentials`
- * decides for which URLs.
- */
+/** Keeps the credentials in callback URLs when a configuration is replaced, as `withKnownCredentials` does. */
 export function configWithKnownCredentials(config: Config, before: Config | undefined): Config {
   const urlOf = (from: Config | undefined, name: CallbackScope): string | undefined => {
     const text = from?.get(name)?.[0];
@@ -129,7 +124,7 @@ export function configWithKnownCredentials(config: Config, before: Config | unde
 }
 
 /**
- * Reads the settings that a request changes of a message that is sent again: only those that it gives.
+ * Reads only the settings in a request that sends a message again.
  *
  * @throws as {@link parsePublishOptions}
  */
@@ -142,7 +137,6 @@ export function parseOverrides(
   return defined(parse({ ...request, otherHeaders: [] }, account, rules, now).given);
 }
 
-/** Reads only those options of a callback that a request gives. */
 export function parseCallbackOverrides(
   { prefix, config }: Pick<CanonicalRequest, 'prefix' | 'config'>,
   scope: CallbackScope,

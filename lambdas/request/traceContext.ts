@@ -1,15 +1,15 @@
 /**
- * W3C Trace Context, by which tracers such as OpenTelemetry know that two requests belong together. A request's headers go on
- * unchanged to what follows from it.
+ * W3C Trace Context, by which tracers such as OpenTelemetry connect requests. A request's headers are passed on unchanged to
+ * the requests that follow from it.
  */
 import { valuesOf, type Header } from '../shared/headers.ts';
 import { addMissingHeaders } from './forwarding.ts';
 
-/** Version, trace, span and flags. Version `ff` and ids of zeros only are invalid; only later versions have more fields. */
+/** Version, trace, span and flags. Version `ff` and ids of only zeros are invalid. Only later versions have more fields. */
 const parentForm =
   /^(?:00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}|(?!00|ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-.*)?)$/;
 
-/** A member of the list in `tracestate`: the tracer's key, and its value. */
+/** A member of `tracestate`: the tracer's key, and its value. */
 const memberForm =
   /^[a-z\d][a-z\d_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const mostMembers = 32;
@@ -22,7 +22,7 @@ function isState(value: string): boolean {
   return members.length <= mostMembers && members.every((member) => memberForm.test(member));
 }
 
-/** Finds the valid `traceparent` of a request, and its `tracestate`, which means nothing without the former. */
+/** Finds a request's valid `traceparent`, with its `tracestate`, which has no meaning without it. */
 function traceOf(headers: readonly Header[]): readonly Header[] {
   const [parent = '', ...others] = valuesOf(headers, 'traceparent');
   if (others.length > 0 || !parentForm.test(parent)) return [];
@@ -33,6 +33,6 @@ function traceOf(headers: readonly Header[]): readonly Header[] {
   ];
 }
 
-/** Adds the trace of other headers to headers that name no trace themselves. */
+/** Adds the trace of other headers if these have none. */
 export const withTrace = (headers: readonly Header[], from: readonly Header[]): readonly Header[] =>
   valuesOf(headers, 'traceparent').length > 0 ? headers : addMissingHeaders(headers, traceOf(from));

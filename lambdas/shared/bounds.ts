@@ -1,4 +1,4 @@
-/** Bounds of single values, separate from the configuration table, which bundles then need not load. */
+/** Separate from the configuration table, so that bundles need not load it. */
 import { dayMs, secondMs } from './clock.ts';
 
 export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
@@ -12,19 +12,19 @@ export const longestDeduplicationId = 1_024;
 export const longestFlowControlKey = 256;
 /** A lane's row has up to 50 tenants' keys. */
 export const longestFairKey = 64;
-/** A run's entries, which bound step numbers and a group's branches: each delivery includes all earlier ones. */
+/** The most steps in a run, and branches in a parallel group. Each delivery includes all earlier steps. */
 export const mostEntries = 10_000;
 /** Characters of a step's name. */
 export const longestStepName = 1_024;
 /** Characters of a retry-delay expression: enough for a sensible formula, and evaluated in microseconds. */
 export const longestExpression = 500;
-/** Caps the delay that a message or destination asks for. */
+/** Caps the delay that a message or destination requests. */
 export const longestRetryDelayMs = dayMs;
 /** A header value's characters (RFC 9110, 5.5), as Latin-1: Node.js sends no others. */
 export const headerTextForm = '^[\\t\\x20-\\x7e\\x80-\\xff]*$';
 /** Rows whose bodies one request searches: each body may need a separate call. */
 export const mostSearched = 10_000;
-/** The time to search: the gateway times out after 29 s, and some bodies have 4 MB. */
+/** The time limit of a search: the gateway times out after 29 s, and some bodies have 4 MB. */
 export const searchBudgetMs = 10 * secondMs;
 /** The largest parallelism or rate: far above what a lane can do. */
 export const largestCount = 1_000_000_000;
@@ -36,7 +36,6 @@ export const largestCount = 1_000_000_000;
  */
 export const durationForm = (units: string): string => `^(\\d+[${units}])+$`;
 
-/** A duration above zero. */
 export const positiveDurationForm = (units: string): string =>
   `^(\\d+[${units}])*\\d*[1-9]\\d*[${units}](\\d+[${units}])*$`;
 

@@ -1,4 +1,4 @@
-/** Truncates a body without splitting a UTF-8 character, so that text stays text. */
+/** Truncates a body without splitting a UTF-8 character. */
 export function beginningOf(body: Uint8Array, most: number): Uint8Array {
   if (body.length <= most) return body;
   let end = most;

@@ -1,14 +1,12 @@
 import { now } from './clock.ts';
 
-/** The most keys; above it, the oldest result is removed. */
+/** The most keys. Above it, the oldest result is removed. */
 const capacity = 1_000;
 
 /**
- * Caches loads by key for a while. Concurrent loads share one. Failures, empty results and results not worth keeping are not
- * cached.
+ * Caches loads by key for a while. Concurrent loads share one. Failures and empty results are not cached.
  *
- * `table/remembered.ts` differs: it keeps a value that is always needed, such as a secret, even while it cannot be read again. Here
- * results expire, and the next load may fail.
+ * `table/remembered.ts` keeps an old value if it cannot be read again. Here results expire, and the next load may fail.
  */
 export function cached<T>(
   lifetimeMs: number,

@@ -25,5 +25,5 @@ export const nextMonth = (time: number): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 };
 
-/** Converts Unix milliseconds to seconds for a row's time to live. */
+/** Converts Unix milliseconds to seconds for a time to live. */
 export const epochSeconds = (timeMs: number): number => Math.ceil(timeMs / secondMs);

@@ -4,10 +4,10 @@
  */
 export type Config = ReadonlyMap<string, readonly string[]>;
 
-/** Giving one of these settings overrides defaults of the others. */
+/** If a request gives one of these settings, defaults for the other are ignored. */
 const alternatives = [['delay', 'not-before']] as const;
 
-/** Fills in a URL group's defaults for settings that a request does not give. */
+/** Adds a URL group's defaults. */
 export function configOverDefaults(config: Config, defaults: Config | undefined): Config {
   const merged = new Map([...(defaults ?? []), ...config]);
   for (const names of alternatives) {

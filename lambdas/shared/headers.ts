@@ -4,7 +4,10 @@ import { badField } from '../error/httpError.ts';
 /** A lower-case name and one value. */
 export type Header = readonly [name: string, value: string];
 
-/** Bytes of all headers. API Gateway's limit for a request, with its first line; also applied in JSON and through the publish URL. */
+/**
+ * Bytes of all headers: API Gateway's limit for a request with its first line. It also applies in JSON and through the publish
+ * URL.
+ */
 export const largestHeaders = 10_240;
 
 /**
@@ -32,11 +35,11 @@ export function readHeaders(field: string, headers: readonly Header[]): readonly
   return pairs;
 }
 
-/** Capitalizes a header's name as in `Content-Type`. */
+/** Capitalizes a header's name, as in `Content-Type`. */
 export const shownName = (name: string): string =>
   name.toLowerCase().replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 
-/** Adds a dialect's prefix to a canonical name: `retry-delay` becomes `Upstash-Retry-Delay`, for example. */
+/** Adds a dialect's prefix: `retry-delay` becomes `Upstash-Retry-Delay`, for example. */
 export function headerName(prefix: string, canonical: string): string {
   return `${prefix}-${shownName(canonical)}`;
 }
@@ -47,8 +50,8 @@ export const valuesOf = (headers: readonly Header[], wanted: string): readonly s
 export type HeaderLists = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Converts headers to JSON, the only place where their names become keys. Names come from outside, and assigning `constructor` or
- * `__proto__` would do something else. `Object.fromEntries` defines keys instead, and `JSON.stringify` writes them all.
+ * Converts headers to JSON. Assigning keys such as `__proto__` from outside would have other effects, so `Object.fromEntries`
+ * defines them.
  */
 export function shownHeaders(headers: readonly Header[]): HeaderLists {
   const lists = new Map<string, string[]>();
@@ -61,7 +64,10 @@ export function shownHeaders(headers: readonly Header[]): HeaderLists {
   return Object.fromEntries(lists);
 }
 
-/** Converts headers to one text for each name: values are joined by commas (RFC 9110, 5.3), cookies by semicolons (RFC 9113, 8.2.3). */
+/**
+ * Converts headers to one text for each name. Commas join values (RFC 9110, 5.3), and semicolons join cookies (RFC 9113,
+ * 8.2.3).
+ */
 export const joinedHeaders = (headers: readonly Header[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(shownHeaders(headers)).map(([name, values]) => [

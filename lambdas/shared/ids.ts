@@ -5,12 +5,12 @@ import { letters, wideEnd } from './idPattern.ts';
 export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr';
 
 /**
- * Partitions of an account's rows. DynamoDB takes 1,000 write units a second for each, and a message needs at least two. Lists read
- * all partitions, so only accounts with high limits have many.
+ * Partitions of an account's rows. DynamoDB takes 1,000 write units a second for each, and a message needs two. Lists read all
+ * partitions, so only accounts with high limits have many.
  */
 export const shardCounts = { usual: 8, wide: letters.length } as const;
 
-/** Random letters of an id, one byte each; the library would ask the system for every byte. */
+/** Random letters of an id, one byte each. The library would ask the system for every byte. */
 const randomLetters = 16;
 
 /** Random bytes for the next ids: asking the system is the slowest part of making an id. */
@@ -28,7 +28,7 @@ function nextRandom(): Buffer {
 }
 
 /**
- * Makes a new id from a time (Unix milliseconds), for ordering, and at least 75 random bits.
+ * Makes an id that sorts by time (Unix milliseconds), with at least 75 random bits.
  *
  * @param shards the account's partitions
  */
@@ -43,10 +43,9 @@ export function newId(kind: IdKind, time: number, shards: number = shardCounts.u
 }
 
 /**
- * Makes an id for something made only once: the same time (Unix milliseconds) and seed give the same id. It is as unguessable as
- * its seed.
+ * Makes an id that follows from a time (Unix milliseconds) and a seed. It is as hard to guess as the seed.
  *
- * @param beside the id it follows from: both use the same number of partitions
+ * @param beside the id that it follows from: both use the same number of partitions
  */
 export function derivedId(kind: IdKind, time: number, seed: string, beside = ''): string {
   const id = idOf(kind, time, createHash('sha256').update(seed).digest());
@@ -63,8 +62,8 @@ function idOf(kind: IdKind, time: number, bytes: Buffer): string {
 export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf('_') + 1));
 
 /**
- * A row's partition, from the id alone, so that reads by id need no index: of many, by the second last letter; of the usual ones,
- * by the last.
+ * A row's partition follows from its id, so reads by id need no index. With many partitions it is the second last letter,
+ * otherwise the last.
  */
 export function shardOf(accountId: string, id: string): string {
   const number = id.endsWith(wideEnd)

@@ -7,8 +7,6 @@ import { excessIn, plainBounds, type JsonBounds } from './jsonBounds.ts';
 import { malformedTextIn } from './text.ts';
 
 /**
- * Parses a client's JSON.
- *
  * @param field for the error
  * @param bounds of values and levels, checked before parsing
  * @throws HttpError 400
@@ -80,11 +78,10 @@ export const orNull = <Shape extends z.ZodMiniType>(shape: Shape) =>
     z.transform((value) => value ?? undefined),
   );
 
-/** A field that may be absent or `null`, which is the same. */
 export const optionalField = <Shape extends z.ZodMiniType>(shape: Shape) => z.optional(orNull(shape));
 
 /**
- * The shape of a JSON object of headers, read as pairs. zod's records lose a field named `__proto__`.
+ * A JSON object of headers, read as pairs. zod's records lose a field named `__proto__`.
  *
  * @param description for the API's description
  */

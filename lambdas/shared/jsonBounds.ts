@@ -1,6 +1,6 @@
 /**
- * Limits the values and nesting of JSON from outside, by a scan of its bytes before parsing: 4 MB of `[0,0,…` would take seconds
- * and 400 MB of memory to parse.
+ * Limits the values and nesting of JSON from outside. Its bytes are scanned before parsing, because 4 MB of `[0,0,…` would take
+ * seconds and 400 MB of memory to parse.
  */
 export interface JsonBounds {
   /** Values and field names. */

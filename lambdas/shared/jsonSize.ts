@@ -1,9 +1,9 @@
 /**
- * Counts the bytes of texts in JSON without making it. A control character takes six bytes, or seven in nested JSON, so a body of 4
- * MiB may become 28 MiB.
+ * Counts the bytes of texts in JSON without making it. A control character takes six bytes, or seven in nested JSON, so a body
+ * of 4 MiB may become 28 MiB.
  */
 
-/** Code units escaped as two characters, such as `\n`; each further level doubles the backslash. */
+/** Code units escaped as two characters, such as `\n`. Each further level doubles the backslash. */
 const shortEscapes: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 const quote = 34;
 const backslash = 92;

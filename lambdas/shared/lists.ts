@@ -1,10 +1,10 @@
-/** Splits items into lists of a size, in order; the last may be shorter. */
+/** Splits items into lists of a size; the last may be shorter. */
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
 
-/** Splits items into lists of at most a weight, in order; a heavier item is alone. */
+/** Splits items into lists of at most a weight; a heavier item is alone. */
 export function weighedChunksOf<T>(
   items: readonly T[],
   most: number,
@@ -28,25 +28,25 @@ export function weighedChunksOf<T>(
 
 /** Milliseconds of work before other requests of the process get a turn. */
 const turnMs = 10;
-/** The longest pause between turns, in milliseconds. */
+/** Milliseconds. */
 const longestPauseMs = 100;
 
-/** The least time of any pause, in milliseconds. */
+/** The shortest pause, in milliseconds. */
 const leastMs = 2;
 
-/** Works in browsers too, because the console uses this file. */
+/** Works in browsers too, for the console. */
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Divides long computations into turns. On Lambda a process has one request, so turns cost nothing; on one machine all requests
- * share it.
+ * Divides long computations into turns, because all requests of one machine share a process. On Lambda turns cost nothing: a
+ * process has one request.
  */
 export class Turn {
   #endsAt = performance.now() + turnMs;
 
   /**
-   * Ends a turn that is over, so that others continue. If they take long, pauses again as long: so concurrent long work takes half
-   * of the process.
+   * Ends a turn that is over, so that others continue. It pauses again for as long as they took, so concurrent long work takes
+   * half of the process.
    */
   async end(): Promise<void> {
     const since = performance.now();
@@ -59,8 +59,8 @@ export class Turn {
 }
 
 /**
- * Works on all items, `atOnce` in parallel. An error stops one worker; the others continue with the remaining items. Other requests
- * of the process get turns.
+ * Works on all items, `atOnce` in parallel. An error stops one worker; the others continue with the remaining items. Other
+ * requests of the process get turns.
  *
  * @throws the first worker's error, after all have ended
  */

@@ -1,10 +1,10 @@
-/** Pauses between calls of AWS. Tests with a fake clock replace them. */
+/** Pauses between AWS calls. Tests with a fake clock replace them. */
 import { setTimeout } from 'node:timers/promises';
 import { now } from './clock.ts';
 
 export const pause = (ms: number): Promise<void> => setTimeout(ms);
 
-/** Waits until a time, Unix milliseconds. A timer may end slightly before the clock, so it waits for the rest. */
+/** Waits until a time in Unix milliseconds. A timer may end slightly early, so it waits for the rest. */
 export async function waitUntil(dueAt: number): Promise<void> {
   for (let leftMs = dueAt - now(); leftMs > 0; leftMs = dueAt - now()) await pause(leftMs);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a text can be stored and sent: JSON may have lone surrogates, as in `"\ud83d"`, which UTF-8 does not have and DynamoDB
- * and SQS refuse.
+ * Whether a text can be stored and sent. JSON may have lone surrogates, as in `"\ud83d"`, which UTF-8, DynamoDB and SQS do not
+ * allow.
  *
  * @param longest characters; those above the first 65,536 of Unicode count as two
  */

@@ -1,6 +1,6 @@
 /**
- * A URL's credentials: `user:password@`. Only the destination gets them. Answers and records show the URL without them, because
- * other people read these. If a client writes the shown URL back, the stored one is kept.
+ * A URL's credentials, `user:password@`. Only the destination gets them. Answers and records show the URL without them. If a
+ * client writes the shown URL back, the stored one is kept.
  */
 import { type Config, callbackScopes } from './config.ts';
 import { quote } from '../error/httpError.ts';
@@ -8,17 +8,16 @@ import { quote } from '../error/httpError.ts';
 /** A URL without credentials, to show and compare. */
 export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');
 
-/** Removes user, password, query and fragment from the URLs in a text, for logging. */
+/** Removes user, password, query and fragment from URLs, for logging. */
 export const withoutSecrets = (text: string): string =>
   text.includes('://')
     ? text.replace(/([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#\\\s"'<>]*@)?([^?#\s"'<>]*)(?:[?#][^\s"'<>]*)?/gi, '$1$2')
     : text;
 
-/** Quotes a URL, or an invalid one, in an error. */
 export const quoteUrl = (text: string): string => quote(shownUrl(text));
 
 /**
- * A replacing URL keeps the old credentials if only they are missing.
+ * Keeps the old credentials if the new URL lacks only them.
  *
  * @param before the replaced URL
  */

@@ -28,7 +28,9 @@ export interface Looked<T> {
   readonly isCut: boolean;
 }
 
-/** Looks at rows until the time is over, or enough rows are read. @param wanted returns undefined for a row without a problem */
+/**
+ * Looks at rows until the time is over, or enough rows are read. @param wanted returns undefined for a row without a problem
+ */
 export async function look<R, T>(
   rows: AsyncIterable<R>,
   wanted: (row: R) => T | undefined,
@@ -55,8 +57,8 @@ export interface Fired {
 const mostStates = 50;
 
 /**
- * Finds the schedules whose last fire failed, by the dead letters. If not all dead letters were read, the messages of fires that
- * are older than the last one read are checked, too.
+ * Finds the schedules whose last fire failed, by the dead letters. If not all dead letters were read, it also checks the
+ * messages of fires that are older than the last one read.
  */
 async function failingOf(
   account: Account,
@@ -109,7 +111,6 @@ export async function lookAtSchedules(account: Account, bounds?: Bounds): Promis
   return { number, fired };
 }
 
-/** Finds the schedules whose last fire failed. */
 export const failingAmong = async (
   account: Account,
   fired: Looked<Fired>,
@@ -119,7 +120,6 @@ export const failingAmong = async (
     ? fired
     : failingOf(account, fired, await look(deadLettersSince(account, now() - dayMs), itself, bounds));
 
-/** Finds problems that the owner of an account should look at. Its reads are bounded: see {@link look}. */
 export async function getAttention(account: Account): Promise<Attention> {
   const time = now();
   const since = time - dayMs;

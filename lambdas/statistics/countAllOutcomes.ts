@@ -14,8 +14,8 @@ const accountsAtOnce = 3;
 const turnMs = 10 * secondMs;
 
 /**
- * Counts the outcomes of all accounts that this region serves, even if no one asks for them before their records leave the log.
- * Repeated or concurrent calls count nothing twice.
+ * Counts the outcomes of all accounts of this region before their records leave the log. Repeated or concurrent calls count
+ * nothing twice.
  *
  * @param until Unix milliseconds; the rest is left to the next call
  * @param part the shards of each account to count
@@ -29,7 +29,7 @@ export async function countAllOutcomes(until: number, part: CountingPart = whole
   while (left.length > 0 && now() < until) {
     const behind: Sharded[] = [];
     await eachOf(left, accountsAtOnce, async (account) => {
-      // An account that fails must not hold up the others.
+      // One account's failure must not delay the others.
       const counted = now() < until ? await logAndContinue(countOutcomes(account, turnMs, part)) : undefined;
       if (now() >= until || counted?.countedUntil !== undefined) behind.push(account);
     });

@@ -1,9 +1,7 @@
 /**
- * Counts the outcomes of an account's messages. The log already has the record that ended each message, so nothing else is
- * written then. A request reads the records since the last count and adds them to the counts. One row has the counts and how far
- * each shard of the log is counted. It is written only if its version has not changed. So if several processes count the same
- * shard, one of their counts is kept, and each record is counted once, even if a process dies. Processes that count different
- * shards each add their counts to the row.
+ * Counts the outcomes of an account's messages from the log, which already has a record of each message's end. A request adds
+ * the records since the last count to the counts. One row has the counts and how far each shard of the log is counted. If
+ * several processes count the same shard, only one result is stored, so each record is counted once, even if a process dies.
  */
 import { minuteMs, now } from '../shared/clock.ts';
 import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
@@ -14,9 +12,9 @@ import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
 /**
- * A record's place in the log is the time at which its attempt ended, but it is written later: after up to four AWS calls, which
- * time out after 13 s each, and when the index has caught up with its table. After this time no further record is expected before
- * that place; a later one is not counted. Younger records are counted again each time.
+ * A record's place in the log is the time at which its attempt ended, but it is written after up to four AWS calls, which time
+ * out after 13 s each, and after the index's delay. After this time new records before that place are not expected. Younger
+ * records are counted again each time.
  */
 export const settledAfterMs = 2 * minuteMs;
 
@@ -24,11 +22,10 @@ export interface CountedOutcomes {
   readonly counts: OutcomeCounts;
   /** The counts that no later request changes. */
   readonly settled: OutcomeCounts;
-  /** Unix milliseconds: not all later records are counted, because there were too many. Undefined if all are. */
+  /** Unix milliseconds after which not all records are counted, because there were too many. Undefined if all are. */
   readonly countedUntil: number | undefined;
 }
 
-/** One of several parts of the work. Each part counts different shards. */
 export interface CountingPart {
   /** Counted from 0. */
   readonly part: number;
@@ -37,7 +34,6 @@ export interface CountingPart {
 
 export const wholeCount: CountingPart = { part: 0, parts: 1 };
 
-/** The shards that a part counts, as indexes into all shards of the account. */
 export const placesIn = ({ shards }: Sharded, { part, parts }: CountingPart): readonly number[] =>
   Array.from({ length: shards }, (_, place) => place).filter((place) => place % parts === part);
 
@@ -80,12 +76,12 @@ const withSettled = (
 ): OutcomeCounts =>
   withoutPast(sumOf([kept?.counts ?? noCounts, ...shards.map((shard) => shard.settled)]), time);
 
-/** Tries to store a count. The count of each other shard may be stored in between. */
+/** Tries to store a count. Other shards' counts may be stored in between. */
 const mostTries = 20;
 
 /**
- * Adds the new counts to the row, even if others have changed it since, unless they counted one of the same shards. Then nothing
- * is stored, and the next request counts the rest.
+ * Adds the new counts to the row, even if others have changed it since. If they counted one of the same shards, nothing is
+ * stored, and the next request counts the rest.
  *
  * @param kept the row before the shards were read
  */
@@ -113,20 +109,18 @@ async function keep(
 }
 
 interface CountedShard extends CountedRecords {
-  /** The index of the shard among all of the account. */
+  /** The shard's index in the account. */
   readonly place: number;
 }
 
 interface CountedRecords {
-  /** Counts of settled records. */
   readonly settled: OutcomeCounts;
-  /** Counts of younger records. */
   readonly recent: OutcomeCounts;
   /** Unix milliseconds up to which settled records are counted. */
   readonly settledUntil: number;
   /** Whether any outcome became final. */
   readonly hasMoved: boolean;
-  /** As in {@link CountedOutcomes}. */
+  /** The shard's part of `countedUntil` in {@link CountedOutcomes}. */
   readonly readUntil: number | undefined;
 }
 

@@ -12,12 +12,11 @@ import { hostTimesOf, isFailing, stepsOf, type HostTime } from './rules/hostTime
 /** Attempts that are read. */
 const mostAttempts = 1_000;
 const mostHosts = 100;
-/** Failing hosts whose last success is looked up in older attempts. */
+/** Failing hosts whose last success is searched in older attempts. */
 const mostFailing = 10;
 
 /**
- * Reads the newest attempts. If a host is failing and they do not show since when, one more call for each shard reads older
- * attempts.
+ * Reads the newest attempts. If they do not show since when a host is failing, one more call for each shard reads older ones.
  */
 async function readNewest(
   account: Account,
@@ -35,7 +34,6 @@ async function readNewest(
   return { ...looked, before: attempts.filter((one) => isWanted(one) && hosts.includes(hostOf(one.url))) };
 }
 
-/** Finds since when hosts have been failing, from older attempts. */
 function withBefore(
   hosts: readonly HostTime[],
   looked: readonly TimedAttempt[],
@@ -62,7 +60,6 @@ export async function failingHosts(
 
 type HostTimes = Answer<typeof answers.hostTimes>;
 
-/** Shows how the hosts of an account's destinations answered recently. */
 export async function getHostTimes(account: Account): Promise<HostTimes> {
   const { attempts, from, before } = await readNewest(account);
   return {
@@ -78,7 +75,6 @@ const oldestOf = (attempts: readonly TimedAttempt[]): number | undefined =>
     ? undefined
     : attempts.reduce((least, { recordedAt }) => Math.min(least, recordedAt), Infinity);
 
-/** Steps in which the attempts of one host are counted. */
 const steps = 48;
 /**
  * Shows how one host answered. Reads the log back to the given time, with at most ten calls for each shard and for at most a

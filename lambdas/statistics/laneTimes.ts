@@ -10,7 +10,7 @@ import { parseName } from '../value/names.ts';
 import { readBack } from './readAttempts.ts';
 import { stepsOf } from './rules/hostTimes.ts';
 
-/** Query parameters, of which one must be given. */
+/** One query parameter is required. */
 interface Asked {
   readonly queueName?: string;
   readonly flowControlKey?: string;

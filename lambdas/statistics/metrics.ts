@@ -1,4 +1,4 @@
-/** The metrics of an account, for Prometheus and other readers of its text format. */
+/** An account's metrics in Prometheus' text format. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
 import { readFigures } from '../lane/figures.ts';
@@ -12,7 +12,6 @@ import { noOutcomes, outcomes } from './outcomes.ts';
 export { expositionType } from './rules/exposition.ts';
 import { expositionOf, type Family, type Series } from './rules/exposition.ts';
 
-/** Series of an answer. */
 export const mostSeries = 1_000;
 /** Pages of waiting lines that are read for the age of their first message. */
 const mostPages = 100;
@@ -20,11 +19,11 @@ const pagesAtOnce = 20;
 /** How long an answer reads the log if much of it is uncounted. */
 const logBudgetMs = secondMs;
 
-/** The lanes with the longest waiting lines come first; among equals, those with the most slots in use. */
+/** The longest waiting lines come first; among equals, those with the most slots in use. */
 const busiestFirst = (time: number) => (one: Lane, other: Lane) =>
   waitingIn(other) - waitingIn(one) || slotsInUse(other, time) - slotsInUse(one, time);
 
-/** Series of a queue: its waiting messages, their age, and whether the queue is paused. */
+/** For each queue: its waiting messages, their age, and whether it is paused. */
 const seriesOfQueue = 3;
 
 export async function readMetrics(account: Account): Promise<string> {
@@ -151,7 +150,7 @@ function busiest(
   return { shown, dropped };
 }
 
-/** The age of the first message of each queue. At most a hundred queues are read; others that would need it are omitted. */
+/** The age of the first message of each queue. A hundred queues are read at most; others that need it are omitted. */
 async function oldestSeries(queues: readonly Lane[], time: number): Promise<readonly Series[]> {
   const series = new Map<string, number>();
   let pages = 0;

@@ -1,8 +1,4 @@
-/**
- * The outcomes of an account's messages, counted by hour and by day (UTC), and for the last hour in steps of five minutes. They
- * are counted from the log, where the record that ends a message already is. The counting here has no I/O; `countOutcomes.ts`
- * reads the log and stores the counts.
- */
+/** This file has no I/O; `countOutcomes.ts` reads the log and stores the counts. */
 import { dayMs, dayOf, hourMs, minuteMs } from '../shared/clock.ts';
 import type { LoggedEnd } from '../message/log.ts';
 import { shownDays } from './rules/shownPeriod.ts';
@@ -13,7 +9,7 @@ export type PerOutcome = Readonly<Record<MessageOutcome, number>>;
 
 export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
 
-/** Reads a message's outcome from a record. A retry has no outcome, nor has an attempt of a cancelled message. */
+/** Reads a message's outcome from a record. Retries and attempts of cancelled messages have none. */
 export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefined {
   if (state === undefined) return 'cancelled';
   if (state === 'DELIVERED') return 'delivered';
@@ -48,13 +44,13 @@ export const noCounts: OutcomeCounts = {
 /** Unix milliseconds. */
 export const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
 
-/** The kept hours including this one, oldest first, in Unix milliseconds. */
+/** The kept hours, oldest first, in Unix milliseconds. */
 export const hoursAt = (time: number): readonly number[] =>
   Array.from({ length: keptHours }, (_, index) => hourStart(time) - (keptHours - 1 - index) * hourMs);
 
 const stepStart = (time: number): number => Math.floor(time / stepMs) * stepMs;
 
-/** The steps of the last hour including this one, oldest first, in Unix milliseconds. */
+/** The steps of the last hour, oldest first, in Unix milliseconds. */
 export const stepsAt = (time: number): readonly number[] =>
   Array.from({ length: keptSteps }, (_, index) => stepStart(time) - (keptSteps - 1 - index) * stepMs);
 
@@ -108,7 +104,7 @@ export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
   };
 }
 
-/** Omits the steps, hours and days that are no longer kept. @param time Unix milliseconds, now */
+/** Omits the steps, hours and days that are no longer kept. @param time Unix milliseconds */
 export function withoutPast({ steps, hours, days, retries }: OutcomeCounts, time: number): OutcomeCounts {
   const [oldestStep = 0] = stepsAt(time);
   const [oldestHour = 0] = hoursAt(time);

@@ -19,7 +19,6 @@ type UsageOfDays = ReadonlyMap<string, DayUsage>;
 /** How long an answer reads the log if much of it is uncounted. */
 const logBudgetMs = secondMs;
 
-/** Shows the usage, the outcomes and the limits of the caller's account. */
 export async function getOwnStats({ account, access }: Caller): Promise<OwnStats> {
   const time = now();
   const period = shownPeriod(time);

@@ -1,4 +1,3 @@
-/** Reads attempts from all shards of an account's log. */
 import type { Account } from '../account/account.ts';
 import { listBudgetMs } from '../list/pages.ts';
 import { newestAttempts, type TimedAttempt, type WantedAttempts } from '../message/log.ts';
@@ -11,10 +10,9 @@ export interface Looked {
   readonly from: number;
 }
 
-/** Reads attempts of all shards of an account, with one call for each. */
 export async function readOnce(account: Account, wanted: WantedAttempts): Promise<Looked> {
   const read = await Promise.all(shardsOf(account).map((shard) => newestAttempts(shard, wanted)));
-  // The shards are read back to different moments. Only from the latest of these on is every attempt known.
+  // The shards are read back to different times. Only from the latest of these on is every attempt known.
   const from = Math.max(0, ...read.flatMap(({ readFrom }) => readFrom ?? []));
   return {
     attempts: read.flatMap((one) => one.attempts.filter(({ recordedAt }) => recordedAt >= from)),
@@ -27,12 +25,12 @@ const mostCalls = 10;
 
 interface ReadBack {
   readonly attempts: readonly TimedAttempt[];
-  /** Unix milliseconds: all attempts since then were read; undefined if all wanted ones were. */
+  /** Unix milliseconds: all attempts since then were read. Undefined if all wanted ones were. */
   readonly lookedFrom: number | undefined;
 }
 
 /**
- * Reads attempts back to a moment, with at most ten calls for each shard and for at most a second. @param since Unix
+ * Reads attempts back to a time, with at most ten calls for each shard and for at most a second. @param since Unix
  * milliseconds, as `time`
  */
 export async function readBack(
@@ -48,7 +46,7 @@ export async function readBack(
     const { attempts, from } = await readOnce(account, { ...wanted, from: since, to });
     found.push(...attempts);
     if (from === 0) break;
-    // Otherwise this would never end if one moment has more records than a call reads.
+    // Otherwise this never ends if one millisecond has more records than a call reads.
     to = Math.min(from, to) - 1;
   }
   return { attempts: found, lookedFrom: undefined };

@@ -1,10 +1,9 @@
 /**
- * Attributes of several tables. Headers and configuration are lists of pairs: their names come from outside, and the SDK's
+ * Attributes of several tables. Headers and configuration are lists of pairs, because clients choose the names, and the SDK's
  * `marshall` refuses or loses maps with keys such as `constructor` and `__proto__`.
  */
 import * as z from 'zod/mini';
 
-/** Binary attributes. */
 export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 
 export const headerPairs = z.array(z.tuple([z.string(), z.string()]));

@@ -1,7 +1,7 @@
 import { toItem } from '../aws/dynamodb.ts';
 
 /**
- * A claim on a row: one of several processes may do the work, and if it dies, another takes over. An attribute holds the claim's
+ * A claim on a row: one of several processes may do the work, and if it dies, another takes over. An attribute has the claim's
  * time, Unix milliseconds.
  */
 export interface Claim {

@@ -1,7 +1,10 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Key, Row } from '../aws/dynamodb.ts';
 
-/** An item of a long list. Most are skipped after one or two attributes, because parsing all takes far longer than DynamoDB's read. */
+/**
+ * An item of a long list. Most items are skipped after one or two attributes, because parsing all takes far longer than
+ * DynamoDB's read.
+ */
 export class ListedItem {
   readonly #item: Key;
   #row: Row | undefined;
@@ -10,7 +13,6 @@ export class ListedItem {
     this.#item = item;
   }
 
-  /** All attributes. */
   get row(): Row {
     this.#row ??= unmarshall(this.#item);
     return this.#row;
@@ -20,7 +22,6 @@ export class ListedItem {
     return name in this.#item;
   }
 
-  /** Parses a few attributes. */
   only(names: readonly string[]): Row {
     const some: Key = {};
     for (const name of names) {

@@ -26,7 +26,7 @@ interface Source<T> {
 
 /** The least time between reads. */
 const paceMs = 10 * secondMs;
-/** How long a request waits to renew a known value. Such a read takes milliseconds. */
+/** How long a request waits to renew a known value. A read takes milliseconds. */
 const memoryTimeoutMs = 2 * secondMs;
 
 export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>): Remembered<T> {

@@ -3,10 +3,8 @@ import type { Order, Place } from './cursor.ts';
 import { idPattern } from '../shared/idPattern.ts';
 import type { IdKind } from '../shared/ids.ts';
 
-/** An account's partitions. */
 export interface Sharded {
   readonly id: string;
-  /** How many. */
   readonly shards: number;
 }
 
@@ -20,7 +18,7 @@ const idPatterns: Readonly<Record<IdKind, RegExp>> = {
   wfr: new RegExp(`^wfr_${idPattern}$`),
 };
 
-/** Whether a text is an id of a kind. Only ids are read as keys: other texts may be another row's key, or invalid. */
+/** Only ids are read as keys: other texts may be another row's key, or invalid. */
 export const isId = (kind: IdKind, text: string): boolean => idPatterns[kind].test(text);
 
 /** The part of a list to read: between two times, after a place. */
@@ -41,22 +39,20 @@ export interface Ordered {
   readonly id: string;
 }
 
-/** Whether a row is newer; at the same time, whether its id is larger. */
+/** Whether a row is newer, or has a larger id at the same time. */
 export const isNewer = (one: Ordered, other: Ordered): boolean =>
   one.time !== other.time ? one.time > other.time : one.id > other.id;
 
 /** Sorts newest first. */
 export const byAge = (one: Ordered, other: Ordered): number => (isNewer(one, other) ? -1 : 1);
 
-/** Returns whether a row precedes another in an order. */
 export const precedes = (order: Order | undefined): ((one: Ordered, other: Ordered) => boolean) =>
   order === 'earliestFirst' ? (one, other) => isNewer(other, one) : isNewer;
 
-/** Sorts rows in an order. */
 export const byOrder = (order: Order | undefined): ((one: Ordered, other: Ordered) => number) =>
   order === 'earliestFirst' ? (one, other) => byAge(other, one) : byAge;
 
-/** Whether a row is after a range's place, or is the row in which the place is. */
+/** Whether a row is after a range's place, or contains it. */
 export function isBehind(row: Ordered, { behind, order }: Pick<Range, 'behind' | 'order'>): boolean {
   if (behind === undefined) return true;
   if (row.time === behind.time && row.id === behind.id) return behind.shown !== undefined;
@@ -85,10 +81,7 @@ export function idBounds(kind: IdKind, range: Range): { readonly first: string; 
 /** Rows in a shard's first read: few, so that eight shards do not read much more than a page. */
 export const rowsPerRead = 40;
 
-/**
- * Sorts rows of the same time by id, as lists and cursors need. Rows come sorted by time, but an index returns those of one time in
- * any order.
- */
+/** Sorts rows of the same time by id, as lists and cursors need. An index sorts rows only by time. */
 export async function* inOrder<T extends Ordered>(rows: AsyncIterable<T>, order?: Order): AsyncGenerator<T> {
   let moment: T[] = [];
   const take = (): T[] => moment.sort(byOrder(order));

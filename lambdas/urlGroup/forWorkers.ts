@@ -1,4 +1,3 @@
-/** The part of URL groups that delivery workers need. */
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import type { GroupHooks } from '../message/kinds.ts';
 import { minuteMs, now } from '../shared/clock.ts';
@@ -18,8 +17,8 @@ const signed = cached(lifetimeMs, (key) => {
 });
 
 /**
- * A message has its endpoint's signature from its publish, and needs no read in the first minute. Later attempts read the group, in
- * case it was rotated. If that fails, or the group is gone, the signature stays the same.
+ * A message has its endpoint's signature from its publish, which is used for the first minute. Later attempts read the group,
+ * because it may have been rotated. If that fails, the signature stays the same.
  */
 export const latestSignature: GroupHooks['latestSignature'] = async (message, known) => {
   if (now() < known.readAt + lifetimeMs) return known;

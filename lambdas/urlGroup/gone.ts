@@ -8,8 +8,8 @@ import { isSameUrl, type Endpoint, type UrlGroup } from './urlGroup.ts';
 import { changeGroup } from './urlGroups.ts';
 
 /**
- * Removes an endpoint that answered 410, after noting it in the audit trail. A group without endpoints is deleted. If many messages
- * get a 410, the first removes the endpoint; each other reads the group.
+ * Removes an endpoint that answered 410, after an audit trail entry. A group without endpoints is deleted. If many messages get
+ * a 410, the first one removes the endpoint, and each other one reads the group.
  */
 export const removeEndpoint: RemoveEndpoint = async (message, attempt) => {
   const { topicName = '' } = message;

@@ -72,7 +72,7 @@ export async function rotateSignatures(
 }
 
 /**
- * Ends the overlap: only the newest secrets stay valid. Safe to repeat.
+ * Ends the overlap: only the newest secrets stay valid. Can be repeated.
  *
  * @throws HttpError 400, 404 or 503; nothing is changed
  */

@@ -41,15 +41,14 @@ export async function loadUrlGroup(accountId: string, name: string): Promise<Url
 export const urlGroupsBehind = (accountId: string, behind: string | undefined): AsyncGenerator<UrlGroup> =>
   namedBehind(table, groupOf, accountId, behind);
 
-/** All URL groups of an account, by name. */
 export const listUrlGroups = (accountId: string): Promise<readonly UrlGroup[]> =>
   listNamed(table, groupOf, accountId);
 
 /**
- * Writes a URL group over the one that was read.
+ * Replaces the URL group that was read.
  *
  * @param readVersion undefined if there was none
- * @returns false if another request changed it; nothing is written
+ * @returns false, without a change, if another request changed it
  */
 export const saveUrlGroup = (group: UrlGroup, readVersion: number | undefined): Promise<boolean> =>
   saveNamed(table, { ...group, defaults: [...group.defaults] }, readVersion);

@@ -1,4 +1,3 @@
-/** Endpoint signatures: their settings and the rotation of their secrets. */
 import { endpointSecret, firstVersion, isUpToDate } from '../account/endpointSecrets.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { type MasterSecret, secretMark } from '../account/credentials.ts';
@@ -24,7 +23,7 @@ const prefixForm = /^[!-+\--~]{1,32}$/;
 
 const bodyHeaders = ['content-type', 'content-encoding', 'user-agent'];
 
-/** Names what sets a header, if anything does. */
+/** Returns what sets a header, if anything does. */
 function setterOf(header: string): string | undefined {
   const name = header.toLowerCase();
   const dialects = [defaultPrefix, ...settings.headerPrefixes].map((prefix) => `${prefix.toLowerCase()}-`);
@@ -101,7 +100,6 @@ export function rotated(
   };
 }
 
-/** The new secrets from a group's change. */
 export async function newSecrets({ before, after }: ChangedGroup): Promise<EndpointSecrets['endpoints']> {
   const secret = await masterSecret();
   const versionOf = ({ signature }: Endpoint): string => `${signature?.id} ${signature?.generation}`;

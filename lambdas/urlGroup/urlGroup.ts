@@ -6,13 +6,12 @@ export interface Endpoint {
   readonly url: string;
   /** Unique within the group. */
   readonly name?: string | undefined;
-  /** When it was added or replaced, Unix milliseconds. Missing in older releases. */
+  /** Unix milliseconds at which it was added or replaced. Missing in rows of older releases. */
   readonly addedAt?: number | undefined;
-  /** Its signature besides the service's. */
+  /** Its own signature, in addition to the service's. */
   readonly signature?: EndpointSignature | undefined;
 }
 
-/** A name for several endpoints: a message to it goes to each. */
 export interface UrlGroup {
   readonly accountId: string;
   readonly name: string;
@@ -22,22 +21,21 @@ export interface UrlGroup {
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Incremented by each change, to detect concurrent ones. */
+  /** Raised by each change, so that concurrent changes are noticed. */
   readonly version: number;
 }
 
-/** A group before and after a change, if it existed. */
 export interface ChangedGroup {
   readonly before: UrlGroup | undefined;
   readonly after: UrlGroup | undefined;
 }
 
-/** Whether two URLs are equal apart from credentials. */
+/** Compares URLs without credentials. */
 export const isSameUrl = (one: string, other: string): boolean => shownUrl(one) === shownUrl(other);
 
 /**
- * Adds endpoints, or replaces those with the same name or else URL. URLs are compared without credentials; a new URL without them
- * keeps the old ones. A signature keeps its secrets.
+ * Adds endpoints, or replaces those with the same name or, without a name, the same URL. URLs are compared without credentials;
+ * a new URL without them keeps the old ones. A signature keeps its secrets.
  */
 export function withEndpoints(
   endpoints: readonly Endpoint[],
@@ -68,7 +66,7 @@ function withKnownSecrets(
   return { ...known, header, encoding, prefix };
 }
 
-/** Names an endpoint by name, URL, or both. */
+/** Identifies an endpoint by name, URL, or both. */
 export interface EndpointKey {
   readonly url?: string | undefined;
   readonly name?: string | undefined;

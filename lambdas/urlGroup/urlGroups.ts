@@ -75,7 +75,6 @@ const valuesOf = ({ endpoints, defaults }: UrlGroup, prefix: string): Values => 
   headers: configValues(prefix, defaults),
 });
 
-/** A group's changes for the audit trail. */
 export const groupChanges = ({ before, after }: ChangedGroup, prefix: string): Changes =>
   changesBetween(before && valuesOf(before, prefix), after && valuesOf(after, prefix), hideForwarded);
 

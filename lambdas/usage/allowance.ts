@@ -1,22 +1,19 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
 
-/** The limits that an account's usage is checked against. */
 export interface Allowance {
   readonly accountId: string;
   /** Messages a day above which answers and metrics warn. */
   readonly softPerDay: number;
-  /** Messages a day above which further ones are refused. */
+  /** Messages a day above which more are refused. */
   readonly hardPerDay: number;
-  /** Requests with a token in a second. The same number of webhook calls is allowed in addition. */
+  /** Requests with a token in a second. Webhook calls have the same limit, counted separately. */
   readonly callsPerSecond: number;
-  /** Bytes in a second of the bodies of requests with a token. The same is allowed for webhook calls in addition. */
+  /** Bytes of such requests' bodies in a second. Webhook calls have the same limit, counted separately. */
   readonly bytesPerSecond: number;
   /** Dollars a month; 0 for no limit. */
   readonly budget: number;
-  /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
-  /** Whether the account has separate metrics. */
   readonly isExported: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** Counts messages against the account's daily limit and budget before they are accepted. */
 import type { Account } from '../account/account.ts';
 import { dayOf, nextDay, nextMonth, now, secondMs } from '../shared/clock.ts';
 import { HttpError, overLimit } from '../error/httpError.ts';
@@ -11,23 +10,18 @@ export interface Charges {
   /**
    * Counts messages before they are accepted.
    *
-   * @returns the refusal if there are too many, which are then not counted: 429 above the hard daily limit, 412 above the budget
+   * @returns the refusal, without counting them: 429 above the hard daily limit, 412 above the budget
    */
   readonly charge: (messages: number) => HttpError | undefined;
-  /** Takes back counted messages that were not accepted. */
   readonly giveBack: (messages: number) => void;
 }
 
-/**
- * A request with at least this many messages reports all of them before they are charged, because other processes may do the
- * same.
- */
+/** A request with at least this many messages reports them before they are charged, because other processes may do the same. */
 const reservedFrom = 20;
 
 /**
- * Does work that accepts messages. The work charges each before it accepts it. Reserved messages that were not charged are given
- * back when the work ends, and all charged ones if it throws. If the common count cannot be read, this process checks the limits
- * with the counts that it knows.
+ * Does work that charges messages before it accepts them. Messages that were not charged are given back when the work ends, and
+ * all if it throws. If the common count cannot be read, the counts that this process knows are checked.
  *
  * @param most messages that the work may accept
  */

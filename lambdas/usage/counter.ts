@@ -1,6 +1,6 @@
 /**
- * Counts the usage of accounts. A process counts in memory and reports to the account's row of the day in steps
- * (`rules/processCount.ts`). A report returns the total of all processes. So a message costs a fraction of a write.
+ * A process counts an account's usage in memory and adds it to the account's row of the day in steps (`rules/processCount.ts`).
+ * The write returns the total of all processes. So a message costs a fraction of a write.
  */
 import type { Account } from '../account/account.ts';
 import { dayOf, hourOf, now } from '../shared/clock.ts';
@@ -12,10 +12,8 @@ import { count, countOf } from '../aws/metrics.ts';
 import { addUsage, usageOf } from './usageRows.ts';
 import { allowanceOf, type Allowance } from './allowance.ts';
 
-/** This process's count of one account on one day (UTC), with its reads and writes. */
 export class UsageCounter {
   readonly day: string;
-  /** The account's limits, as last read. */
   allowance: Allowance;
   readonly #count: ProcessCount;
   #loading: Promise<void> | undefined;
@@ -66,7 +64,6 @@ export class UsageCounter {
     while (this.#count.isReportDue(this.allowance, now())) await this.report();
   }
 
-  /** Reports the whole count, or waits for the report in progress. */
   async report(): Promise<void> {
     this.#reporting ??= this.#addToRow().finally(() => {
       this.#reporting = undefined;
@@ -111,7 +108,7 @@ export class UsageCounter {
 const mostCounters = 1_000;
 const counters = new Map<string, UsageCounter>();
 
-/** Waits for a report. If the report fails, the request does not fail: the count stays, and goes with the next report. */
+/** The count stays for the next report. */
 async function logFailure({ allowance: { accountId } }: UsageCounter, report: Promise<void>): Promise<void> {
   try {
     await report;
@@ -120,7 +117,7 @@ async function logFailure({ allowance: { accountId } }: UsageCounter, report: Pr
   }
 }
 
-/** The counter of an account for the day of a moment in Unix milliseconds. */
+/** @param time Unix milliseconds */
 export async function counterOf(account: Account, time: number): Promise<UsageCounter> {
   const day = dayOf(time);
   const allowance = allowanceOf(account);
@@ -139,10 +136,7 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
   return counter;
 }
 
-/**
- * Reports this process's count of an account if a step is full. Each request ends with this, because the process may be frozen
- * afterwards.
- */
+/** Each request ends with this, because the process may be frozen afterwards. */
 export async function reportUsage(account: Account): Promise<void> {
   const counter = await counterOf(account, now());
   await logFailure(counter, counter.reportWhenDue());
@@ -156,7 +150,7 @@ export async function countFollowing(account: Account, messages: number): Promis
   await reportUsage(account);
 }
 
-/** The warning header above the account's soft daily limit. */
+/** The warning header above the soft daily limit. */
 export function usageHeaders(account: Account, prefix: string): Readonly<Record<string, string>> {
   const counter = counters.get(account.id);
   if (counter === undefined || counter.dailyRequests <= counter.allowance.softPerDay) return {};

@@ -1,6 +1,6 @@
 /**
- * Limits an account's requests and bytes in a second. Requests with a token and webhook calls, which need no token, have the same
- * limits but are counted separately, so that too many of one kind do not block the other.
+ * Limits an account's requests and bytes in a second. Webhook calls, which need no token, are counted separately, so that too
+ * many of one kind do not block the other.
  */
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
@@ -16,14 +16,14 @@ interface Buckets {
   bytes?: TokenBucket;
 }
 
-/** A counter, and thus its buckets, lives as long as this process has requests of its account. */
+/** A counter and its buckets live as long as this process has requests of the account. */
 const bucketsOf: Readonly<Record<LimitedRequests, WeakMap<UsageCounter, Buckets>>> = {
   calls: new WeakMap(),
   hooks: new WeakMap(),
 };
 
 /**
- * Counts a request of any kind with a token. Each process allows its share of the account's limit.
+ * Counts a request with a token. Each process allows its share of the account's limit.
  *
  * @param bytes the bytes of its body
  * @throws HttpError 429 if there are too many requests or bytes within a second; nothing is counted then
@@ -35,7 +35,6 @@ export async function limitCall(account: Account, bytes: number): Promise<void> 
   counter.count({ calls: 1, bytes });
 }
 
-/** An allowed webhook call. */
 export interface LimitedHook {
   /** Counts it among the account's requests, because it was accepted. */
   readonly count: () => void;
@@ -44,7 +43,7 @@ export interface LimitedHook {
 }
 
 /**
- * Allows a webhook call in the way of {@link limitCall}. It is counted later.
+ * Allows a webhook call, like {@link limitCall}. It is counted later.
  *
  * @param bytes the bytes of its body
  * @throws HttpError 429 if there are too many calls or bytes within a second
@@ -69,7 +68,7 @@ const withMore = (bucket: TokenBucket, tokens: number): TokenBucket => ({
   level: bucket.level + tokens,
 });
 
-/** Takes a request and its bytes out of the buckets, or nothing. @throws HttpError 429 */
+/** Takes all or nothing. @throws HttpError 429 */
 function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time: number): Buckets {
   const { callsPerSecond, bytesPerSecond } = counter.allowance;
   const share = counter.shareAt(kind, time);

@@ -1,8 +1,7 @@
-/** An account's usage in a day or a part of it. */
 export interface Usage {
-  /** Messages of requests, schedules and retries, which count towards the daily limits. */
+  /** Messages of requests, schedules and retries, for the daily limits. */
   readonly requests: number;
-  /** All messages, including callbacks, which count towards the budget. */
+  /** All messages, including callbacks, for the budget. */
   readonly messages: number;
   /** Requests of any kind with a token. */
   readonly calls: number;

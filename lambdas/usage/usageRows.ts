@@ -1,4 +1,3 @@
-/** The usage table: the usage of each account on each day. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -39,7 +38,7 @@ const keyOf = (accountId: string, day: string): { readonly owner: string; readon
 /**
  * Adds to an account's usage of a day.
  *
- * @param hour 0 to 23, UTC; the same row counts the messages of the hour at no extra cost
+ * @param hour 0 to 23, UTC; the same row counts the hour's messages at no extra cost
  * @returns the total of the day so far
  */
 export async function addUsage(accountId: string, day: string, hour: number, usage: Usage): Promise<Usage> {
@@ -63,8 +62,8 @@ export async function addUsage(accountId: string, day: string, hour: number, usa
 /**
  * Reads the rows of an account's days.
  *
- * @param first the first day to read, as `2026-11-20`
- * @param last the last day, which need not exist: `2026-11-31` is the end of any November
+ * @param first as `2026-11-20`
+ * @param last need not exist: `2026-11-31` is the end of any November
  * @param region the account's region
  */
 export const usageRows = (
@@ -93,7 +92,6 @@ export function dayOfRow(row: Row): readonly [day: string, usage: Usage] {
   return [id.replace('day#', ''), counts];
 }
 
-/** Reads an account's usage by day; see {@link usageRows}. */
 export async function usageOf(...days: Parameters<typeof usageRows>): Promise<ReadonlyMap<string, Usage>> {
   const usage = new Map<string, Usage>();
   for await (const row of usageRows(...days)) usage.set(...dayOfRow(row));

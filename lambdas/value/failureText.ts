@@ -5,7 +5,6 @@ interface Failed {
   readonly responseBody?: string | undefined;
 }
 
-/** An error thrown by a function. */
 interface Thrown {
   /** Its name and message. */
   readonly sentence: string;
@@ -27,8 +26,8 @@ export function thrownIn(body: string): Thrown | undefined {
 }
 
 /**
- * Reads a text from an endpoint's error JSON: both workflow clients send `error`, `message` and `stack`. The JSON may be
- * incomplete, because answers are truncated.
+ * Reads a text from an endpoint's error JSON: both workflow clients send `error`, `message` and `stack`. Answers are truncated,
+ * so the JSON may be incomplete.
  */
 function fieldOf(body: string, name: 'error' | 'message' | 'stack'): string | undefined {
   // A stack is useful even without its end.

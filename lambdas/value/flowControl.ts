@@ -16,13 +16,13 @@ export interface FlowControl {
 
 /** Seconds: a week. A lane remembers a period's starts. */
 const longestPeriod = 604_800;
-/** Seconds: a rate's period if none is given. */
+/** Seconds: the default period of a rate. */
 export const defaultPeriod = 1;
 
 /** The period in records, in seconds. */
 export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
 
-/** Characters that SQS refuses and JSON does not escape; and lone surrogates. */
+/** Characters that SQS refuses and JSON does not escape, and lone surrogates. */
 const unsendable = /[\ufffe\uffff]|\p{Surrogate}/u;
 
 const allowed =
@@ -54,8 +54,6 @@ export function parsePeriod(field: string, text: string): number {
 }
 
 /**
- * Checks a flow-control key or fair key.
- *
  * @param field for the error
  * @throws HttpError 400
  */

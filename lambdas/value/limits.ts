@@ -1,6 +1,5 @@
 /**
- * The only table of account limits: names, defaults and ranges. Stored rows, the account record, and the management API's input and
- * description follow from it.
+ * The only table of account limits: names, defaults and ranges, for stored rows, the account record, and the management API.
  */
 import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { dayMs, hourMs, secondMs } from '../shared/clock.ts';
@@ -9,7 +8,7 @@ export const plans = ['free', 'paid'] as const;
 export type Plan = (typeof plans)[number];
 
 export interface Limit {
-  /** The value for accounts of this plan, unless another is set. */
+  /** The default for accounts of this plan. */
   readonly free: number;
   readonly paid: number;
   /** The allowed range, inclusive. */
@@ -146,6 +145,5 @@ const isLimitName = (name: string): name is LimitName => Object.hasOwn(limitTabl
 
 export const limitNames: readonly LimitName[] = Object.keys(limitTable).filter(isLimitName);
 
-/** Makes a value for each limit, in the table's order. */
 export const eachLimit = <T>(make: (name: LimitName, limit: Limit) => T): PerLimit<T> =>
   Object.fromEntries(limitNames.map((name) => [name, make(name, limitTable[name])])) as PerLimit<T>;

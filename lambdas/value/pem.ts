@@ -1,11 +1,10 @@
-/** Certificates in a text of PEM. */
 import { X509Certificate } from 'node:crypto';
 
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 interface Found {
   readonly pem: string;
-  /** Undefined for one that cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly certificate: X509Certificate | undefined;
 }
 
@@ -17,6 +16,6 @@ function read(pem: string): X509Certificate | undefined {
   }
 }
 
-/** Finds the certificates of a text, in its order; other blocks are ignored. */
+/** Finds the certificates in a PEM text, in order. Other blocks are ignored. */
 export const certificatesIn = (text: string): readonly Found[] =>
   (text.match(block) ?? []).map((pem) => ({ pem, certificate: read(pem) }));

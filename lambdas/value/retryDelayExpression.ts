@@ -1,6 +1,6 @@
 /**
- * The expression of `Svc-Retry-Delay`: arithmetic with the variable `retried`, giving milliseconds. jsep parses it; this file
- * checks and evaluates it. `eval` and `Function` are never used.
+ * The expression of `Svc-Retry-Delay`: arithmetic with the variable `retried`, in milliseconds. jsep parses it; this file
+ * checks and evaluates it without `eval` or `Function`.
  */
 import { longestExpression } from '../shared/bounds.ts';
 import jsep from 'jsep';
@@ -103,8 +103,6 @@ export function parseRetryDelay(field: string, text: string): RetryDelay {
 }
 
 /**
- * Evaluates an expression.
- *
  * @param retried 0 for the first retry
  * @returns milliseconds, unclamped; may be NaN or infinite
  */

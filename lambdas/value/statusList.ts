@@ -14,7 +14,7 @@ export function parseStatusList(text: string): string | undefined {
   return form.test(list) ? list : undefined;
 }
 
-/** Whether a list includes a status. @param list from {@link parseStatusList} */
+/** @param list from {@link parseStatusList} */
 export function isListed(list: string, status: number): boolean {
   const matching = list.split(',').filter((part) => {
     const ends = part.replace('!', '').split('-').map(Number);

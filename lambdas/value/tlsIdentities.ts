@@ -1,9 +1,9 @@
-/** The field `tls_identities` of an account: certificates for TLS with the hosts of its destinations. */
+/** The field `tls_identities` of an account: certificates for TLS with destinations. */
 
 export interface TlsIdentity {
-  /** A host without its port, or `*` for all hosts that have no entry. */
+  /** A host without its port, or `*` for all other hosts. */
   readonly host: string;
-  /** The name of a secret with certificates of authorities, which are trusted in addition to the public ones. */
+  /** The name of a secret with certificates of authorities that are trusted in addition to the public ones. */
   readonly ca?: string | undefined;
   /** The name of a secret with a certificate and its key, which are shown to the host. */
   readonly identity?: string | undefined;
@@ -14,7 +14,7 @@ export const mostTlsIdentities = 50;
 /** The name of a secret. It becomes a part of the secret's full name, and of a file's. */
 export const tlsName = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Normalizes a host as URLs of destinations have it; undefined for a text that is not a host. */
+/** Normalizes a host as in URLs; returns undefined for other text. */
 export function tlsHostOf(text: string): string | undefined {
   if (text === '*') return text;
   if (!/^(\[[^\]/@?#\\]+\]|[^:/@?#\\\s*[\]]+)$/.test(text)) return undefined;
@@ -22,11 +22,9 @@ export function tlsHostOf(text: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : undefined;
 }
 
-/** Whether each host occurs once. */
 export const hasUniqueHosts = (identities: readonly TlsIdentity[]): boolean =>
   new Set(identities.map(({ host }) => tlsHostOf(host))).size === identities.length;
 
-/** The allowed values of the field, in words. */
 export const allowedTlsIdentities =
   `a list of up to ${mostTlsIdentities} of {"host", "ca"?, "identity"?}, each with another host, such as hooks.acme.example without a port, ` +
   'or *, and with at least one of ca and identity: names of 1 to 64 letters, digits, "_" and "-"';

@@ -1,5 +1,3 @@
-/** A message's turn in waiting lines. */
-
 /** Among messages with the same fair key; highest first. */
 export const priorities = ['high', 'normal', 'low'] as const;
 export type Priority = (typeof priorities)[number];

@@ -6,7 +6,6 @@ import { circuitInput } from '../circuit/shape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';
 
-/** Counts of an account's own use. */
 const used = {
   requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
   messages: whole('All messages, callbacks included: the budget counts these.'),
@@ -67,7 +66,6 @@ export const signingKeys = z.object({
   next: text('What takes its place at the next rotation.'),
 });
 
-/** An entry of the audit trail. */
 export const auditEntry = z.object({
   time: time('Right before the change was made.'),
   actor: text(
@@ -104,7 +102,7 @@ export const auditPage = z.object({ cursor, entries: z.array(auditEntry) });
 
 const seconds = (description: string) => whole(`${description} Unix seconds.`);
 
-/** The account record. Its names and types are those of the wire protocol. */
+/** The account record, with names and types of the wire protocol. */
 export const account = z.object({
   customer_id: z.optional(text('The customer: an e-mail address or a team.')),
   id: z.uuid(),
@@ -153,14 +151,12 @@ export const account = z.object({
 });
 export const accounts = z.array(account);
 
-/** The answer of a failure callback that was called as a test. */
 export const testedCallback = z.object({
   status: whole('The status that the failure callback answered; 0 where there was no answer.'),
   error: z.optional(text('Why there was no answer.')),
   body: z.optional(text('The beginning of the answer’s body.')),
 });
 
-/** A named token as lists show it. */
 export const namedToken = z.object({
   id: text('Names it in the audit trail, and to revoke it.'),
   name: text('What it is for.'),

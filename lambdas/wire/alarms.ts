@@ -1,9 +1,8 @@
-/** The shapes of answers about an account's alarms; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { headerLists, oneOf, text } from '../options/option.ts';
 import { messageId, time } from './answers.ts';
 
-/** The kinds of conditions, in the order in which they are looked for. */
+/** The kinds of conditions, in the order in which they are checked. */
 export const alarmKinds = ['deadLetters', 'hosts', 'schedules', 'runs', 'limits'] as const;
 export type AlarmKind = (typeof alarmKinds)[number];
 
@@ -42,7 +41,6 @@ const routingKey = z
   .string()
   .check(z.regex(/^[A-Za-z0-9]{32}$/), z.describe('PagerDuty’s integration key: 32 letters and digits.'));
 
-/** The fields of settings, of which requests and answers have most alike. */
 export const alarmFields = { format, routingKey, deadLetters, ...told, quietHours };
 
 export const openAlarm = z.object({
@@ -80,7 +78,6 @@ export const testedAlarm = z.object({
   messageId: messageId.check(z.describe('The id of the message that was sent.')),
 });
 
-/** The body of a message in the format `json`. */
 export const alarmMessage = z.object({
   id: text('The same when an alarm opens and when it is over.'),
   state: z.enum(['open', 'over', 'test']),

@@ -1,6 +1,6 @@
 /**
- * The shapes of the API's answers. The types of records and the API's description follow from them. Nothing is checked with
- * them at run time: elsewhere they are imported as types only, so that only the description's bundle has them.
+ * The shapes of the API's answers. Nothing is checked with them at run time: other modules import only types, so only the
+ * description's bundle contains them.
  */
 import { idPattern } from '../shared/idPattern.ts';
 import * as z from 'zod/mini';
@@ -8,10 +8,9 @@ import { answered } from '../options/described.ts';
 import { headerLists, text, whole, type Readable } from '../options/option.ts';
 import { logStates, messageStates } from './states.ts';
 
-/** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
 
-/** The type of what is given for a shape, for examples. */
+/** For examples. */
 export type Given<Shape extends z.ZodMiniType> = Readable<z.input<Shape>>;
 
 export const time = (description: string) => whole(`${description} Unix milliseconds.`);
@@ -104,7 +103,6 @@ export const circuit = z.object({
   lastError: z.optional(text('Why there was no answer.')),
 });
 
-/** The status of a message. */
 const status = {
   state: z.enum(messageStates),
   retried: message.shape.retried,
@@ -124,7 +122,7 @@ const status = {
 };
 export const listedMessage = z.object({ ...messageWithoutBody.shape, ...status });
 export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
-/** A message as `GET /v2/messages/{messageId}?state=ALL` shows it, whether it waits or has ended. */
+/** A message in any state, for `GET /v2/messages/{messageId}?state=ALL`. */
 export const messageInAnyState = z.object({
   ...messageWithoutBody.shape,
   ...body,
@@ -147,7 +145,6 @@ export const completed = z.object({
     .check(z.describe('What follows from the answer.')),
 });
 
-/** A message that was changed. */
 export const changedMessage = z.object({
   messageId,
   nextDeliveryTime: time('When its next attempt is due.'),
@@ -268,7 +265,7 @@ export const globalParallelism = z.object({
   ),
 });
 
-/** The part of a schedule that follows from its request; `scheduleSettings.ts` keeps it as it is shown. */
+/** The part of a schedule that follows from its request, as `scheduleSettings.ts` keeps it. */
 export const scheduleSettings = z.object({
   ...z.omit(settings, { maxRetries: true }).shape,
   retries: settings.shape.maxRetries,
@@ -325,13 +322,12 @@ export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer
 export const cancelled = z.object({ cancelled: whole('How many messages were cancelled.'), cursor });
 export const deleted = z.object({ deleted: whole('How many entries were deleted.'), cursor });
 
-/** The answer to a count: all that match, or those that were counted before the time was over. */
+/** The answer to a count: all matches, or those that were counted within the time limit. */
 export const counted = z.object({
   count: whole('How many match: up to 10,000, or as many as were counted in time.'),
   atLeast: z.optional(z.literal(true).check(z.describe('Whether there may be more: the cursor counts on.'))),
   cursor,
 });
 export const health = z.object({ status: z.literal('ok'), region: z.string() });
-/** An OpenAPI document. */
 export const description = z.looseObject({ openapi: z.string() });
 export const nothing = z.object({});

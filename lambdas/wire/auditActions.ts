@@ -1,4 +1,3 @@
-/** The actions of the audit trail: the operations that change something which lasts. */
 export const auditActions = [
   'account.create',
   'account.change',

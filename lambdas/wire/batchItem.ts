@@ -1,16 +1,15 @@
-/** The JSON body of a batch. The other bodies are in `requests.ts`: publish needs none of them, and loads this one at its start. */
+/** Not in `requests.ts`, because publish loads it at its start and needs no other body. */
 import * as z from 'zod/mini';
 import { mostEntries, nameForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
 
 /** Items of a batch. */
 export const longestBatch = 1_000;
-/** Items of a batch that belongs to a run: the branches of a parallel group are submitted together. */
+/** Items of a run's batch: the branches of a parallel group are submitted together. */
 export const longestSubmission = mostEntries;
 
-// The patterns are for the description: the parsers check the values, and refuse in their own words.
+// The patterns are for the description: the parsers check the values and have their own error messages.
 
-/** The destination of a message or a schedule. */
 export const destination = z.string('it is not a text; allowed is a URL, or the name of a URL group').check(
   z.meta({
     description: 'A URL, or the name of a URL group.',
@@ -18,7 +17,7 @@ export const destination = z.string('it is not a text; allowed is a URL, or the 
   }),
 );
 
-/** The body of a message: a text is its bytes, and another value is sent as its JSON text. */
+/** The body of a message: bytes of a text, or the JSON text of another value. */
 const body = z.pipe(
   z.unknown().check(z.meta({ description: 'A text; any other value is sent as its JSON text.' })),
   z.transform((value) =>
@@ -28,7 +27,7 @@ const body = z.pipe(
   ),
 );
 
-/** One message of a batch. Fields that it does not name are ignored: clients of other languages send some. */
+/** One message of a batch. Unknown fields are ignored, because clients of other languages send some. */
 export const batchItem = z.object(
   {
     destination,

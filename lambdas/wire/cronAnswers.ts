@@ -1,9 +1,7 @@
-/** The answers about cron expressions and their times. */
 import * as z from 'zod/mini';
 import { text } from '../options/option.ts';
 import { cronZone, time } from './answers.ts';
 
-/** The next fires of a schedule. */
 export const nextFires = z.object({
   timezone: text('The zone of its cron expression.'),
   isPaused: z.boolean().check(z.describe('While it is paused, it publishes at none of these times.')),

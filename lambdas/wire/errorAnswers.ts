@@ -1,7 +1,4 @@
-/**
- * The shapes of refusals, as `answers.ts` has those of other answers. They are in a separate file because they have the
- * codes with their texts, which the console does not use.
- */
+/** The shapes of refusals. They are not in `answers.ts`, because the console does not need the codes and their texts. */
 import * as z from 'zod/mini';
 import { errorCodes, type ErrorCode } from '../error/errorCodes.ts';
 import { text, whole } from '../options/option.ts';

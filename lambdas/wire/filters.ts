@@ -1,4 +1,4 @@
-/** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
+/** Filters of lists and bulk operations. An entry matches if each filter has one of its values. */
 import { orders, type Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField, badRequest, quote } from '../error/httpError.ts';
@@ -15,7 +15,6 @@ import {
   type FailureFunctionState,
 } from './states.ts';
 
-/** The fields of an entry that filters can check. */
 export interface Filterable {
   readonly url: string;
   readonly messageId?: string | undefined;
@@ -30,7 +29,6 @@ export interface Filterable {
   readonly errorOf?: (() => string) | undefined;
   readonly state?: string | undefined;
   readonly kind?: MessageKind | undefined;
-  /** The workflow's run that failed. */
   readonly run?:
     | {
         readonly runId: string;
@@ -66,7 +64,6 @@ const fields = {
 
 export type Field = keyof typeof fields;
 
-/** The filters that every list has. */
 const common = [
   'topicName',
   'queueName',
@@ -79,9 +76,8 @@ const common = [
   'callerIp',
 ] as const satisfies readonly Field[];
 
-/** The filters of each list. */
 export const known = {
-  /** The messages that a bulk cancellation cancels. */
+  /** The messages that a bulk cancellation selects. */
   messages: common,
   listedMessages: [...common, 'messageId', 'state', 'kind'],
   dlq: [...common, 'messageId', 'responseStatus', 'error'],
@@ -104,7 +100,7 @@ export const known = {
 
 export type List = keyof typeof known;
 
-/** The names of the filters that take ids; all other filters are ignored then. */
+/** The filters for ids. If one is given, all others are ignored. */
 export const idFilters = {
   messages: 'messageIds',
   listedMessages: 'messageIds',
@@ -118,14 +114,14 @@ const eachState = <State extends string>(
   states: readonly State[],
 ): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
 
-/** The values of the log's filter `state`, each with the states it includes. */
+/** The states that each value of the log's filter `state` includes. */
 export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
   ...eachState(logStates),
   IN_PROGRESS: ['HELD', 'ACTIVE', 'RETRY', 'ERROR'],
   CANCELLED: ['CANCELED'],
 };
 
-/** The values of the filter `state` of messages, each with the states it includes. */
+/** The same for messages. */
 export const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
   ...eachState(messageStates),
   CANCELLED: ['CANCELED'],
@@ -133,7 +129,7 @@ export const messageStateFilters: Readonly<Record<string, readonly MessageState[
 };
 
 export interface Filter {
-  /** When set, all other filters are ignored. */
+  /** If set, all other filters are ignored. */
   readonly ids: readonly string[] | undefined;
   /** Unix milliseconds, inclusive. */
   readonly fromDate: number | undefined;
@@ -141,11 +137,10 @@ export interface Filter {
   readonly toDate: number | undefined;
   readonly count: number | undefined;
   readonly cursor: string | undefined;
-  /** Undefined for the latest first, and for a list with one order only. */
+  /** Undefined means latest first, or a list with only one order. */
   readonly order: Order | undefined;
-  /** Texts of which a message's body must contain one; undefined where bodies are not searched. */
+  /** Texts of which a message's body must contain one. Undefined if bodies are not searched. */
   readonly bodyTexts?: readonly string[] | undefined;
-  /** The values that each field may have. */
   readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
 }
 
@@ -156,20 +151,20 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
   listedMessages: longestPage,
   dlq: longestPage,
   listedDlq: longestPage,
-  // The limit of a bulk operation; a page of the list is not longer than others.
+  // The limit of a bulk operation. A page of the list is not longer than others.
   deadRuns: 10_000,
-  // As the published clients promise.
+  // The published clients promise this limit.
   logs: 1_000,
 };
 
 /** The lists that can be read in either order. */
 export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'listedDlq', 'deadRuns', 'logs']);
-/** The lists that can be searched by what the messages' bodies contain. */
+/** The lists whose message bodies can be searched. */
 export const searchedLists: ReadonlySet<List> = new Set(['listedDlq', 'logs']);
 export const mostIds = 1_000;
-/** Unix milliseconds: a number of 15 digits, tens of thousands of years, so nines are the upper bound. */
+/** Unix milliseconds: the upper bound of a number of 15 digits. */
 export const latestDateMs = 999_999_999_999_999;
-/** The highest status of an HTTP answer; 0 means no answer. */
+/** The highest HTTP status; 0 means no answer. */
 export const highestStatus = 999;
 
 /** Older spellings of the same filters. */
@@ -186,8 +181,8 @@ const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
 /**
  * Reads the query of a list or of a bulk operation.
  *
- * @param most the largest `count`; `uncounted` where it has none, because all that match are counted
- * @throws HttpError 400 for an unknown filter, an empty one, or a value that its filter cannot have
+ * @param most the largest `count`, or `uncounted` if all matches are counted
+ * @throws HttpError 400 for an unknown filter, an empty one, or an invalid value
  */
 export function parseFilter(
   list: List,
@@ -311,7 +306,7 @@ function failureStateOf(text: string): string {
   return state;
 }
 
-/** The fields that rows of messages and of the log have as attributes, with their names there. */
+/** The fields that are attributes in rows of messages and of the log, with their names there. */
 const attributes: Readonly<Partial<Record<Field, string>>> = {
   label: 'labels',
   topicName: 'topicName',
@@ -321,10 +316,10 @@ const attributes: Readonly<Partial<Record<Field, string>>> = {
 };
 
 /**
- * Tells by a few attributes of a row whether its entry may match. In long lists few rows do: this is far cheaper than to read
- * each of them whole.
+ * Whether a row's entry may match, judged by a few attributes. In long lists few rows may, and reading each of them whole would
+ * cost far more.
  *
- * @param textsOf the texts of an attribute; undefined where they are not known
+ * @param textsOf the texts of an attribute, if known
  */
 export const mayMatch = (
   filter: Filter,
@@ -336,7 +331,7 @@ export const mayMatch = (
     return texts === undefined || texts.some((text) => wanted.has(text));
   });
 
-/** Tells whether an entry has a wanted value in every field that is filtered by. Dates are checked by the lists themselves. */
+/** Whether an entry has a wanted value in every filtered field. The lists themselves check dates. */
 export function matches(filter: Filter, entry: Filterable): boolean {
   return [...filter.values].every(([field, wanted]) =>
     fields[field](entry).some((value) => value !== undefined && wanted.has(value)),

@@ -8,14 +8,13 @@ const ids = listOf(z.string().check(z.minLength(1)), 1);
 /** Ids of 4 MB. */
 const idBounds = { values: 150_000, depth: 3 };
 
-/** The JSON bodies of bulk operations, which name ids. */
 export const idBodies = {
   messages: z.strictObject({ [idFilters.messages]: ids }),
   dlq: z.strictObject({ [idFilters.dlq]: ids }),
 } as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
 
 /**
- * Reads the ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
+ * Reads the ids in a bulk operation's JSON body, such as `{"messageIds": […]}`.
  *
  * @throws HttpError 400
  */

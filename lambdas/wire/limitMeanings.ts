@@ -1,6 +1,6 @@
 import type { PerLimit } from '../value/limits.ts';
 
-/** The unit and the meaning of each limit, for the API's description. They are separate from the table, which every function has. */
+/** For the API's description. Every function bundles the table of limits, but needs no texts. */
 export const limitMeanings: PerLimit<string> = {
   timeout: 'Seconds that a destination may take to answer.',
   max_message_size: 'Bytes.',

@@ -1,4 +1,3 @@
-/** The JSON bodies that clients send, as they are checked and as the API's description shows them. */
 import * as z from 'zod/mini';
 import { nameForm, signatureEncodings, urlForm } from '../shared/bounds.ts';
 import type { DestinationResponse } from '../destination/response.ts';
@@ -8,9 +7,9 @@ import { readHeaders } from '../shared/headers.ts';
 import { headersIn, optionalField, parseShape } from '../shared/json.ts';
 import { batchItem, destination } from './batchItem.ts';
 
-// The patterns are for the description: the parsers check the values, and refuse in their own words.
+// The patterns are for the description: the parsers check the values and have their own error messages.
 
-/** The changes of a schedule; all else stays as it is. */
+/** The changes of a schedule. Other fields stay as they are. */
 export const scheduleChange = z.strictObject({
   destination: optionalField(destination),
   body: optionalField(z.string()),
@@ -23,7 +22,7 @@ export const scheduleChange = z.strictObject({
 
 const textOrNumber = z.union([z.string(), z.number()]);
 
-/** The changes of a message that waits; all else stays as it is. */
+/** The changes of a waiting message. Other fields stay as they are. */
 export const messageChange = z.strictObject({
   delay: optionalField(
     z.string().check(z.describe('How long its next attempt waits from now on: `Svc-Delay`.')),
@@ -90,7 +89,7 @@ const endpointName = z.string().check(
 
 const endpointUrl = z.string().check(z.meta({ format: 'uri', pattern: urlForm }));
 
-/** A signature in a header of the receiver's own. */
+/** A signature in the receiver's own header. */
 const signatureSettings = z.strictObject({
   header: z
     .string()
@@ -143,7 +142,6 @@ export const groupDefaults = z.object({
   headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),
 });
 
-/** One run of a batch that starts runs. */
 export const triggerItem = /* @__PURE__ */ made(() =>
   z.extend(z.omit(batchItem, { queue: true }), {
     destination: z
@@ -152,7 +150,7 @@ export const triggerItem = /* @__PURE__ */ made(() =>
   }),
 );
 
-/** The completion of an attempt: the answer that its destination gives later. */
+/** The completion of an attempt: its destination's later answer. */
 export const completion = z.strictObject({
   status: z
     .int()
@@ -173,7 +171,7 @@ export const completion = z.strictObject({
   ),
 });
 
-/** Reads a completion. @throws HttpError 400 */
+/** @throws HttpError 400 */
 export function parseCompletion(bytes: Uint8Array): DestinationResponse {
   const allowed =
     '{"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>"}';

@@ -1,9 +1,9 @@
-/** The states and kinds that answers and filters name. They are constants only, so that the console and every bundle may have them. */
+/** Only constants, so that the console and every bundle can contain them. */
 
-/** The states that the log has, in the order in which a message passes them. */
+/** The states in the log, in the order in which a message passes them. */
 export const logStates = [
   'CREATED',
-  // The message waits for its host, which is down: see docs/lanes.md.
+  // The message waits because its host is down: see docs/lanes.md.
   'HELD',
   'ACTIVE',
   'RETRY',
@@ -15,18 +15,18 @@ export const logStates = [
 ] as const;
 export type LogState = (typeof logStates)[number];
 
-/** The states of a message, in the order in which it passes them; it ends in one of the last three. */
+/** The states of a message, in order. The last three are final. */
 export const messageStates = ['CREATED', 'ACTIVE', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
 export type MessageState = (typeof messageStates)[number];
 
-/** The states of a message that waits for an attempt, or for the completion of one. */
+/** The states of a message that waits for an attempt or for its completion. */
 export const waitingStates = ['CREATED', 'ACTIVE', 'RETRY'] as const satisfies readonly MessageState[];
 
-/** The states of a run in the order in which they are passed; one of the last three is the end. */
+/** The states of a run, in order. The last three are final. */
 export const runStates = ['RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'] as const;
 export type RunState = (typeof runStates)[number];
 
-/** The states of a step as the log shows it, in the order in which they are passed; one of the last three is the end. */
+/** The states of a step in the log, in order. The last three are final. */
 export const stepStates = [
   'STEP_PROGRESS',
   'STEP_RETRY',
@@ -36,7 +36,7 @@ export const stepStates = [
 ] as const;
 export type StepState = (typeof stepStates)[number];
 
-/** The states of a failure function in the order in which they are passed; a run without one has none. */
+/** The states of a failure function, in order. A run without one has none. */
 export const failureFunctionStates = [
   'CALLBACK_INPROGRESS',
   'CALLBACK_SUCCESS',
@@ -45,7 +45,6 @@ export const failureFunctionStates = [
 ] as const;
 export type FailureFunctionState = (typeof failureFunctionStates)[number];
 
-/** The types of steps as the workflow client names them. */
 export const stepTypes = [
   'Initial',
   'Run',
@@ -60,10 +59,8 @@ export const stepTypes = [
 ] as const;
 export type StepType = (typeof stepTypes)[number];
 
-/** The roles of a run's messages as headers and records name them. */
 export const callTypes = ['step', 'toCallback', 'fromCallback', 'failureCall'] as const;
 export type CallType = (typeof callTypes)[number];
 
-/** The kinds of messages: those that somebody published, callbacks, and the messages of runs. */
 export const messageKinds = ['published', 'callback', 'run'] as const;
 export type MessageKind = (typeof messageKinds)[number];

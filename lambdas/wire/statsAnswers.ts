@@ -1,4 +1,4 @@
-/** The shapes of answers about how an account's messages fare; see `answers.ts`. */
+/** The shapes of answers with statistics; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
 import { counted, time } from './answers.ts';
@@ -6,7 +6,7 @@ import { counted, time } from './answers.ts';
 const host = text('The host, and its port where the URL has one.');
 const waiting = whole('What waits there.');
 
-/** The parts of {@link attention} that are each found by a separate search. */
+/** The parts of {@link attention} that separate searches find. */
 export const attentionParts = [
   'hostsDown',
   'failingHosts',

@@ -1,4 +1,3 @@
-/** The shapes of answers about URL groups; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { headerLists, text } from '../options/option.ts';
 import { signatureEncodings } from '../shared/bounds.ts';
@@ -33,7 +32,6 @@ export const urlGroup = z.object({
   ),
   headers: headerLists('Configuration of every message to the group, unless its request says otherwise.'),
 });
-/** Secrets of endpoints' signatures, which are shown once. */
 export const endpointSecrets = z.object({
   endpoints: z.array(
     z.object({

@@ -1,4 +1,4 @@
-/** The shapes of answers about runs of workflows; see `answers.ts`. */
+/** The shapes of answers about workflow runs; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { failureFunctionStates, stepStates, runStates, stepTypes, callTypes } from './states.ts';
 import { headerLists, text, whole } from '../options/option.ts';
@@ -7,7 +7,6 @@ import { body, cursor, dlqId, listedDeadLetter, messageId, published, time } fro
 const runId = text('The run’s id. It may have been used before: with the start, it names one run.');
 const runCreatedAt = time('When the run was started.');
 
-/** The two values that identify a run. */
 const run = { workflowRunId: runId, workflowCreatedAt: runCreatedAt };
 
 export const startedRun = z.object({
@@ -18,7 +17,7 @@ export const startedRun = z.object({
 });
 export const startedRuns = z.array(startedRun);
 
-/** A run that goes on or begins again under a new id. */
+/** A run that is resumed or restarted under a new id. */
 export const rerunAnswer = z.object(run);
 export const rerunAnswers = z.object({
   workflowRuns: z.array(rerunAnswer),
@@ -48,7 +47,7 @@ export const waiter = z.object({
 export const waiters = z.array(waiter);
 
 export const notification = z.object({
-  // Absent where the event is stored, and where all do not fit into an answer.
+  // Absent if the event is stored, or if not all fit into an answer.
   waiter: z.optional(waiter),
   messageId: published.shape.messageId,
   error: text('Why it could not be woken; empty where it was.'),
@@ -119,7 +118,6 @@ const refusal = z
   })
   .check(z.describe('A request of the endpoint that the service refused for good.'));
 
-/** A request to a run's endpoint. */
 export const runRequest = z.object({
   messageId,
   retried: whole('0 for the first delivery of the message, n for the nth retry.'),

@@ -1,4 +1,4 @@
-/** Filters of lists of runs. Several filters are ANDed; the values of one filter are ORed. */
+/** Filters of lists of runs. A run matches if each filter has one of its values. */
 import * as z from 'zod/mini';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import type { Order } from '../table/cursor.ts';
@@ -8,14 +8,13 @@ import { optionalField, parseShape } from '../shared/json.ts';
 import { stepStates, type StepState, runStates, type RunState } from './states.ts';
 import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';
 
-/** The two values that identify a run: an id may be used again when its run has ended. */
+/** Identifies a run. Its id may be used again after the run has ended. */
 export interface RunIdentity {
   readonly runId: string;
   /** Unix milliseconds at which the start was accepted. */
   readonly createdAt: number;
 }
 
-/** The fields of a run that filters can check. */
 export interface FilterableRun {
   readonly url: string;
   readonly labels: readonly string[];
@@ -23,7 +22,7 @@ export interface FilterableRun {
   readonly flowControlKey?: string | undefined;
 }
 
-/** The filters by the settings of a run's start, each with the values that it checks. */
+/** The filters by the settings of a run's start, with the values that they check. */
 const fields = {
   workflowUrl: ({ url }) => [shownUrl(url)],
   host: ({ url }) => [new URL(url).host],
@@ -37,7 +36,7 @@ type RunField = keyof typeof fields;
 const isRunField = (name: string): name is RunField => Object.hasOwn(fields, name);
 const runFields: readonly RunField[] = Object.keys(fields).filter(isRunField);
 
-/** Filters whose values may have commas: several values are given by repeating the filter. */
+/** Filters whose values may have commas. They are repeated for several values. */
 const undivided: ReadonlySet<string> = new Set(['workflowUrl', 'path', 'workflowRunId', 'cursor']);
 
 /** Older spellings of the same filters. */
@@ -47,13 +46,11 @@ export interface RunFilter {
   /** Unix milliseconds, inclusive. */
   readonly fromDate: number | undefined;
   readonly toDate: number | undefined;
-  /** The values that each field may have. */
   readonly values: ReadonlyMap<RunField, readonly string[]>;
-  /** Whether the values of `workflowUrl` are beginnings. */
+  /** Whether the values of `workflowUrl` are prefixes. */
   readonly urlsBegin: boolean;
 }
 
-/** Selects all runs. */
 export const everyRun: RunFilter = {
   fromDate: undefined,
   toDate: undefined,
@@ -61,7 +58,7 @@ export const everyRun: RunFilter = {
   urlsBegin: false,
 };
 
-/** Tells whether a run has a wanted value in every field that is filtered by. Dates are checked by the lists themselves. */
+/** Whether a run has a wanted value in every filtered field. The lists themselves check dates. */
 export const matchesRun = ({ values, urlsBegin }: RunFilter, run: FilterableRun): boolean =>
   [...values].every(([field, wanted]) =>
     fields[field](run).some((value) =>
@@ -71,7 +68,7 @@ export const matchesRun = ({ values, urlsBegin }: RunFilter, run: FilterableRun)
     ),
   );
 
-/** The parameters of a request, each taken once; those that are left are unknown. */
+/** The parameters of a request. Each is taken once; those that are left are unknown. */
 class QueryReader {
   readonly #left = new Map<string, readonly string[]>();
 
@@ -112,7 +109,6 @@ class QueryReader {
     return text === undefined ? undefined : found(name, text, allowed);
   }
 
-  /** Reads the filters by the settings of a run's start. */
   runFilter(): Omit<RunFilter, 'urlsBegin'> {
     const values = new Map<RunField, readonly string[]>();
     for (const field of runFields) {
@@ -142,26 +138,25 @@ function found<T extends string>(name: string, text: string, allowed: readonly T
   throw badField(`${name} is ${quote(text)}; allowed are ${allowed.join(', ')}.`);
 }
 
-/** A request for the log of runs. */
 export interface RunsQuery extends RunFilter {
   readonly count: number;
   readonly cursor: string | undefined;
   readonly order: Order | undefined;
-  /** When set, all other filters are ignored. */
+  /** If set, all other filters are ignored. */
   readonly runs: readonly RunIdentity[] | undefined;
   readonly runId: string | undefined;
-  /** Unix milliseconds at which the run of that id was started. */
+  /** Unix milliseconds at which the run with that id was started. */
   readonly createdAt: number | undefined;
-  /** States of a run, or of one of its steps. */
+  /** States of a run or of its steps. */
   readonly states: ReadonlySet<RunState | StepState> | undefined;
   readonly messageIds: ReadonlySet<string> | undefined;
-  /** Bytes that are shown of each body: −1 for none, not even the field; undefined for all. */
+  /** The shown bytes of each body. −1 leaves out the field; undefined shows all. */
   readonly trimBody: number | undefined;
 }
 
 const states = [...runStates, ...stepStates] as const;
 
-/** Names of the log's parameters besides those that all lists of runs have. */
+/** The log's parameters in addition to those of all lists of runs. */
 const ofLog = [
   'count',
   'cursor',
@@ -175,10 +170,10 @@ const ofLog = [
   'groupBy',
 ] as const;
 
-/** Bytes: a number of 15 digits, more than any body has. */
+/** Bytes: the upper bound of a number of 15 digits. */
 export const mostTrimmed = 999_999_999_999_999;
 
-/** Reads `<id>@<createdAt>`; an id may have the character itself. */
+/** Reads `<id>@<createdAt>`. The id may contain `@`. */
 function runOf(text: string): RunIdentity {
   const [, runId, createdAt] = /^(.+)@(\d{1,15})$/s.exec(text) ?? [];
   if (runId === undefined || createdAt === undefined) {
@@ -198,13 +193,13 @@ function runsIn(given: QueryReader): readonly RunIdentity[] | undefined {
 const setOf = <T>(values: readonly T[] | undefined): ReadonlySet<T> | undefined => values && new Set(values);
 
 /**
- * Reads the query of a request for the log of runs.
+ * Reads the query for the log of runs.
  *
- * @throws HttpError 400 for an unknown parameter, an empty one, or a value that it cannot have
+ * @throws HttpError 400 for an unknown parameter, an empty one, or an invalid value
  */
 export function parseRunsQuery(query: readonly Header[]): RunsQuery {
   const given = new QueryReader(query);
-  // The client asks for groups by run; the log has no others.
+  // The client asks for groups by run. The log has no other groups.
   given.oneOf('groupBy', ['workflowRunId']);
   const read: RunsQuery = {
     count: given.whole('count', 1, longestPage) ?? longestPage,
@@ -226,19 +221,17 @@ export function parseRunsQuery(query: readonly Header[]): RunsQuery {
   return { ...everyRun, ...others, count, cursor, order, runs, trimBody };
 }
 
-/** A request to cancel many runs. */
 export interface CancelQuery extends RunFilter {
-  /** When set, all other filters are ignored. */
+  /** If set, all other filters are ignored. */
   readonly runIds: readonly string[] | undefined;
   readonly count: number | undefined;
 }
 
-/** The highest `count` of a cancellation. */
 const mostCancelled = 500;
 
 const texts = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
-/** The JSON body of a bulk cancellation, as clients of other languages send it. `{}` means all. */
+/** The JSON body of a bulk cancellation, as clients of other languages send it. `{}` selects all. */
 export const cancelBody = z.strictObject({
   workflowRunIds: optionalField(texts.check(z.describe('Given these, nothing else narrows.'))),
   workflowUrl: optionalField(
@@ -250,7 +243,6 @@ export const cancelBody = z.strictObject({
 
 const allowedBody = '{"workflowRunIds"?: ["<id>", …], "workflowUrl"?: "<beginning of URLs>"}';
 
-/** Reads which runs a request selects to be cancelled. */
 function runsToCancel(given: QueryReader, inBody: readonly string[] = []): Omit<CancelQuery, 'count'> {
   const runIds = [...(given.list('workflowRunIds') ?? []), ...inBody];
   if (runIds.length > mostIds) {
@@ -263,13 +255,13 @@ function runsToCancel(given: QueryReader, inBody: readonly string[] = []): Omit<
   return runIds.length === 0 ? { runIds: undefined, ...filter } : { runIds, ...everyRun };
 }
 
-/** Names of the parameters of a cancellation besides those that all lists of runs have. */
+/** The parameters of a cancellation in addition to those of all lists of runs. */
 const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
 
 /**
- * Reads a request to cancel many runs: its query, its JSON body, or both.
+ * Reads a request to cancel many runs, from its query and its JSON body.
  *
- * @throws HttpError 400 for an unknown filter, an empty one, or a value that it cannot have
+ * @throws HttpError 400 for an unknown filter, an empty one, or an invalid value
  */
 export function parseCancelQuery(query: readonly Header[], body: Uint8Array): CancelQuery {
   const inBody = body.length === 0 ? {} : parseShape('The body', body, cancelBody, allowedBody);
@@ -283,7 +275,7 @@ export function parseCancelQuery(query: readonly Header[], body: Uint8Array): Ca
   return read;
 }
 
-/** A request to count the runs that a cancellation with the same filters would cancel. */
+/** Counts the runs that a cancellation with the same filters would cancel. */
 export interface CountQuery extends Omit<CancelQuery, 'count'> {
   readonly cursor: string | undefined;
 }

@@ -1,6 +1,5 @@
 /**
- * Makes a REST API from a table of routes. It is a REST API and not an HTTP API, because an HTTP API decodes the path, and the path has the destination
- * exactly as the client wrote it.
+ * Makes a REST API from a table of routes. An HTTP API would decode the path, which has the destination as the client wrote it.
  */
 import {
   AccessLogFormat,
@@ -29,36 +28,33 @@ import { makeFirewall } from './firewall.ts';
 import { regionOfArn, valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
 
-/** The name of the stage of every API. */
 export const stageName = 'api';
 
-/** The timeout of a function that answers requests. */
 export const answerTimeout = Duration.seconds(apiFunctionTimeoutSeconds);
 
 interface ApiProps {
   readonly name: string;
-  /** The API's name in the setting `domains`: its region, or `management`. */
+  /** The API's place in the setting `domains`: its region, or `management`. */
   readonly place: string;
-  /** The most requests of all clients together: in a second, and at one instant. */
+  /** The limits of all clients together: requests a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };
   readonly routes: readonly Route[];
   readonly authorizer?: Authorizer;
-  /** Answers of the gateway that this API has besides those of every API, or in their place. */
+  /** Answers that only this API gives. They replace the common ones of the same type. */
   readonly ownAnswers?: readonly GatewayAnswer[];
   readonly settings: Settings;
 }
 
 export interface MadeApi {
   readonly api: SpecRestApi;
-  /** The host that API Gateway generates. */
   readonly host: string;
-  /** The base URL, without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string;
 }
 
 /**
- * Makes an API without its functions. {@link connect} names them later, so that they can be told the API's host before. The access
- * log is written with the role that API Gateway has for the AWS account: see {@link makeGatewayLogRole}.
+ * Makes an API without its functions. {@link connect} adds them later, because they are told the API's host. The access log
+ * needs the role of {@link makeGatewayLogRole}.
  */
 export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   const { name, place, routes, authorizer, ownAnswers = [], settings } = props;
@@ -73,7 +69,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
     apiDefinition: ApiDefinition.fromInline(
       definitionOf({ name, routes: gatewayRoutesOf(routes), answers: answersWith(ownAnswers), authorizer }),
     ),
-    // A route that is left out of the definition goes, too.
+    // A route that is removed here is removed from the API, too.
     mode: RestApiMode.OVERWRITE,
     cloudWatchRole: false,
     deployOptions: {
@@ -87,7 +83,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
       accessLogFormat: accessLogFormat(),
     },
   });
-  api.node.tryRemoveChild('Endpoint'); // The CDK's own output: our URL with a slash at its end.
+  api.node.tryRemoveChild('Endpoint'); // The CDK's own output is our URL with a slash at the end.
   acceptLog(accessLog);
   acceptFindings(api, settings);
   const { region, urlSuffix } = Stack.of(scope);
@@ -135,8 +131,8 @@ function acceptFindings(api: SpecRestApi, { firewall, tracing }: Settings): void
 }
 
 /**
- * The format of the access log: a line for each request with its client, its operation and its result. The path and the query are
- * left out, because they have destinations and tokens; the template of the path is logged instead.
+ * The access log has a line for each request, with the template of its path. The path and the query have destinations and
+ * tokens.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
@@ -154,8 +150,8 @@ function accessLogFormat(): AccessLogFormat {
 }
 
 /**
- * Makes the role with which API Gateway writes access logs. All APIs of an AWS account and region share it, so it is retained when
- * the stack is deleted: other APIs may use it.
+ * Makes the role with which API Gateway writes access logs. All APIs of an AWS account and region share it, so it is retained
+ * when the stack is deleted.
  */
 export function makeGatewayLogRole(scope: Construct): CfnAccount {
   const role = new Role(scope, 'ApiLogRole', {
@@ -176,7 +172,6 @@ export function makeGatewayLogRole(scope: Construct): CfnAccount {
   return account;
 }
 
-/** Connects an API with the functions behind its routes. */
 export function connect(
   api: SpecRestApi,
   functions: Readonly<Partial<Record<ApiFunction, SvcFunction>>>,
@@ -185,11 +180,11 @@ export function connect(
   if (!(stage instanceof CfnStage)) throw new Error('The API has no stage.');
   for (const [name, { functionName }] of Object.entries(functions))
     stage.addPropertyOverride(`Variables.${name}`, `${functionName}:${liveAlias}`);
-  // One permission covers the whole API: a function's policy is too small for one for each method.
+  // One permission covers the whole API. One for each method would exceed the size of the function's policy.
   for (const one of Object.values(functions)) allowGateway(api, one, api.arnForExecuteApi());
 }
 
-/** Lets an API invoke a function. Its stage waits for the permission: so no request comes before it, also with an upgrade. */
+/** The API's stage depends on the permission, so no request comes before it, even during an upgrade. */
 export function allowGateway(api: SpecRestApi, { live }: SvcFunction, sourceArn: string): void {
   live.addPermission('Api', { principal: new ServicePrincipal('apigateway.amazonaws.com'), sourceArn });
   api.deploymentStage.node.addDependency(live);

@@ -1,4 +1,3 @@
-/** The custom domain of an API. */
 import { CfnOutput } from 'aws-cdk-lib';
 import {
   CfnBasePathMapping,
@@ -12,11 +11,11 @@ import { CfnRecordSet } from 'aws-cdk-lib/aws-route53';
 import type { Construct } from 'constructs';
 
 interface DomainProps {
-  /** The name, and the base path of an API that shares it: `example.com/queue`. */
+  /** With a base path if the API shares the name: `example.com/queue`. */
   readonly name: string;
-  /** A certificate in the region of the API; undefined for a domain that API Gateway has already. */
+  /** A certificate in the region of the API. Undefined if API Gateway already has the domain. */
   readonly certificateArn: string | undefined;
-  /** The zone that gets the domain's record; undefined makes no record. */
+  /** The zone that gets the domain's record. Undefined makes no record. */
   readonly hostedZone: string | undefined;
 }
 

@@ -1,13 +1,12 @@
 /**
- * The definition of an API, which API Gateway imports: its form of OpenAPI ("OpenAPI extensions for API Gateway"). One property of the API replaces
- * hundreds of resources of the stack.
+ * The definition of an API in OpenAPI with Amazon's additions ("OpenAPI extensions for API Gateway"). It replaces hundreds of
+ * resources of the stack.
  */
 import { Fn } from 'aws-cdk-lib';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { type GatewayAnswer, refusalBody } from './gatewayAnswers.ts';
 
-/** Checks each request before the function gets it. */
 export interface Authorizer {
   /** The function whose routes it guards. */
   readonly before: ApiFunction;
@@ -21,15 +20,14 @@ interface DefinitionProps {
   readonly authorizer?: Authorizer | undefined;
 }
 
-/** Every body counts as bytes, so it reaches the function as the client sent it. */
+/** Every body counts as bytes, so it reaches the function unchanged. */
 export const binaryMediaTypes = ['*/*'];
 
 const authorizerName = 'operators';
 
-/** Defines an API whose every route passes all its methods on to a function. */
 export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionProps) => ({
   openapi: '3.0.1',
-  // Each release has a version, so it imports the whole definition again and overwrites changes made by hand.
+  // Each release has another version, so each deployment imports the whole definition and overwrites manual changes.
   info: { title: name, version: manifest.version },
   'x-amazon-apigateway-binary-media-types': binaryMediaTypes,
   paths: Object.fromEntries(
@@ -54,14 +52,15 @@ export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionPr
       securitySchemes: {
         [authorizerName]: {
           type: 'apiKey',
-          // "x-amazon-apigateway-authorizer object" demands this name and place where no header or parameter is looked at.
+          // "x-amazon-apigateway-authorizer object" requires this name and place if the authorizer reads no header or
+          // parameter.
           name: 'Unused',
           in: 'header',
           'x-amazon-apigateway-authtype': 'custom',
           'x-amazon-apigateway-authorizer': {
             type: 'request',
             authorizerUri: invocationOf('${Function}', { Function: authorizer.arn }),
-            // Each request is checked by itself: a cached result would outlive a password.
+            // Each request is checked: a cached result would still be valid after the password changed.
             authorizerResultTtlInSeconds: 0,
           },
         },
@@ -91,8 +90,8 @@ const parametersOf = (path: string) =>
   }));
 
 /**
- * The stage's variables name the functions with their aliases ("API Gateway stage variables reference for REST APIs"): functions know
- * the API's host, so the API itself cannot refer to them. A value may have colons ("CreateStage").
+ * Stage variables have the functions' aliases ("API Gateway stage variables reference for REST APIs"). The functions know the
+ * API's host, so the API cannot refer to them. A value may have colons ("CreateStage").
  */
 const functionOfStage = (name: ApiFunction): string =>
   `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:\${!stageVariables.${name}}`;

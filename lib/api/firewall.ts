@@ -1,4 +1,3 @@
-/** The firewall before an API: a web ACL of AWS WAF. */
 import { Names } from 'aws-cdk-lib';
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
@@ -6,16 +5,14 @@ import type { Construct } from 'constructs';
 import { accept } from '../acknowledge.ts';
 import type { Settings } from '../settings.ts';
 
-/** The window in which WAF counts the requests of an address. */
 const windowSeconds = 300;
 
 const knownBadInputs = 'AWSManagedRulesKnownBadInputsRuleSet';
 
 /**
- * The labels by which requests are refused that look like attacks on the service itself. A body is a message for somebody else and may
- * be anything, and so are the path and the query, which have the destination: rules that inspect these only count. The core
- * rule set is left out, because most of it inspects them: it refuses bodies beyond 8 KB and every path that has a URL of an IP
- * address. The labels are those of "Baseline rule groups" in the guide of AWS WAF.
+ * Labels of requests that are refused because they attack the service itself. The body, the path and the query may contain
+ * anything, because they are for destinations, so rules that inspect these only count. The core rule set would refuse bodies
+ * over 8 KB and paths with the URL of an IP address. Labels: "Baseline rule groups" in the AWS WAF guide.
  */
 const refused = [
   'JavaDeserializationRCE_Header',
@@ -24,7 +21,7 @@ const refused = [
   'Propfind_Method',
 ] as const;
 
-/** The other rules of the group. AWS WAF ends a group at its first rule that blocks; one that counts hides no label after it. */
+/** The other rules of the group. If they blocked, AWS WAF would end the group there, and later labels would be missing. */
 const onlyCounted = [
   'JavaDeserializationRCE_BODY',
   'JavaDeserializationRCE_URIPATH',
@@ -36,7 +33,7 @@ const onlyCounted = [
   'ExploitablePaths_URIPATH',
 ] as const;
 
-/** The answer over the limit is the same as the gateway's: see `gatewayAnswers.ts`. */
+/** The same answer as the gateway's over the limit: see `gatewayAnswers.ts`. */
 const tooMany = {
   code: 'service_throttled',
   error:
@@ -46,11 +43,10 @@ const tooMany = {
 const seen = (metricName: string) => ({
   cloudWatchMetricsEnabled: true,
   metricName,
-  // Samples would store paths, with tokens in them, which the logs leave out.
+  // Samples would store paths with tokens in them.
   sampledRequestsEnabled: false,
 });
 
-/** Puts a firewall before an API. */
 export function makeFirewall(
   scope: Construct,
   api: SpecRestApi,
@@ -90,7 +86,7 @@ export function makeFirewall(
       {
         name: 'AWSManagedRulesAmazonIpReputationList',
         priority: 1,
-        // It knows addresses only.
+        // This group inspects addresses only.
         statement: {
           managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
         },
@@ -107,7 +103,7 @@ export function makeFirewall(
             ruleActionOverrides: onlyCounted.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
           },
         },
-        // AWS adds rules to the group. All of them only label. So no version of it is pinned, which would expire.
+        // All rules only label, so new rules do no harm, and no version is pinned: versions expire.
         overrideAction: { count: {} },
         visibilityConfig: seen(`${prefix}-${knownBadInputs}`),
       },

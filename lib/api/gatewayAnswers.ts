@@ -1,4 +1,4 @@
-/** The answers that API Gateway gives by itself, in the service's own form: a status, and as JSON a code and a sentence. */
+/** API Gateway's own answers in the service's form: a status, and JSON with a code and a sentence. */
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 
@@ -12,9 +12,9 @@ export type GatewayAnswer = {
   readonly headers?: Readonly<Record<string, string>>;
 } & (
   | StatusAndCode
-  // The status is the gateway's own.
+  // The gateway's status is kept.
   | { readonly status?: never; readonly code: ErrorCode }
-  // The body repeats the authorizer's code.
+  // The body has the authorizer's code.
   | { readonly status: 401; readonly code: '$context.authorizer.code' }
 );
 
@@ -30,11 +30,9 @@ const ours = {
     'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.',
 } as const;
 
-/** The answers of both APIs. */
 export const gatewayAnswers: readonly GatewayAnswer[] = [
-  // No method of the service's APIs asks for AWS credentials, so the first four can only come from a path that does not exist.
-  // There the gateway takes an `Authorization` header for an AWS signature, and a bearer token for a broken one (which has no separate
-  // type: it is DEFAULT_4XX).
+  // No method asks for AWS credentials, so the first four types come only from unknown paths. There the gateway takes an
+  // `Authorization` header for an AWS signature, and a bearer token for a broken one, which has no type except DEFAULT_4XX.
   { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, ...nothingHere },
   { type: ResponseType.INVALID_SIGNATURE, ...nothingHere },
   { type: ResponseType.EXPIRED_TOKEN, ...nothingHere },
@@ -89,11 +87,10 @@ export const gatewayAnswers: readonly GatewayAnswer[] = [
   { type: ResponseType.DEFAULT_5XX, ...ours },
 ];
 
-/** The body of a refusal. */
 export const refusalBody = ({ sentence, code }: Pick<GatewayAnswer, 'sentence' | 'code'>): string =>
   JSON.stringify({ error: sentence, code });
 
-/** @param own answers that only this API gives, or gives in place of the common ones */
+/** @param own answers that only this API gives. They replace the common ones of the same type */
 export const answersWith = (own: readonly GatewayAnswer[]): readonly GatewayAnswer[] => [
   ...gatewayAnswers.filter(({ type }) => !own.some((other) => other.type === type)),
   ...own,

@@ -1,4 +1,4 @@
-/** The messaging API of a region: a function for each family of routes, with its rights. */
+/** The messaging API of a region: a function for each family of routes. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -14,14 +14,14 @@ interface MessagingApiProps {
   readonly made: MadeApi;
 }
 
-/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
+/** The resources are in the stack itself, so their logical ids are short and stay the same. */
 export class MessagingApi {
   readonly api: SpecRestApi;
-  /** The base URL, without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
   readonly publishUrl: PublishUrl | undefined;
-  /** Shared by all functions of the stack but publish: they know the host of the publish URL. */
+  /** For all functions except publish. They have the host of the publish URL. */
   readonly shared: SharedProps;
 
   constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
@@ -38,7 +38,7 @@ export class MessagingApi {
       reservedConcurrency: settings.publishConcurrency,
       ...(settings.publishUrl && { variables: { API_URL: made.url } }),
     });
-    // The URL needs its function, so this function cannot be told the URL's host. It learns the host: see docs/design.md, "No
+    // The URL is made after its function, so the function cannot be given the host and learns it: see docs/design.md, "No
     // loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
     this.shared = this.publishUrl === undefined ? shared : withOwnHosts(shared, this.publishUrl.hosts);
@@ -70,7 +70,6 @@ export class MessagingApi {
   }
 }
 
-/** Adds hosts to those that functions refuse as destinations. */
 function withOwnHosts(shared: SharedProps, hosts: readonly string[]): SharedProps {
   const OWN_HOSTS = [shared.environment.OWN_HOSTS, ...hosts].join(',');
   return { ...shared, environment: { ...shared.environment, OWN_HOSTS } };
@@ -117,7 +116,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     dlq: [
       ...answer,
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
-      // Clients of workflows also list the dead letters of runs there, with the settings of those runs.
+      // Workflow clients also list the dead letters of runs here.
       rights.on('workflows', 'Query', 'GetItem'),
       rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'UpdateItem', 'BatchWriteItem'),
       rights.on('workflows', 'Query', 'GetItem'),
@@ -134,14 +133,14 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       // A schedule that is run by hand may start a run of a workflow.
       rights.changeRuns(),
       rights.endSchedules(),
-      // A schedule that is resumed may have missed fires.
+      // A resumed schedule may have missed fires.
       rights.send('fire'),
     ],
     workflows: [
       ...answer,
       rights.endPeriods(),
       rights.endRuns(),
-      // Waits that one event ends are read together.
+      // All waits that one event ends are read together.
       rights.on('workflows', 'BatchGetItem'),
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
       rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),
@@ -149,12 +148,12 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       ...rights.changeLanes(),
       rights.endSchedules(),
     ],
-    // It makes and revokes named tokens, too.
+    // For named tokens.
     keys: [...answer, rights.on('accounts', 'PutItem'), rights.removeTokens()],
     alarms: [
       ...answer,
       rights.on('usage', 'GetItem', 'PutItem', 'DeleteItem'),
-      // A test is accepted as a schedule that is run by hand is.
+      // A test message is accepted like a schedule that is run by hand.
       ...rights.ensureQueues(),
       rights.on('messages', 'PutItem', 'BatchWriteItem'),
       rights.onBodies('PutObject'),

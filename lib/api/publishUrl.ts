@@ -1,28 +1,29 @@
-/** The publish URL: publishes without API Gateway before the function. */
+/** The publish URL: a function URL without API Gateway. */
 import { Fn } from 'aws-cdk-lib';
 import { FunctionUrlAuthType, type IFunction, InvokeMode } from 'aws-cdk-lib/aws-lambda';
 import { accept } from '../acknowledge.ts';
 import type { SvcFunction } from '../functions/function.ts';
 
 export interface PublishUrl {
-  /** The base URL, without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string;
   /** The hosts that Lambda generates, of this URL and of the former one. */
   readonly hosts: readonly string[];
 }
 
 /**
- * Makes the URL of the function publish. Like the API, it asks for no AWS credentials: the function checks tokens.
+ * Like the API, the URL asks for no AWS credentials: the function checks tokens.
  *
- * A URL belongs to its alias permanently. The URL of releases before the alias stays for clients that use it. It goes with the
- * release after this one.
+ * The URL belongs to the alias. The URL from before the alias stays until the next release for clients that still use it.
  */
 export function makePublishUrl(publish: SvcFunction): PublishUrl {
   const [host, former] = [hostOfUrl(publish.live), hostOfUrl(publish)];
   return { url: `https://${host}`, hosts: [host, former] };
 }
 
-/** Lambda demands two rights for the public, to invoke the URL and to invoke the function through it; the CDK gives both. */
+/**
+ * Lambda requires two permissions for the public: to invoke the URL, and to invoke the function through it. The CDK gives both.
+ */
 function hostOfUrl(invoked: IFunction): string {
   const { url } = invoked.addFunctionUrl({
     authType: FunctionUrlAuthType.NONE,

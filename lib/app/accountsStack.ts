@@ -1,6 +1,6 @@
 /**
- * The stack of the accounts that an app makes. Its function makes them, and the app's schedules and URL groups. The stack is there
- * only where an app makes one of these.
+ * The stack of an app's accounts, schedules and URL groups, with the function that makes them. It exists only if an app makes
+ * one.
  */
 import { CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -16,18 +16,16 @@ import { allow, writeTrails } from '../statements.ts';
 
 interface AccountsStackProps extends StackProps {
   readonly settings: Settings;
-  /** The service stack of the first region. */
   readonly home: ServiceStack;
   readonly codeOf: CodeOf;
 }
 
-/** The longest time that the function takes: CloudFormation gives a resource up a little later, instead of after an hour. */
+/** The function's timeout. CloudFormation waits a minute longer, instead of an hour. */
 const timeout = Duration.minutes(2);
 
-/** A resource that the function makes. */
 export interface Provided {
   readonly kind: 'account' | 'schedule' | 'urlGroup';
-  /** The rest of what `lambdas/provision/event.ts` reads. */
+  /** Other properties for `lambdas/provision/event.ts`. */
   readonly [name: string]: unknown;
 }
 
@@ -48,15 +46,14 @@ export class AccountsStack extends Stack {
     });
   }
 
-  /** Makes an account, and the secret that gets its credentials. */
   makeAccount(id: string, input: Readonly<Record<string, unknown>>): Secret {
     const place = new Construct(this, id);
     const secret = new Secret(place, 'Secret', {
       description: `The token and the signing keys of the account ${id}`,
     });
-    // CloudFormation refuses to take an export away while another stack imports it, and this stack is deployed before those of the
-    // app: so an account could never go with its grants. A weak reference (`Fn::GetStackOutput`) is no import. The export stays
-    // beside it for one release, because stacks that the release before deployed import it.
+    // CloudFormation refuses to delete an export while another stack imports it, and this stack is deployed before the app's
+    // stacks, so an account could never be deleted with its grants. A weak reference (`Fn::GetStackOutput`) imports nothing.
+    // The export stays for one release, because deployed stacks still import it.
     secret.applyCrossStackReferenceStrength(ReferenceStrength.BOTH);
     acceptSecret(
       secret,
@@ -67,15 +64,14 @@ export class AccountsStack extends Stack {
     return secret;
   }
 
-  /** Lets the function make a resource, in whichever stack. */
   provide(scope: Construct, id: string, input: Provided): CustomResource {
     return new CustomResource(scope, id, {
       resourceType: `Custom::Svc${input.kind.charAt(0).toUpperCase()}${input.kind.slice(1)}`,
-      // Not an alias: CloudFormation invokes it after it has updated it, and lets no resource change its service token
+      // Not the alias: CloudFormation invokes the function after updating it, and a resource cannot change its service token
       // ("Modifying service token is not allowed").
       serviceToken: this.#provision.functionArn,
       serviceTimeout: timeout.plus(Duration.minutes(1)),
-      // One text, because CloudFormation makes texts of numbers and flags.
+      // One JSON text, because CloudFormation turns numbers and booleans into texts.
       properties: { Input: Stack.of(scope).toJsonString(input) },
     });
   }

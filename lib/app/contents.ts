@@ -7,20 +7,20 @@ interface InAccount {
 }
 
 export interface SvcScheduleProps extends InAccount {
-  /** Five fields, with `CRON_TZ=<zone>` before them for another time zone than UTC: see docs/publishing.md. */
+  /** Five fields, in UTC unless `CRON_TZ=<zone>` is before them: see docs/publishing.md. */
   readonly cron: string;
   /** A URL, or the name of a URL group. */
   readonly destination: string;
   /** @default empty */
   readonly body?: string;
   /**
-   * Headers that the destination gets. They are in the template: put no secrets there.
+   * Headers that the destination gets. The template shows them: put no secrets there.
    *
    * @default none
    */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Options of a message by the names of their headers without the prefix, such as `{ Method: 'GET', Retries: '5' }`: see
+   * Options of the message, by the names of their headers without the prefix, such as `{ Method: 'GET', Retries: '5' }`: see
    * docs/publishing.md.
    *
    * @default none
@@ -29,11 +29,10 @@ export interface SvcScheduleProps extends InAccount {
 }
 
 export interface SvcUrlGroupProps extends InAccount {
-  /** All endpoints of the group: endpoints in the service that are not in this list are removed. */
+  /** Other endpoints of the group are removed. */
   readonly endpoints: readonly { readonly url: string; readonly name?: string }[];
 }
 
-/** The headers with which the API would be asked for the schedule. */
 export const headersOf = ({
   cron,
   headers,

@@ -1,6 +1,5 @@
-/** The props of `SvcQueue`: the settings of `lib/settings.ts`, which checks them, with the names and defaults of docs/settings.md. */
+/** The settings of `lib/settings.ts`, with the names and defaults of docs/settings.md. */
 
-/** A service whose endpoint a VPC gets. */
 type EndpointService =
   | 'dynamodb'
   | 's3'
@@ -13,36 +12,35 @@ type EndpointService =
   | 'logs'
   | 'xray';
 
-/** All props may be left out. A wrong one fails synthesis with a sentence that says what is allowed. */
+/** All props are optional. A wrong one fails synthesis with a sentence that says what is allowed. */
 export interface SvcQueueProps {
   /**
-   * The AWS account of the stacks. Give it where the stacks that use the queue have one, such as
+   * The AWS account of the stacks. Give it if the stacks that use the queue have one, such as
    * `process.env.CDK_DEFAULT_ACCOUNT`.
    *
-   * @default that of the `Stage` around it; otherwise the templates fit any account
+   * @default the account of the enclosing `Stage`; otherwise the templates fit any account
    */
   readonly awsAccount?: string | undefined;
   /**
-   * Values of several other props that belong together, for experiments or for production. Props that are given win.
+   * Values of several other props, for experiments or for production. Props that are given win.
    *
    * @default none
    */
   readonly stage?: 'dev' | 'prod' | undefined;
   /**
-   * The beginning of the name of every stack and of every resource with a fixed name. Two queues in one AWS account and
-   * region need two names.
+   * The prefix of all stack names and fixed resource names. Two queues in one AWS account and region need two names.
    *
    * @default 'Svc'
    */
   readonly name?: string;
   /**
-   * The regions. The first has the management API, and the accounts, schedules and URL groups that the app makes.
+   * The first region has the management API, and the accounts, schedules and URL groups that the app makes.
    *
    * @default ['eu-central-1', 'us-east-1']
    */
   readonly regions?: readonly string[];
   /**
-   * Whether data outlives its stack and is protected from deletion.
+   * Whether data is protected from deletion and stays when its stack is deleted.
    *
    * @default true
    */
@@ -50,17 +48,17 @@ export interface SvcQueueProps {
   /**
    * Whether tables can be restored to any second of the last 35 days.
    *
-   * @default as `retain`
+   * @default the value of `retain`
    */
   readonly pointInTimeRecovery?: boolean | undefined;
   /**
-   * Tables that replace those of their stack after a restore, as `region=table:name`: see docs/recovery.md.
+   * Restored tables that replace those of their stack, as `region=table:name`: see docs/recovery.md.
    *
    * @default []
    */
   readonly restoredTables?: readonly string[];
   /**
-   * The days that logs are kept: a number that CloudWatch Logs takes.
+   * The days that logs are kept: a number that CloudWatch Logs allows.
    *
    * @default 30
    */
@@ -68,13 +66,13 @@ export interface SvcQueueProps {
   /** @default 'INFO' */
   readonly logLevel?: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL';
   /**
-   * The prefixes of headers that requests may have.
+   * The prefixes of request headers.
    *
    * @default ['Svc', 'Upstash']
    */
   readonly headerPrefixes?: readonly string[];
   /**
-   * Private addresses, networks and hosts to which messages may go all the same.
+   * Private addresses, networks and hosts that messages may still go to.
    *
    * @default []
    */
@@ -94,7 +92,7 @@ export interface SvcQueueProps {
    */
   readonly lambdaDestinations?: readonly string[];
   /**
-   * The path of a file in PEM with the certificates of authorities that deliveries trust besides the public ones.
+   * The path of a PEM file with certificates of authorities that deliveries trust in addition to the public ones.
    *
    * @default none
    */
@@ -106,13 +104,13 @@ export interface SvcQueueProps {
    */
   readonly outboundProxy?: string | undefined;
   /**
-   * Hosts, with all names below them, and networks that are reached without the proxy.
+   * Networks and hosts, with all their subdomains, that are reached without the proxy.
    *
    * @default []
    */
   readonly outboundProxyExcept?: readonly string[];
   /**
-   * More hosts of the service's own APIs, such as that of a CDN before them: no message may go there.
+   * More hosts of the service's own APIs, such as a CDN in front of them. Messages to them are refused.
    *
    * @default []
    */
@@ -120,7 +118,7 @@ export interface SvcQueueProps {
   /**
    * The group of the schedules in EventBridge Scheduler. `default` is the one that every AWS account has.
    *
-   * @default one of the name of the deployment, which is made
+   * @default a group with the name of the deployment, which is made
    */
   readonly scheduleGroup?: string | undefined;
   /**
@@ -136,69 +134,73 @@ export interface SvcQueueProps {
    */
   readonly throttleBurst?: number;
   /**
-   * The most executions at once of each of the three delivery functions.
+   * The most concurrent executions of each of the three delivery functions.
    *
    * @default 200
    */
   readonly deliveryConcurrency?: number;
   /**
-   * MB of memory of the delivery functions, 256 to 2925; the one for slow hosts has three and a half times as much. With less than 512 one execution delivers fewer messages at once.
+   * MB of memory of the delivery functions, 256 to 2925; the one for slow hosts has 3.5 times as much. With less than 512 an
+   * execution delivers fewer messages at once.
    *
    * @default 512
    */
   readonly deliveryMemory?: number;
   /**
-   * Waits for answers that take longer than 30 s: functions, for
-   * at most 14 minutes, or functions on managed instances, for 88 minutes. Instances are billed by the hour, used or not.
+   * Waits for answers that take longer than 30 s: functions, for at most 14 minutes, or functions on managed instances, for 88
+   * minutes. Instances are billed by the hour, used or not.
    *
    * @default 'functions'
    */
   readonly longDelivery?: 'functions' | 'instances';
   /**
-   * The least execution environments on managed instances, each with 2 GB and one vCPU. With less than 3 they are in fewer zones.
+   * The minimum of execution environments on managed instances, each with 2 GB and one vCPU. With less than 3 they are in fewer
+   * zones.
    *
    * @default 3
    */
   readonly longEnvironments?: number | undefined;
   /**
-   * Seconds for which Lambda gathers messages that may wait up to 30 s for their answer, before it invokes the delivery function.
+   * Seconds for which Lambda gathers messages that may wait up to 30 s for their answer, before it invokes the delivery
+   * function.
    *
    * @default 0
    */
   readonly batchingWindow?: number;
   /**
-   * Write units a second that the table of messages and its index each have, the least and the most, such as `100-4000`. Set it
-   * together with `readCapacity`.
+   * Write units a second of the table of messages and of its index, the least and the most, such as `100-4000`. Requires
+   * `readCapacity`.
    *
    * @default on demand
    */
   readonly writeCapacity?: string | undefined;
   /**
-   * Read units a second that the table of messages and its index each have, the least and the most, such as `50-2000`.
+   * Read units a second of the table of messages and of its index, the least and the most, such as `50-2000`. Requires
+   * `writeCapacity`.
    *
    * @default on demand
    */
   readonly readCapacity?: string | undefined;
   /**
-   * Executions that count outcomes side by side, each other shards of all accounts.
+   * Concurrent executions that count outcomes. Each counts a part of the shards of all accounts.
    *
    * @default 1
    */
   readonly countingParts?: number;
   /**
-   * Executions reserved for publishing, and its limit.
+   * Executions that are reserved for publishing. They are also its limit.
    *
    * @default none
    */
   readonly publishConcurrency?: number | undefined;
   /**
-   * Whether publish also has its own URL, which costs nothing per request.
+   * Whether publish also has a function URL, which costs nothing per request.
    *
    * @default false
    */
   readonly publishUrl?: boolean;
   /**
-   * Whether each region has a dashboard, alarms with a topic, and saved queries, or the essential alarms only.
+   * Whether each region has a dashboard, alarms with a topic, and saved queries; or only the essential alarms.
    *
    * @default true
    */
@@ -210,19 +212,19 @@ export interface SvcQueueProps {
    */
   readonly forEmulator?: boolean;
   /**
-   * Whether a deployment moves a tenth of the invocations to a new release first, for five minutes, and takes it back on an alarm.
+   * Whether a new release gets a tenth of the invocations for five minutes first, and is rolled back on an alarm.
    *
    * @default false
    */
   readonly canary?: boolean;
   /**
-   * The addresses that get a mail from each alarm.
+   * The addresses that get an e-mail from each alarm.
    *
    * @default []
    */
   readonly alarmEmails?: readonly string[];
   /**
-   * The AWS account's limit of executions at once in a region, which an alarm compares with.
+   * The AWS account's limit of concurrent executions in a region, for an alarm.
    *
    * @default 1000
    */
@@ -240,37 +242,37 @@ export interface SvcQueueProps {
    */
   readonly firewall?: boolean;
   /**
-   * The most requests from one address in five minutes, with a firewall.
+   * With a firewall: the most requests from one address in five minutes.
    *
    * @default 100000
    */
   readonly firewallRate?: number;
   /**
-   * Custom domains of the APIs, as `region=name`, or `management=name` for the management API's.
+   * Custom domains of the APIs, as `region=name`, or `management=name` for the management API.
    *
    * @default []
    */
   readonly domains?: readonly string[];
   /**
-   * The ARNs of the certificates of these domains in ACM, one in each region that has a domain.
+   * The ARNs of ACM certificates for these domains, one in each region that has a domain.
    *
    * @default []
    */
   readonly certificates?: readonly string[];
   /**
-   * The id of the zone of Route 53 that gets the domains' records.
+   * The id of the Route 53 zone that gets the domains' records.
    *
    * @default none: the operator makes the records
    */
   readonly hostedZone?: string | undefined;
   /**
-   * The VPCs in which the delivery functions run, as `region=id`.
+   * The VPCs of the delivery functions, as `region=id`.
    *
    * @default []: Lambda's own network
    */
   readonly vpcs?: readonly string[];
   /**
-   * The subnets of these VPCs, as `region=id`.
+   * Their subnets, as `region=id`.
    *
    * @default []
    */
@@ -282,31 +284,32 @@ export interface SvcQueueProps {
    */
   readonly securityGroups?: readonly string[];
   /**
-   * Whether the VPCs get endpoints of the AWS services that deliveries call, or a list of those that they get.
+   * Whether the VPCs get endpoints of the AWS services that deliveries call, or a list of these services.
    *
    * @default false
    */
   readonly vpcEndpoints?: boolean | readonly EndpointService[];
   /**
-   * The route tables of the subnets, as `region=id`, to which endpoints of DynamoDB and S3 are added.
+   * The route tables of the subnets, as `region=id`, that get routes to DynamoDB and S3.
    *
    * @default []
    */
   readonly routeTables?: readonly string[];
   /**
-   * Elastic addresses from which all deliveries of a region come, as `region=id`.
+   * Elastic IP addresses from which all deliveries of a region come, as `region=id`.
    *
    * @default []
    */
   readonly fixedAddresses?: readonly string[];
   /**
-   * The ids of the zones of the NAT gateways with these addresses, as `region=id`, such as `eu-central-1=euc1-az2`: one for each.
+   * The zone ids of the NAT gateways with these addresses, as `region=id`, such as `eu-central-1=euc1-az2`: one for each
+   * address.
    *
    * @default []: the first zones of the region by letter
    */
   readonly zones?: readonly string[];
   /**
-   * The ports that deliveries may reach from within a VPC, where the service makes the security group.
+   * The ports that deliveries may reach from a VPC, if the service makes the security group.
    *
    * @default [443, 80]
    */
@@ -318,13 +321,13 @@ export interface SvcQueueProps {
    */
   readonly pricePerMessage?: number;
   /**
-   * The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators.
+   * The factor by which a call to AWS may take longer than usual before it is retried. More than 1 is for emulators.
    *
    * @default 1
    */
   readonly clientPatience?: number;
   /**
-   * Whether to make the role with which API Gateway writes access logs. There is one for an AWS account and region.
+   * Whether to make the role with which API Gateway writes access logs. An AWS account and region has only one.
    *
    * @default true
    */

@@ -1,4 +1,3 @@
-/** An account of the service in an app of the CDK. */
 import { Stack, Token } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -21,21 +20,21 @@ import {
   functionPattern,
 } from '../settingTypes.ts';
 
-/** The limits of an account: docs/limits.md has the unit and the range of each. */
+/** The limits of an account, with the units and ranges of docs/limits.md. */
 export type SvcLimits = Readonly<Partial<Record<LimitName, number>>>;
 
-/** Certificates for TLS with one host. At least one of `ca` and `identity` is given. */
+/** Certificates for TLS with one host. At least one of `ca` and `identity` is required. */
 export interface SvcTlsIdentity {
-  /** A host without its port, or `*` for all hosts that have no entry. */
+  /** A host without its port, or `*` for all other hosts. */
   readonly host: string;
   /**
-   * The name of certificates of authorities, which are trusted in addition to the public ones: the secret `<name of the queue>/tls/<ca>`.
+   * Certificates of authorities that are trusted in addition to the public ones, in the secret `<name of the queue>/tls/<ca>`.
    *
    * @default only the public ones
    */
   readonly ca?: string;
   /**
-   * The name of a certificate and its key, which are shown to the host: the secret `<name of the queue>/tls/<identity>`.
+   * A certificate with its key that is shown to the host, in the secret `<name of the queue>/tls/<identity>`.
    *
    * @default none
    */
@@ -52,48 +51,47 @@ export interface SvcAccountProps {
   /** @default those of the plan */
   readonly limits?: SvcLimits;
   /**
-   * The URL of the failure callback for messages that have no failure callback themselves. It is in the template: put no secrets there.
-   * It must not come from a stack that `grantPublish` is called for, because that one needs the account.
+   * The URL of the failure callback for messages without one. The template shows it: put no secrets there. It must not come
+   * from a stack that `grantPublish` is called for, because that stack depends on the account.
    *
    * @default none
    */
   readonly failureCallback?: string;
   /**
-   * Statuses that fail a message at once if it has no `Svc-Fail-On`, such as `400-499,!408,!429`.
+   * Statuses that fail a message permanently if it has no `Svc-Fail-On`, such as `400-499,!408,!429`.
    *
    * @default none
    */
   readonly failOn?: string;
   /**
-   * Patterns of the ARNs of queues, topics, buses and functions that messages of the account may go to, as in the prop
-   * `destinations` of the queue, which has to allow them, too. They must not come from a stack that `grantPublish` is called for.
+   * Patterns of the ARNs of queues, topics, buses and functions that messages of the account may go to. The prop `destinations`
+   * of the queue must allow them, too. They must not come from a stack that `grantPublish` is called for.
    *
    * @default none
    */
   readonly destinations?: readonly string[];
   /**
-   * Patterns of the ARNs of Lambda functions that messages of the account may go to, as in the prop `lambdaDestinations` of the
-   * queue, which has to allow them, too. They must not come from a stack that `grantPublish` is called for.
+   * Patterns of the ARNs of Lambda functions that messages of the account may go to. The prop `lambdaDestinations` of the queue
+   * must allow them, too. They must not come from a stack that `grantPublish` is called for.
    *
    * @default none
    */
   readonly lambdaDestinations?: readonly string[];
   /**
-   * Certificates for TLS with destinations, up to 50 hosts. You make the secrets yourself: see docs/tls.md.
+   * Certificates for TLS with destinations, up to 50 hosts. The operator makes the secrets: see docs/tls.md.
    *
    * @default none
    */
   readonly tlsIdentities?: readonly SvcTlsIdentity[];
   /**
-   * Any text. Change it after tokens or signing keys were rotated: the deployment then writes the secret again, and the functions
-   * of `grantPublish` get what is in it.
+   * Any text. Change it after a rotation of tokens or signing keys: the deployment then writes the secret again and updates the
+   * functions of `grantPublish`.
    *
    * @default none
    */
   readonly rotation?: string;
 }
 
-/** The fields of an account as the management API takes them. */
 export const fieldsOf = (
   id: string,
   {
@@ -116,7 +114,7 @@ export const fieldsOf = (
   ...(tlsIdentities !== undefined && { tls_identities: tlsIdentities }),
 });
 
-/** Names each prop that is wrong. Values that are known only at deployment are checked there. */
+/** Describes each wrong prop. Values that are known only at deployment are checked then. */
 export function faultsIn({
   limits = {},
   failOn,
@@ -157,10 +155,9 @@ const faultsInPatterns = (
       : [`${prop}[${index.toString()}]: must be ${allowed}; given is ${pattern}`],
   );
 
-/** Names each limit that is not in its range. */
 function faultsInLimits(limits: SvcLimits): readonly string[] {
   const known = new Map<string, { readonly least: number; readonly most: number }>(
-    // A deployment without instances allows less, and refuses it then.
+    // Deployments without instances allow less, and check it themselves.
     Object.entries({
       ...limitTable,
       timeout: { ...limitTable.timeout, most: longestTimeoutSeconds.instances },
@@ -182,12 +179,10 @@ interface Made {
   readonly rotation: string | undefined;
 }
 
-/** The variables of the published clients that the secret has. */
 const secretVariables = ['QSTASH_TOKEN', 'QSTASH_CURRENT_SIGNING_KEY', 'QSTASH_NEXT_SIGNING_KEY'] as const;
 
-/** Made by `queue.account`. */
+/** An account, made by `queue.account`. */
 export class SvcAccount extends Construct {
-  /** The id of the account in the service. */
   readonly accountId: string;
   /**
    * The secret with the credentials: a JSON object of `QSTASH_URL`, `QSTASH_TOKEN`, `QSTASH_READ_ONLY_TOKEN`,
@@ -206,11 +201,11 @@ export class SvcAccount extends Construct {
   }
 
   /**
-   * Gives a function the variables that the published clients read: `QSTASH_URL`, `QSTASH_TOKEN`, `QSTASH_CURRENT_SIGNING_KEY` and
-   * `QSTASH_NEXT_SIGNING_KEY`.
+   * Gives a function the variables that the published clients read: `QSTASH_URL`, `QSTASH_TOKEN`, `QSTASH_CURRENT_SIGNING_KEY`
+   * and `QSTASH_NEXT_SIGNING_KEY`.
    *
-   * Their values are then visible to everybody who may read the function's configuration (`lambda:GetFunctionConfiguration`), and
-   * to the code of the function; they are in no template and in no output. Use `grantRead` where that is too many.
+   * Everybody with the right `lambda:GetFunctionConfiguration` can read their values, and so can the code of the function. No
+   * template or output shows them. `grantRead` is stricter.
    *
    * @param fn in the AWS account and the first region of the queue
    * @throws Error for a function elsewhere
@@ -225,11 +220,11 @@ export class SvcAccount extends Construct {
     fn.addEnvironment('QSTASH_URL', this.#url);
     for (const name of secretVariables)
       fn.addEnvironment(name, this.secret.secretValueFromJson(name).unsafeUnwrap());
-    // CloudFormation looks into the secret again only when something else of the function has changed.
+    // CloudFormation reads the secret again only if another property of the function has changed.
     if (this.#rotation !== undefined) fn.addEnvironment('SVC_ROTATION', this.#rotation);
   }
 
-  /** Lets a function, or another identity, read the secret when it runs. */
+  /** Lets a function, or another identity, read the secret at run time. */
   grantRead(grantee: IGrantable): Grant {
     return this.secret.grantRead(grantee);
   }

@@ -1,8 +1,7 @@
-/** The widgets that an app adds to its own dashboard. */
 import { GraphWidget, type IWidget, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { metrics } from '../../lambdas/aws/metricTable.ts';
 
-/** The name of a metric of the service: docs/metrics.md has the meaning of each. */
+/** The name of a metric of the service: see docs/metrics.md. */
 export type SvcMetric = keyof typeof metrics;
 
 const graphs: readonly (readonly [title: string, names: readonly SvcMetric[]])[] = [
@@ -11,7 +10,6 @@ const graphs: readonly (readonly [title: string, names: readonly SvcMetric[]])[]
   ['Late, ms', ['FirstAttemptDelay', 'Lateness']],
 ];
 
-/** One row of widgets. */
 export const widgetsOf = (name: string, metricOf: (name: SvcMetric) => Metric): readonly IWidget[] =>
   graphs.map(
     ([title, names]) =>

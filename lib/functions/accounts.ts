@@ -1,4 +1,3 @@
-/** The worker that updates a region after an account was changed. */
 import type { Stack } from 'aws-cdk-lib';
 import { followConcurrency } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
@@ -12,7 +11,6 @@ interface AccountsProps {
   readonly queues: Queues;
 }
 
-/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class Accounts {
   readonly follow: SvcFunction;
 
@@ -30,7 +28,7 @@ export class Accounts {
         rights.on('accounts', 'GetItem'),
         // The named tokens of a deleted account.
         rights.removeTokens(),
-        // The worker releases attempts that waited for their account, or removes all data of a deleted account.
+        // The worker releases attempts that waited for their account, or deletes all data of a deleted account.
         ...rights.changeLanes(),
         rights.on('lanes', 'DeleteItem'),
         // The bodies of schedules.
@@ -38,7 +36,7 @@ export class Accounts {
         rights.queryIndex('lanes', 'names'),
         rights.on('schedules', 'Query', 'DeleteItem'),
         rights.on('groups', 'Query', 'DeleteItem'),
-        // The bodies of schedules: the shorter ones are rows.
+        // The shorter bodies of schedules are rows.
         rights.on('messages', 'DeleteItem'),
         rights.onBodies('DeleteObject'),
         rights.endSchedules(),

@@ -1,6 +1,6 @@
 /**
- * Moves the aliases of a region's functions to a new release step by step, with the setting `canary`: CodeDeploy sends one invocation
- * in ten to it for five minutes, and then all. An alarm in that time moves the alias back and fails the deployment of the stack.
+ * Moves a region's aliases to a new release step by step, with the setting `canary`: CodeDeploy sends it one invocation in ten
+ * for five minutes, then all. An alarm within these minutes moves the alias back and fails the deployment.
  */
 import type { Stack } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';

@@ -1,12 +1,12 @@
-/** A setting that names a file with certificates. The file is read when the setting is checked, and when its layer is made. */
+/** A setting with the path of a certificate file. */
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { certificatesIn } from '../../lambdas/value/pem.ts';
 
-/** A function reads the file at each cold start. All public authorities together have 220 KB. */
+/** Functions read the file at each cold start. All public authorities together have 220 KB. */
 const mostBytes = 262_144;
 
-/** An error whose message goes on after "must be". */
+/** An error whose message continues "must be". */
 class WrongFile extends Error {}
 
 function readText(path: string): string {
@@ -20,10 +20,8 @@ function readText(path: string): string {
 }
 
 /**
- * Reads the certificates of a file.
- *
- * @param path from the current directory
- * @returns the certificates alone, in PEM. The functions do not get the rest of the file
+ * @param path relative to the current directory
+ * @returns only the certificates, in PEM: functions do not get the rest of the file
  * @throws WrongFile
  */
 export function readCertificates(path: string): string {

@@ -1,4 +1,3 @@
-/** The workers that attempt deliveries. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
@@ -17,19 +16,16 @@ interface DeliveryProps {
   readonly shared: SharedProps;
   readonly rights: Rights;
   readonly queues: Queues;
-  /** Where the functions for long answers run; undefined where they are as all others. */
   readonly instances: Instances | undefined;
 }
 
-/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class Delivery {
   /** Delivers messages that wait at most 30 s for their answer. */
   readonly short: SvcFunction;
-  /** Delivers all other messages. */
   readonly long: SvcFunction;
-  /** Delivers the messages to slow hosts, many at a time. */
+  /** Delivers messages to slow hosts, many at a time. */
   readonly slow: SvcFunction;
-  /** Delivers one message at a time: those whose workers died. */
+  /** Delivers jobs whose workers died, one at a time. */
   readonly alone: SvcFunction;
 
   constructor(stack: Stack, { shared, rights, queues, instances }: DeliveryProps) {
@@ -72,7 +68,7 @@ export class Delivery {
       queues,
       source: 'dead',
       maxConcurrency: aloneConcurrency,
-      // A job may have died of too little memory, so here it never has less than usual.
+      // A job may have died of too little memory, so it gets at least the usual memory here.
       memoryMb: alone?.memoryMb ?? Math.max(deliveryMemory, functionMemoryMb),
       placement: alone,
       handler: 'deliverAlone',
@@ -92,10 +88,10 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.on('groups', 'GetItem', 'PutItem', 'DeleteItem'),
   rights.endPeriods(),
   rights.endRuns(),
-  // The schedule of a wait whose event came before its timeout.
+  // The schedule for a wait's timeout is deleted when its event comes first.
   rights.endSchedules(),
   ...rights.changeLanes(),
-  // The tenants that wait in lanes, whose lifetimes are extended.
+  // Tenants in lanes, whose rows are kept longer.
   rights.readTenants(),
   rights.on('lanes', 'UpdateItem'),
   rights.onBodies('GetObject', 'PutObject'),
@@ -104,7 +100,6 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.readTlsSecrets(),
 ];
 
-/** All rights of the functions that deliver. */
 export const rightsOfAllDelivery = (
   rights: Rights,
   of: { readonly queues: Queues; readonly forEmulator: boolean },
@@ -116,6 +111,6 @@ export const rightsOfAllDelivery = (
 
 const rightsOfAlone = (rights: Rights): readonly PolicyStatement[] => [
   ...rightsOfDelivery(rights),
-  // A message that meets an outage is sent again to its own queue; the others may send to theirs anyway.
+  // After an outage a job is sent to its own queue again. The other functions already have that right.
   rights.send('dead'),
 ];

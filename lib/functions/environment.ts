@@ -1,4 +1,3 @@
-/** The environment of the functions. Its names are those that `lambdas/aws/settings.ts` reads. */
 import type { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import manifest from '../../package.json' with { type: 'json' };
@@ -11,11 +10,7 @@ import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
 import type { Tables } from '../state/tables.ts';
 
-/**
- * The variables that all functions of a region share. Lambda sets the region and the memory; hosts are learned where API Gateway names them,
- * which is the default; the console's function also gets its APIs, publish gets the API's URL if it has its own URL, and each
- * function whether it is traced.
- */
+/** The variables that all functions of a region share. Lambda sets the region and the memory, and some functions get more. */
 export type FunctionEnvironment = Readonly<
   Omit<
     Environment,
@@ -33,7 +28,6 @@ export type FunctionEnvironment = Readonly<
     Partial<Pick<Environment, 'LONGEST_TIMEOUT' | 'OUTBOUND_PROXIES'>>
 >;
 
-/** The hosts that the settings name, of all APIs of the deployment. */
 export const chosenHosts = ({ domains, ownHosts }: Settings): readonly string[] => [
   ...valuesOf(domains),
   ...ownHosts,
@@ -45,14 +39,10 @@ interface EnvironmentProps {
   readonly bodies: IBucket;
   readonly queues: Queues;
   readonly scheduleGroup: ScheduleGroup;
-  /** The generated host of the region's API. */
   readonly apiHost: string;
 }
 
-/**
- * Makes the environment that all functions of a region have. Every function gets the same variables: its role decides what it may
- * use.
- */
+/** Every function gets the same variables: its role decides what it may use. */
 export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEnvironment {
   const { settings, tables, queues, scheduleGroup } = props;
   const names = namesOf(settings);
@@ -90,7 +80,7 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
     DESTINATIONS: settings.destinations.join(','),
     LAMBDA_DESTINATIONS: settings.lambdaDestinations.join(','),
-    // Deliveries back into the API would never end. The hosts of other APIs are learned when those are called.
+    // Deliveries back into the API would never end. Functions learn the hosts of other APIs when those are called.
     OWN_HOSTS: [props.apiHost, ...chosenHosts(settings)].join(','),
     ...(settings.outboundProxy !== undefined && {
       OUTBOUND_PROXIES: stack.toJsonString({

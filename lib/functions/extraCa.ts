@@ -1,7 +1,4 @@
-/**
- * The certificates of further authorities, as a layer of the delivery functions. Node reads them when it starts, from the file that
- * its own variable names, and trusts them besides the public ones.
- */
+/** Certificates of more authorities, as a layer of the delivery functions. Node reads the file at its start. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,14 +9,12 @@ import { readCertificates } from './certificateFile.ts';
 
 const fileName = 'extra-ca.pem';
 
-/** The variables of a function that has the layer. */
 export const extraCaVariables = { NODE_EXTRA_CA_CERTS: `/opt/${fileName}` };
 
-/** Makes the layer; none where the settings name no certificates. */
 export function makeExtraCaLayer(stack: Stack, { extraCaCertificates }: Settings): LayerVersion | undefined {
   if (extraCaCertificates === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'svc-queue-ca-'));
-  // By then the CDK has copied what is in it.
+  // The CDK has copied the folder by then.
   process.once('exit', () => {
     rmSync(folder, { recursive: true, force: true });
   });

@@ -1,4 +1,3 @@
-/** A Lambda function of the service, with its role, its log and the common settings. */
 import { createHash } from 'node:crypto';
 import { type Duration, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -28,19 +27,16 @@ import { connectToVpc, type FunctionNetwork } from './network/network.ts';
 import type { Settings } from '../settings.ts';
 import { allow } from '../statements.ts';
 
-/** Finds the code of a handler, which is a file of this name in `lambdas/handlers`. */
+/** Finds the code of a handler by its file name in `lambdas/handlers`. */
 export type CodeOf = (handler: string) => Code;
 
-/** Shared by all functions of a stack. */
 export interface SharedProps {
   readonly environment: FunctionEnvironment;
   readonly settings: Settings;
   readonly codeOf: CodeOf;
-  /** The VPC of the functions; they run in Lambda's own network when absent. */
+  /** The default is Lambda's own network. */
   readonly network?: FunctionNetwork | undefined;
-  /** The certificates of further authorities that the functions trust. */
   readonly extraCa?: LayerVersion | undefined;
-  /** Variables that not all functions get. */
   readonly variables?: Readonly<Partial<Environment>>;
 }
 
@@ -48,26 +44,22 @@ export interface SvcFunctionProps extends SharedProps {
   readonly handler: string;
   readonly description: string;
   readonly timeout: Duration;
-  /** MB; {@link functionMemoryMb} when absent. */
+  /** MB. The default is {@link functionMemoryMb}. */
   readonly memoryMb?: number | undefined;
-  /** All rights of the function besides writing its own log. */
+  /** All rights except that to write its log. */
   readonly may: readonly PolicyStatement[];
-  /** Set for a function that sends to the queue that invokes it. */
+  /** Whether the function sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
-  /** Set for a function that runs on managed instances, in their network. */
+  /** For functions on managed instances. */
   readonly placement?: Placement | undefined;
-  /** Executions that no other function can take. They are also the most that this function gets. */
+  /** Reserved executions, which are also the function's limit. */
   readonly reservedConcurrency?: number | undefined;
 }
 
-/**
- * The lowest level that Lambda keeps. Lines of metrics have no level, which counts as INFO: they must not be lost with a higher
- * log level of the functions.
- */
+/** Lines of metrics count as INFO, because they have no level. They are kept even if the functions log only higher levels. */
 const applicationLogLevel = ({ logLevel }: Settings): ApplicationLogLevel =>
   ['TRACE', 'DEBUG'].includes(logLevel) ? ApplicationLogLevel[logLevel] : ApplicationLogLevel.INFO;
 
-/** The reason why cdk-nag's findings about traces are accepted. */
 export const notTraced = 'X-Ray is billed by the trace. The setting `tracing` turns it on.';
 
 function acceptFindings(
@@ -99,7 +91,6 @@ function acceptFindings(
   if (!settings.tracing) accept(fn, 'Serverless-LambdaTracing', notTraced);
 }
 
-/** The name of the alias by which functions are invoked. */
 export const liveAlias = 'live';
 
 export class SvcFunction extends LambdaFunction {
@@ -108,8 +99,8 @@ export class SvcFunction extends LambdaFunction {
   #isHashing = false;
 
   /**
-   * The alias by which the function is invoked. It points to a version with the code and the variables of one release, where the
-   * unpublished `$LATEST` gets them one after the other, and a deployment moves it at once, or step by step: see `canary.ts`.
+   * The alias by which the function is invoked. It points to a version with the code and the variables of one release;
+   * `$LATEST` gets them one after the other. A deployment moves it at once, or step by step: see `canary.ts`.
    */
   get live(): Alias {
     this.#live ??= new Alias(this, 'Live', { aliasName: liveAlias, version: this.currentVersion });
@@ -122,12 +113,12 @@ export class SvcFunction extends LambdaFunction {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    // A role made here comes without the managed policy for logging, which allows every log group.
+    // A role that the CDK makes has the managed policy for logging, which allows every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     acceptLog(logGroup);
     acceptOwnPolicy(role);
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
-    // On instances, too: Lambda disconnects with them the function that this one replaces.
+    // Also on instances: Lambda uses these rights to disconnect the function that this one replaces.
     for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
       role.addToPolicy(statement);
       if (statement instanceof PatternStatement) accept(role, statement.rule, statement.reason);
@@ -156,21 +147,21 @@ export class SvcFunction extends LambdaFunction {
         }),
         ...(settings.tracing && { TRACING: 'true' }),
         ...(props.extraCa && extraCaVariables),
-        // The limits of memory that the code keeps to are those of a process.
+        // The code's memory limits are for one process.
         ...(placement && { AWS_LAMBDA_NODEJS_WORKER_COUNT: '1' }),
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
         TEMPLATE_HASH: Lazy.string({ produce: () => this.#templateHash() }),
       },
-      // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an endless
-      // loop and end it after 16 rounds. The chain does end: the message limits its retries.
+      // Retries and callbacks are a long chain of invocations through a queue. Lambda would stop it after 16 rounds as an
+      // endless loop. It ends because the message limits its retries.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       ...(props.extraCa && { layers: [props.extraCa] }),
-      // Former versions stay, so that what runs on one ends there, and an operator can point the alias back. A version that failed
-      // with its deployment goes: Lambda would refuse to publish the same again ("A version for this Lambda function exists").
-      // On instances each version has execution environments for as long as it is there, so the former one goes.
+      // Former versions stay, so that their invocations end there and an operator can point the alias back. After a failed
+      // deployment its version is deleted: Lambda would refuse to publish it again ("A version for this Lambda function
+      // exists"). On instances the former version is deleted, because it keeps execution environments.
       currentVersionOptions:
         placement === undefined
           ? { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE }
@@ -183,7 +174,7 @@ export class SvcFunction extends LambdaFunction {
       logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: applicationLogLevel(settings),
-      // Lambda's own START, END and REPORT lines would be most of the log, and most of its bill.
+      // Lambda's START, END and REPORT lines would be most of the log's cost.
       systemLogLevelV2: SystemLogLevel.WARN,
     });
     this.isOnInstances = placement !== undefined;
@@ -193,10 +184,9 @@ export class SvcFunction extends LambdaFunction {
   }
 
   /**
-   * Hashes what the template has for the function. The id of the published version follows from the same texts, and CloudFormation
-   * publishes a version for each new id. Lambda refuses that where code and variables are the same as before ("A version for this
-   * Lambda function exists"), such as when the id of an AWS account replaces a reference to it. With this variable another
-   * text is another configuration.
+   * Hashes the function's part of the template, for a variable. CloudFormation publishes a version whenever that part changes,
+   * even if only a reference becomes an id. Lambda refuses a version with the same code and variables ("A version for this
+   * Lambda function exists"), so the variable makes it different.
    */
   #templateHash(): string {
     if (this.#isHashing) return '';
@@ -226,11 +216,11 @@ export class SvcFunction extends LambdaFunction {
         executionEnvironmentMemoryGiBPerVCpu: memoryGibPerVCpu,
       },
     };
-    // CloudFormation would publish `$LATEST.PUBLISHED`, too, with execution environments that nothing invokes.
+    // Otherwise CloudFormation would also publish `$LATEST.PUBLISHED`, with execution environments that are never invoked.
     this.#resource.publishToLatestPublished = false;
   }
 
-  /** Connects the function without the CDK's own way, which needs zones and more that operators need not know. */
+  /** The CDK's own way needs zones and more that operators may not know. */
   #connect(network: FunctionNetwork): void {
     this.#resource.vpcConfig = network.vpcConfig;
     this.node.addDependency(network.ways);

@@ -1,6 +1,6 @@
 /**
- * The managed instances on which functions wait for answers that take long, with the setting `longDelivery`. A function there may run
- * for 90 minutes, and one execution environment takes many invocations at once. EC2 bills the instances, used or not.
+ * The managed instances that wait for long answers, with the setting `longDelivery`. A function runs for up to 90 minutes, and
+ * an execution environment takes many invocations at once. EC2 bills the instances, used or not.
  */
 import { createHash } from 'node:crypto';
 import { ArnFormat, RemovalPolicy, type Stack } from 'aws-cdk-lib';
@@ -21,38 +21,36 @@ import { allow } from '../statements.ts';
 import { type FunctionNetwork, makeInstancesNetwork } from './network/network.ts';
 
 /**
- * The smallest execution environment, "2GB and 1vCPU" ("Scaling Lambda Managed Instances"): attempts wait, which takes memory and next
- * to no CPU, and half as large environments share the load and the cost better.
+ * MB of the smallest execution environment, "2GB and 1vCPU" ("Scaling Lambda Managed Instances"). Waiting attempts need hardly
+ * any CPU, and smaller environments share load and cost better.
  */
 const memoryMb = 2_048;
 const memoryGibPerVCpu = 2;
 
-/** Lambda's most invocations of an environment for each vCPU, and what an environment has memory for: each has one message. */
+/** Lambda's maximum for each vCPU, or fewer if memory is short. Each invocation has one message. */
 const mostInvocations = Math.min(64, messagesInMemory(memoryMb));
 
-/** Lambda's own default: one environment in each of three zones. */
+/** Lambda's default: one environment in each of three zones. */
 const defaultEnvironments = 3;
 
-/** Instance types that all regions have, with two vCPUs each. Left to itself, Lambda may take larger ones, of which three cost more. */
+/** Instance types of all regions, with two vCPUs each. By default Lambda may take larger ones, and three of those cost more. */
 export const instanceTypes = ['c7g.large', 'm7g.large', 'r7g.large'] as const;
 
 type LongAnswerQueue = (typeof longAnswerQueues)[number];
 
-/** How a function runs on instances. */
 export interface Placement {
   readonly provider: CfnCapacityProvider;
   /**
-   * A part of the function's logical id: neither can the compute type of a function be changed ("CapacityProviderConfig isn't supported
-   * for Lambda Default functions"), nor the network of its provider.
+   * A part of the function's logical id, because a function can change neither its compute type ("CapacityProviderConfig isn't
+   * supported for Lambda Default functions") nor its provider's network.
    */
   readonly key: string;
   readonly memoryMb: number;
   readonly memoryGibPerVCpu: number;
   /** The most invocations of an execution environment at once. */
   readonly invocations: number;
-  /** The most invocations of all environments at once, which the event source mapping keeps to. */
+  /** The most invocations of all environments at once: the event source mapping's limit. */
   readonly maxConcurrency: number;
-  /** The least and the most execution environments. */
   readonly environments: { readonly least: number; readonly most: number };
 }
 
@@ -61,7 +59,7 @@ type Sizes = Readonly<
 >;
 
 function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnvironments }: Settings): Sizes {
-  // As many messages at once as functions would take in batches, as far as an event source mapping goes.
+  // As many messages at once as functions in batches, if an event source mapping allows it.
   const messages = Math.min(mostConcurrency, deliveryConcurrency * queues.long.batchSize);
   const alone = Math.min(aloneConcurrency, deliveryConcurrency);
   return {
@@ -70,20 +68,19 @@ function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnviron
       maxConcurrency: messages,
       environments: { least, most: Math.max(least, Math.ceil(messages / mostInvocations)) },
     },
-    // A job that kills its environment must be alone in it. It is rare, so one environment is kept.
+    // A job that kills its environment must be alone in it. Such jobs are rare.
     dead: { invocations: 1, maxConcurrency: alone, environments: { least: 1, most: alone } },
   };
 }
 
 interface InstancesProps {
   readonly settings: Settings;
-  /** The network of the delivery functions; undefined where they have none, so that one is made. */
+  /** If it is undefined, one is made. */
   readonly network: FunctionNetwork | undefined;
-  /** All rights of the functions in the network. */
   readonly may: readonly PolicyStatement[];
 }
 
-/** Makes the instances; none where functions wait for all answers, or where an emulator has none. */
+/** Returns undefined if functions wait for all answers, or for an emulator. */
 export const makeInstances = (stack: Stack, props: InstancesProps): Instances | undefined =>
   props.settings.longDelivery === 'instances' && !props.settings.forEmulator
     ? new Instances(stack, 'Instances', props)
@@ -109,7 +106,7 @@ export class Instances extends Construct {
         allowedInstanceTypes: [...instanceTypes],
       },
       capacityProviderScalingConfig: { scalingMode: 'Auto', maxVCpuCount: mostVCpus(sizes) },
-      // The bill of the instances is known by the tag of everything else.
+      // For the instances' bill.
       propagateTags: { mode: 'Explicit', explicitTags: [{ key: 'service', value: settings.name }] },
       telemetryConfig: {
         loggingConfig: { logGroup: this.#makeLog(settings).logGroupName, systemLogLevel: 'INFO' },
@@ -126,12 +123,10 @@ export class Instances extends Construct {
     this.#placements = { long: place('long'), dead: place('dead') };
   }
 
-  /** How the function behind a queue runs. */
   placementOf(queue: LongAnswerQueue): Placement {
     return this.#placements[queue];
   }
 
-  /** Makes the role with which Lambda starts instances. */
   #makeOperator(): Role {
     const policy = 'AWSLambdaManagedEC2ResourceOperator';
     const role = new Role(this, 'Operator', {
@@ -147,7 +142,7 @@ export class Instances extends Construct {
     return role;
   }
 
-  /** Makes the log of the instances. Lambda would make one that is kept for ever. */
+  /** Lambda would make a log that is kept forever. */
   #makeLog({ logRetentionDays }: Settings): LogGroup {
     const log = new LogGroup(this, 'Log', {
       retention: logRetentionDays,
@@ -158,21 +153,21 @@ export class Instances extends Construct {
   }
 }
 
-/** Each environment has a vCPU. While a deployment publishes another version, those of both are there. */
+/** Each environment has a vCPU. While a deployment publishes a version, there are two versions. */
 const mostVCpus = (sizes: Sizes): number =>
   2 * Object.values(sizes).reduce((sum, { environments: { most } }) => sum + most, 0);
 
-/** The rights to write logs and traces, which functions on instances send from within their VPC. */
+/** Functions on instances send logs and traces from within their VPC. */
 export function telemetryRights(stack: Stack, { longDelivery, tracing }: Settings): PolicyStatement[] {
   if (longDelivery === 'functions') return [];
-  // The log groups have the names that CloudFormation gives them. They are made after the endpoints.
+  // CloudFormation names the log groups, and makes them after the endpoints.
   const logs = { service: 'logs', resource: 'log-group', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
   return [
     allow(
       ['logs:CreateLogStream', 'logs:PutLogEvents'],
       stack.formatArn({ ...logs, resourceName: `${stack.stackName}-*` }),
     ),
-    // X-Ray knows no resource that the rights to send traces could name.
+    // X-Ray has no resource that these rights could name.
     ...(tracing ? [allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], '*')] : []),
   ];
 }

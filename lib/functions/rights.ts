@@ -1,7 +1,4 @@
-/**
- * Rights of the functions of a region, in the words of the service. The parts of the service compose the roles of their functions
- * of them. A test compares each role with what the code of its function can do.
- */
+/** A test compares each role with what its function's code can do. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
@@ -31,7 +28,6 @@ type TableAction =
   | 'Scan'
   | 'BatchGetItem'
   | 'BatchWriteItem';
-/** The actions that send a message to a destination in AWS, by the service in its ARN. */
 const destinationActions = {
   lambda: 'lambda:InvokeFunction',
   sqs: 'sqs:SendMessage',
@@ -40,7 +36,6 @@ const destinationActions = {
 } as const;
 type BodyAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
-/** The resources that functions of a region may use. */
 export interface Resources {
   readonly settings: Settings;
   readonly tables: Tables;
@@ -58,7 +53,6 @@ export class Rights {
     this.#resources = resources;
   }
 
-  /** Allows actions on the rows of a table. */
   on(table: TableName, ...actions: TableAction[]): PolicyStatement {
     return allow(
       actions.map((action) => `dynamodb:${action}`),
@@ -66,7 +60,6 @@ export class Rights {
     );
   }
 
-  /** Allows queries of an index of a table. */
   queryIndex<T extends TableName>(
     table: T,
     index: (typeof tables)[T]['indexes'][number]['name'],
@@ -74,7 +67,6 @@ export class Rights {
     return allow(['dynamodb:Query'], `${this.#resources.tables[table].tableArn}/index/${index}`);
   }
 
-  /** Allows actions on the bodies that are in the bucket. */
   onBodies(...actions: BodyAction[]): PolicyStatement {
     const { bodies } = this.#resources;
     return new PatternStatement(
@@ -86,14 +78,13 @@ export class Rights {
   }
 
   /**
-   * Lets a worker see that a body does not exist. Without this right S3 answers 403, which is an outage: the job would come back
-   * again and again until somebody allows it, instead of failing.
+   * Without this right S3 answers 403 for a missing body, which counts as an outage: the job would be retried forever instead
+   * of failing.
    */
   seeMissingBodies(): PolicyStatement {
     return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
   }
 
-  /** Allows to send to the functions, queues, topics and buses that messages may go to. */
   sendToDestinations(): PolicyStatement[] {
     const { destinations, lambdaDestinations } = this.#resources.settings;
     return [...new Set([...destinations, ...lambdaDestinations])].flatMap((pattern) => {
@@ -110,17 +101,16 @@ export class Rights {
     });
   }
 
-  /** Allows to read the certificates of accounts. */
   readTlsSecrets(): PolicyStatement {
     return readTlsSecrets(this.#stack, this.#resources.settings);
   }
 
-  /** Allows to send to queues, one message at a time. */
+  /** One message at a time. */
   send(...names: QueueName[]): PolicyStatement {
     return allow(['sqs:SendMessage'], ...names.map((name) => this.#resources.queues[name].queueArn));
   }
 
-  /** Allows to send jobs to the delivery queues, one at a time and in batches. */
+  /** One job at a time, and in batches. */
   sendJobsInBatches(): PolicyStatement {
     const { queues, settings } = this.#resources;
     return allow(
@@ -130,7 +120,6 @@ export class Rights {
     );
   }
 
-  /** Allows to send parked messages back to the queues that they came from. */
   redrive(): PolicyStatement[] {
     const { queues, settings } = this.#resources;
     return [
@@ -140,7 +129,6 @@ export class Rights {
     ];
   }
 
-  /** Allows to make schedules, which send with the role of the group. */
   makeSchedules(): PolicyStatement[] {
     const { role } = this.#resources.scheduleGroup;
     const pass = allow(['iam:PassRole'], role.roleArn);
@@ -149,7 +137,6 @@ export class Rights {
     return [this.#onSchedules('scheduler:CreateSchedule'), pass];
   }
 
-  /** Allows to end schedules before their time. */
   endSchedules(): PolicyStatement {
     return this.#onSchedules('scheduler:DeleteSchedule');
   }
@@ -165,35 +152,32 @@ export class Rights {
     );
   }
 
-  /** Allows to count what accounts use, and to read what they have used. */
   countUsage(): PolicyStatement {
     return this.on('usage', 'UpdateItem', 'Query');
   }
 
-  /** Allows to end the quiet periods of debounced messages. */
+  /** The quiet periods of debounced messages. */
   endPeriods(): PolicyStatement {
     return this.on('deduplication', 'UpdateItem');
   }
 
-  /** Allows to count the outcomes of messages: to read the log, and to keep the counts. */
   countOutcomes(): PolicyStatement[] {
     return [this.queryIndex('messages', 'log'), this.on('usage', 'GetItem', 'PutItem')];
   }
 
-  /** Allows to find what needs attention. */
   findAttention(): PolicyStatement[] {
     return [
       this.queryIndex('messages', 'log'),
       ...this.listLanes(),
       this.on('dlq', 'GetItem', 'Query'),
       this.on('schedules', 'Query'),
-      // Runs that hang are told by their journals and the attempts of their messages, and failing schedules by their messages.
+      // Hanging runs are found by their journals and attempts, and failing schedules by their messages.
       this.on('workflows', 'Query'),
       this.on('messages', 'Query', 'BatchGetItem'),
     ];
   }
 
-  /** Allows to authenticate and authorise requests: to derive tokens and signing keys, and to read the account and its usage. */
+  /** Allows deriving tokens and signing keys, and reading the account and its usage. */
   authenticate(): PolicyStatement[] {
     const { masterSecret } = namesOf(this.#resources.settings);
     return [
@@ -203,13 +187,13 @@ export class Rights {
     ];
   }
 
-  /** Allows to know the hosts of all APIs of the deployment, which are refused as destinations. */
+  /** The hosts of all APIs of the deployment, which are refused as destinations. */
   knowHosts(): PolicyStatement {
     const { tables: all, settings } = this.#resources;
     return readApiHosts(all.accounts.tableArn, settings.regions);
   }
 
-  /** The rights of every function behind the messaging API, except one whose routes are open to everybody. */
+  /** For every function behind the messaging API whose routes require a token. */
   answerRequests(): PolicyStatement[] {
     const accountsArn = this.#resources.tables.accounts.tableArn;
     return [
@@ -219,7 +203,7 @@ export class Rights {
     ];
   }
 
-  /** Allows to change lanes, to send the jobs that this grants, and to ask for pumps. */
+  /** Allows changing lanes, and sending pumps and admitted jobs. */
   changeLanes(): PolicyStatement[] {
     return [
       this.on('lanes', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),
@@ -228,37 +212,34 @@ export class Rights {
     ];
   }
 
-  /** Allows to list lanes by their names. */
   listLanes(): PolicyStatement[] {
     return [this.queryIndex('lanes', 'names'), this.on('lanes', 'BatchGetItem')];
   }
 
-  /** Allows to read the tenants that wait in lanes. */
+  /** The tenants that wait in lanes. */
   readTenants(): PolicyStatement {
     return this.on('lanes', 'Query');
   }
 
-  /** Allows to make a queue that a message names for the first time, and to join its line. */
+  /** Allows making a queue when a message first names it, and joining its waiting line. */
   ensureQueues(): PolicyStatement[] {
     return [...this.changeLanes(), this.queryIndex('lanes', 'names')];
   }
 
-  /** Allows to start runs of workflows, and to write what happens to them. */
   changeRuns(): PolicyStatement {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem');
   }
 
-  /** Allows the same, and to end runs, which replaces their rows in the list. */
+  /** A run's end replaces its rows in the list. */
   endRuns(): PolicyStatement {
     return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem');
   }
 
-  /** Allows to remove named tokens. */
   removeTokens(): PolicyStatement {
     return removeTokens(this.#resources.tables.accounts.tableArn);
   }
 
-  /** Allows to tell every region that an account was changed. */
+  /** Tells them that an account was changed. */
   tellRegions(): PolicyStatement {
     const { settings } = this.#resources;
     const { accountChangesQueue } = namesOf(settings);

@@ -1,4 +1,3 @@
-/** The worker that publishes a schedule's message each time the schedule fires. */
 import type { Stack } from 'aws-cdk-lib';
 import { fireConcurrency } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
@@ -14,7 +13,6 @@ interface SchedulingProps {
   readonly group: ScheduleGroup;
 }
 
-/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class Scheduling {
   readonly group: ScheduleGroup;
   readonly fire: SvcFunction;
@@ -26,8 +24,8 @@ export class Scheduling {
       queues,
       source: 'fire',
       maxConcurrency: fireConcurrency,
-      // Scheduler sends at most 1,000 fires a second unless AWS raised that ("Quotas for Amazon EventBridge Scheduler"), and one
-      // takes a tenth of a second: a hundred executions. After an outage Lambda adds at most 300 executions a minute.
+      // Scheduler sends at most 1,000 fires a second by default ("Quotas for Amazon EventBridge Scheduler"), and a fire takes
+      // 0.1 s: a hundred executions. After an outage Lambda adds at most 300 a minute.
       isBoundedBySource: true,
       handler: 'fire',
       description: 'Publishes what a schedule says when it fires',
@@ -42,7 +40,7 @@ export class Scheduling {
         rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'BatchWriteItem', 'DeleteItem'),
         rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
         rights.seeMissingBodies(),
-        // A fire that meets an outage is sent again; one that was given up goes to a queue for operators.
+        // After an outage a fire is sent again. A fire that is given up goes to a queue for operators.
         rights.send('fire', 'undeliveredFires'),
         rights.endSchedules(),
       ],

@@ -1,4 +1,3 @@
-/** A function that runs by the clock. */
 import { Duration, type Stack } from 'aws-cdk-lib';
 import { type IRuleTarget, Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -10,14 +9,12 @@ import { SvcFunction, type SvcFunctionProps } from './function.ts';
 const targetsOfRule = 5;
 
 interface TimedProps extends Omit<SvcFunctionProps, 'handler' | 'timeout'> {
-  /** The handler. */
   readonly runs: TimedFunction;
   readonly ruleDescription: string;
-  /** Executions that share the work side by side, each with its own part. */
+  /** Concurrent executions that share the work. */
   readonly parts?: number;
 }
 
-/** Makes a function with the rules of EventBridge that invoke it. */
 export function makeTimed(
   stack: Stack,
   id: string,
@@ -36,7 +33,7 @@ export function makeTimed(
     }),
   }));
   for (let first = 0; first < parts; first += targetsOfRule) {
-    // The only rule of a function with one part keeps its name.
+    // The first rule has no number, so its name stays if parts are added.
     const number = first === 0 ? '' : String(first / targetsOfRule + 1);
     const rule = new Rule(stack, `${id}Rule${number}`, {
       description: ruleDescription,

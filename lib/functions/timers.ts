@@ -1,4 +1,3 @@
-/** The functions that run by the clock. */
 import type { Stack } from 'aws-cdk-lib';
 import type { SharedProps, SvcFunction } from './function.ts';
 import type { Rights } from './rights.ts';
@@ -9,13 +8,11 @@ interface TimersProps {
   readonly rights: Rights;
 }
 
-/** The resources are in the stack itself, not below a construct, so that their logical ids are short and do not change. */
 export class Timers {
-  /** Counts outcomes, before they expire in the log. */
+  /** Before they expire in the log. */
   readonly countOutcomes: SvcFunction;
-  /** Looks at the accounts that have alarms, and tells what it finds. */
   readonly lookForAlarms: SvcFunction;
-  /** Sends parked messages back, once a release can do more with them than the one before. */
+  /** After a new release, which may be able to handle them. */
   readonly redrive: SvcFunction;
 
   constructor(stack: Stack, { shared, rights }: TimersProps) {

@@ -1,4 +1,3 @@
-/** A worker: a function that a queue invokes. */
 import { Duration, type Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
@@ -16,19 +15,19 @@ import { allow, alsoInBatches } from '../statements.ts';
 
 interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
   readonly queues: Queues;
-  /** The queue that invokes the worker and sets its timing. */
+  /** The queue also sets the worker's timing. */
   readonly source: QueueName;
-  /** The most executions at once; never more than the setting for deliveries. Messages for which there is no capacity stay in the queue. */
+  /** Never more than the setting for deliveries. Other messages wait in the queue. */
   readonly maxConcurrency: number;
   /**
-   * Set where what the queue gets bounds the executions well enough, so that only a small account needs the maximum: one whose
-   * setting for deliveries is lower. Lambda polls an idle queue with five pollers, "and can optimize to as few as 2", but not with a
-   * maximum ("Configuring scaling behavior for SQS event source mappings"): each queue's three are $0.16 a month and region.
+   * Whether the queue's own rate bounds the executions. Then a maximum is set only if the setting for deliveries is lower,
+   * because Lambda polls an idle queue with five pollers, "and can optimize to as few as 2" only without a maximum
+   * ("Configuring scaling behavior for SQS event source mappings"). Three pollers cost $0.16 a month.
    */
   readonly isBoundedBySource?: boolean;
 }
 
-/** The rights that the code of every worker has: to hold and to delete what it gets, and to park what it cannot read. */
+/** Lets every worker hold, delete and park its messages. */
 export const rightsOfWorker = (
   { queues, forEmulator }: { readonly queues: Queues; readonly forEmulator: boolean },
   source: QueueName,
@@ -40,13 +39,12 @@ export const rightsOfWorker = (
   allow(['sqs:SendMessage'], queues.parked.queueArn),
 ];
 
-/** Makes a worker, with the right to take messages off its queue. */
 export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFunction {
   const { queues, source, maxConcurrency, isBoundedBySource = false, ...own } = props;
   const { memoryMb = functionMemoryMb, placement } = own;
   const { deliveryConcurrency, longDelivery } = own.settings;
   const { queueArn } = queues[source];
-  // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
+  // Retries, callbacks, and messages after an outage.
   const worker = new SvcFunction(stack, id, {
     ...own,
     may: [...own.may, ...rightsOfWorker({ queues, forEmulator: own.settings.forEmulator }, source)],
@@ -57,12 +55,12 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   const mapping = new EventSourceMapping(stack, `${id}Source`, {
     target: worker.live,
     eventSourceArn: queueArn,
-    // CloudFormation looks for drift only in what its template sets: `cdk drift` has to see a worker that somebody disabled.
+    // `cdk drift` sees a disabled worker only if the template sets this.
     enabled: true,
-    // An environment on instances takes many invocations: a message need not wait for the slowest of a batch.
+    // An environment on instances takes many invocations, so no message waits for a batch.
     batchSize: placement === undefined ? Math.min(shapes[source].batchSize, messagesInMemory(memoryMb)) : 1,
     ...(queues.windows[source] > 0 && { maxBatchingWindow: Duration.seconds(queues.windows[source]) }),
-    // A failed message is received again. The rest of its batch does not.
+    // Only failed messages of a batch are received again.
     reportBatchItemFailures: true,
     ...(placement !== undefined
       ? { maxConcurrency: placement.maxConcurrency }

@@ -1,31 +1,29 @@
 /**
- * The alarms as plain data. `docs/operate.md` has a section for each, and `alarms.ts` the AWS metrics that some watch; tests
- * compare the three.
+ * The alarms as data. `docs/operate.md` has a section for each, and `alarms.ts` the AWS metrics that some watch; tests compare
+ * the three.
  *
- * Missing data never raises an alarm: CloudWatch has no data when nothing happened. Functions write a metric only when there is
- * something to count, and AWS leaves out the metrics of unused resources.
+ * Missing data never raises an alarm: functions write no counts of 0, and AWS no metrics of unused resources.
  */
 import type { MetricName } from '../../lambdas/aws/metricTable.ts';
 
-/** The groups of logs that a query reads. */
 export type LogsOf = 'workers' | 'api' | 'all';
 
 interface AlarmShape {
-  /** A sentence for the alarm's description and so for the notification. */
+  /** Also in the notification. */
   readonly meaning: string;
-  /** The least value that raises the alarm ... */
+  /** The alarm is raised by at least this value ... */
   readonly atLeast: number;
-  /** ... in so many periods of five minutes, out of one more: see `monitoring.ts`. */
+  /** ... in this many periods of five minutes, out of one more: see `monitoring.ts`. */
   readonly periods: number;
-  /** Set for the alarms that the setting `monitoring=essential` makes: somebody has to act on them soon. */
+  /** Requires action soon. The setting `monitoring=essential` makes only these. */
   readonly essential?: true;
-  /** Set for the alarms on managed instances, where there are any. */
+  /** Only made if there are managed instances. */
   readonly onInstances?: true;
-  /** The functions' own metrics that it watches, added up; absent for metrics of AWS. */
+  /** The functions' own metrics, as a sum. Absent for metrics of AWS. */
   readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
-  /** The statistic of times; counts are added up. */
+  /** The statistic of times. The default is the sum. */
   readonly statistic?: 'p90';
-  /** The first query of an investigation, in the language of CloudWatch Logs Insights. */
+  /** For CloudWatch Logs Insights. */
   readonly query: { readonly logs: LogsOf; readonly text: string };
 }
 
@@ -42,14 +40,14 @@ const warnings = lines(
   'filter level in ["WARN", "ERROR"] and message != "attempt"',
   ...newest,
 );
-/** AWS's answers, by the kind of error: the messages name the service that failed. */
+/** By kind. The messages name the service that failed. */
 const awsErrors = lines(
   'filter level in ["WARN", "ERROR"] and ispresent(error.name)',
   'stats count(*) as times, latest(error.message) as example by error.name, service',
   'sort times desc',
   'limit 50',
 );
-/** Lambda's own lines: invocations that were ended, by time or memory. */
+/** Lambda's own lines about invocations without enough time or memory. */
 const ended = lines(
   'fields @timestamp, @log, type, record.status, record.errorType, record.metrics.durationMs, message',
   'filter ispresent(record.status) and record.status != "success" or @message like /Task timed out|Runtime\\.|OutOfMemory/',
@@ -243,12 +241,10 @@ export const alarmTable = {
 } as const satisfies Record<string, AlarmShape>;
 
 export type AlarmName = keyof typeof alarmTable;
-/** The alarms on metrics of AWS. */
 export type AwsAlarm = {
   readonly [Name in AlarmName]: (typeof alarmTable)[Name] extends { readonly own: unknown } ? never : Name;
 }[AlarmName];
 
-/** The table as a list, without exact types. */
 export const alarmList: readonly (readonly [AlarmName, AlarmShape])[] = Object.entries(alarmTable).map(
   ([name, shape]) => [name as AlarmName, shape],
 );

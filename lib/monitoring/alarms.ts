@@ -1,4 +1,3 @@
-/** The metrics that the alarms watch, as CloudWatch metrics. */
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -15,26 +14,22 @@ import type { SvcFunction } from '../functions/function.ts';
 import type { Queues } from '../state/queues.ts';
 import type { Settings } from '../settings.ts';
 
-/** The resources of a region that alarms watch. */
 export interface Watched {
   readonly settings: Settings;
   readonly queues: Queues;
   readonly api: SpecRestApi;
   readonly scheduleGroup: string;
   readonly publish: SvcFunction;
-  /** The functions that messages pass, with publish: each has its own metrics in the alarms on Lambda. */
+  /** The functions that messages pass, including publish. The alarms on Lambda watch each separately. */
   readonly onThePath: readonly SvcFunction[];
-  /** All functions of the messaging API. */
   readonly apiFunctions: readonly SvcFunction[];
-  /** The name of the capacity provider of the managed instances; undefined if there are none. */
   readonly capacityProvider: string | undefined;
-  /** The management API's name in CloudWatch; undefined outside its region. */
+  /** Its name in CloudWatch. Undefined outside its region. */
   readonly managementApi: string | undefined;
 }
 
 export const period = Duration.minutes(5);
 
-/** A metric that the functions write. */
 export const ownMetric = (
   { settings }: Pick<Watched, 'settings'>,
   name: keyof typeof metrics,
@@ -48,7 +43,7 @@ export const ownMetric = (
     period,
   });
 
-/** The sum of metrics; a metric without data is 0. */
+/** A metric without data is 0. */
 export function sumOf(label: string, all: readonly Metric[]): IMetric {
   const [first, ...others] = all;
   if (first !== undefined && others.length === 0) return first;
@@ -90,7 +85,7 @@ export const schedulerMetric = (group: string, metricName: string): Metric =>
     period,
   });
 
-/** Executions at once of all functions of the AWS account in the region, with the reserved ones. */
+/** Concurrent executions in the AWS account and region, including reserved ones. */
 export const claimedConcurrency = (): Metric =>
   new Metric({
     namespace: 'AWS/Lambda',
@@ -105,7 +100,6 @@ export const lambdaMetrics = (
   statistic: string,
 ): readonly Metric[] => onThePath.map((fn) => ofFunction(fn, metricName, statistic));
 
-/** A metric of execution environments on managed instances, of a function there. */
 export const environmentMetrics = (
   { onThePath, capacityProvider }: Pick<Watched, 'onThePath' | 'capacityProvider'>,
   metricName: string,
@@ -122,11 +116,11 @@ export const environmentMetrics = (
         }),
   );
 
-/** The longest time that an attempt of the queue takes, in seconds. The age of a message includes it. */
+/** Seconds of the longest attempt in the queue, or 0. A message's age includes its attempt. */
 const longestJobSeconds = (name: QueueName, { longDelivery }: Settings): number =>
   name === 'long' || name === 'slow' ? functionSecondsOf(name, longestTimeoutSeconds[longDelivery]) : 0;
 
-/** The largest of expressions over metrics, each of which may have no data. */
+/** A metric without data is 0. */
 function largestOf(
   label: string,
   parts: readonly { readonly of: Metric; readonly as: (name: string) => string }[],
@@ -171,7 +165,7 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
     ),
   Api5xx: (watched) =>
     sumOf('answers with 5XX', [
-      // Not a reference to the stage: it waits for the aliases, and they may wait for this alarm.
+      // A reference to the stage would be a loop: the stage depends on the aliases, and they may depend on this alarm.
       apiMetric(watched.settings.name, stageName, '5XXError'),
       ...(watched.managementApi === undefined
         ? []
@@ -223,7 +217,7 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
 };
 
 /**
- * The part of a timeout that an invocation took. The longest attempt on an instance leaves two of ninety minutes, so there it is the part
+ * The part of its timeout that an invocation took. On an instance the longest attempt leaves two of 90 minutes, so the part is
  * of these two.
  */
 function partOfTimeout(metric: string, fn: SvcFunction): string {
@@ -240,7 +234,6 @@ function timeoutMs({ timeout, node }: SvcFunction): number {
 
 const isOnAws = (name: AlarmName): name is AwsAlarm => name in awsMetrics;
 
-/** The metric that an alarm watches. */
 export function metricOf(name: AlarmName, watched: Watched): IMetric {
   if (isOnAws(name)) return awsMetrics[name](watched);
   const shape = alarmTable[name];

@@ -1,4 +1,4 @@
-/** The dashboard of a region: from left to right and from above, in the order of an operator's questions. */
+/** In the order of an operator's questions, row by row from the left. */
 import {
   Dashboard,
   GraphWidget,

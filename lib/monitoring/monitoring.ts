@@ -1,4 +1,4 @@
-/** An operator's view of a region: the dashboard, the alarms with their topic, and a saved query for each. */
+/** A region's dashboard, its alarms with their topic, and a saved query for each alarm. */
 import { Aws, CfnOutput, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
@@ -18,7 +18,7 @@ const alarmService = new ServicePrincipal('cloudwatch.amazonaws.com');
 export class Monitoring extends Construct {
   readonly topic: Topic;
   readonly alarms: readonly Alarm[];
-  /** Those of them that somebody has to act on soon. */
+  /** The alarms that require action soon. */
   readonly essential: readonly Alarm[];
 
   constructor(scope: Construct, id: string, watched: Watched) {
@@ -49,8 +49,8 @@ export class Monitoring extends Construct {
         alarmDescription: `${meaning} What to do: docs/operate.md, "${name}".`,
         metric,
         threshold: atLeast,
-        // Metrics may come minutes late, and a computed metric is 0 until then: so one period may be without them ("Understanding
-        // CloudWatch Alarm Evaluation" on AWS re:Post).
+        // Metrics may be minutes late, and a computed metric is 0 until then. So one period may be below the limit
+        // ("Understanding CloudWatch Alarm Evaluation" on AWS re:Post).
         evaluationPeriods: periods + 1,
         datapointsToAlarm: periods,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -71,7 +71,7 @@ export class Monitoring extends Construct {
     });
   }
 
-  /** Makes the topic, to which only CloudWatch may send. */
+  /** Only CloudWatch may send to it. */
   private makeTopic(topicName: string): Topic {
     const topic = new Topic(this, 'Topic', { topicName, enforceSSL: true });
     accept(
@@ -92,7 +92,7 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  /** Saves a query for each alarm, in a folder of the deployment's name. */
+  /** In a folder with the deployment's name. */
   private saveQueries({ settings, onThePath, apiFunctions }: Watched, alarms: typeof alarmList): void {
     const logsOf: Readonly<Record<LogsOf, readonly Watched['publish'][]>> = {
       workers: onThePath,

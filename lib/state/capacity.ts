@@ -1,7 +1,6 @@
-/** Settings of the provisioned capacity of the table of messages. */
 import * as z from 'zod';
 
-/** The most units of capacity of a table without a quota request: "Quotas in Amazon DynamoDB", per-table quotas. */
+/** The maximum of a table without a quota increase: "Quotas in Amazon DynamoDB", per-table quotas. */
 const mostCapacity = 40_000;
 
 /** Units of capacity, as `least-most`. */
@@ -14,19 +13,17 @@ export const capacity = z
     `must be at most ${mostCapacity} units, which is DynamoDB's quota for a table`,
   );
 
-/** Takes such units apart. */
 export function capacityOf(text: string): { readonly least: number; readonly most: number } {
   const [least = 0, most = 0] = text.split('-').map(Number);
   return { least, most };
 }
 
-/** Settings of capacity: a table has both kinds provisioned, or none. */
+/** A table has both kinds of capacity provisioned, or neither. */
 interface Capacities {
   readonly writeCapacity?: string | undefined;
   readonly readCapacity?: string | undefined;
 }
 
-/** Refuses one of them without the other. */
 export function refuseHalf(
   settings: Capacities,
   refuse: (name: keyof Capacities, message: string) => void,

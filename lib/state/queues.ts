@@ -1,4 +1,4 @@
-/** The queues that carry jobs, and the timing of the functions behind them. */
+/** The queues that carry jobs. `lambdas/aws/resources.ts` describes each. */
 import { Duration } from 'aws-cdk-lib';
 import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -15,27 +15,19 @@ import type { Settings } from '../settings.ts';
 
 export type { QueueName };
 
-/** The rules of cdk-nag that each queue has a dead letter queue. */
+/** The cdk-nag rules that require a dead letter queue for each queue. */
 const noRedrive = ['AwsSolutions-SQS3', 'Serverless-SQSRedrivePolicy'] as const;
 
 export class Queues extends Construct implements Record<QueueName, Queue> {
-  /** Attempts of messages that wait at most 30 s for their answer, and pumps of waiting lines. */
   readonly short: Queue;
-  /** Attempts of all other messages. */
   readonly long: Queue;
-  /** Attempts at hosts that are slow, which came together with quick ones. */
   readonly slow: Queue;
-  /** Jobs whose workers died. */
   readonly dead: Queue;
-  /** Fires of schedules, sent by Scheduler. */
   readonly fire: Queue;
-  /** Accounts that were changed. */
   readonly accountChanges: Queue;
-  /** Fires that could not be sent, or that were given up, for an operator to read. */
   readonly undeliveredFires: Queue;
-  /** Messages that this release cannot read, and jobs that kill their workers even when they are given up. */
   readonly parked: Queue;
-  /** Seconds for which Lambda gathers messages of each queue before it invokes the function. */
+  /** Seconds for which Lambda gathers messages before it invokes the function. */
   readonly windows: Readonly<Record<QueueName, number>>;
 
   constructor(scope: Construct, id: string, settings: Settings) {
@@ -82,7 +74,7 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   private queue(id: string, name: QueueName, more: QueueProps = {}): Queue {
     return new Queue(this, id, {
       visibilityTimeout: Duration.seconds(visibilitySecondsOf(name, this.windows[name])),
-      // The longest that SQS offers: a message whose attempt expired would wait for ever.
+      // The longest time that SQS offers. If an attempt's SQS message expired, the attempt would never be made.
       retentionPeriod: Duration.seconds(retentionSeconds),
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,

@@ -1,4 +1,4 @@
-/** The service's group of schedules in EventBridge Scheduler, and the role that its schedules send with. */
+/** The service's group in EventBridge Scheduler, and its schedules' role. */
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Aws, Fn, Stack } from 'aws-cdk-lib';
@@ -8,16 +8,13 @@ import type { Queues } from './queues.ts';
 import { allow } from '../statements.ts';
 
 export class ScheduleGroup extends Construct {
-  /** The name in Scheduler. */
   readonly groupName: string;
-  /** The role with which schedules send to queues. */
   readonly role: Role;
-  /** The pattern of the ARNs of all schedules of the group. */
   readonly scheduleArns: string;
 
   /**
-   * @param props `groupName` may be `default`: the group that every AWS account has, and that is not made here. `fixed` are imports
-   *   of what may not change, see `fixedOf`: they must be on some resource, and the role is in every region
+   * @param props `groupName` may be `default`, the group that every AWS account has. `fixed` are imports of values that may not
+   * change, see `fixedOf`. The role has them, because every region has the role
    */
   constructor(
     scope: Construct,
@@ -43,13 +40,13 @@ export class ScheduleGroup extends Construct {
     });
     this.role = new Role(this, 'Role', {
       description: Fn.join(' ', ['Sends what is due later. Fixed with the first deployment:', ...fixed]),
-      // Without these conditions, a schedule of another group or account could send with this role.
+      // Without these conditions, schedules of other groups or accounts could use this role.
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': groupArn } },
       }),
     });
     acceptOwnPolicy(this.role);
-    // `dead` and `undeliveredFires` get what Scheduler cannot send to the others.
+    // `dead` and `undeliveredFires` get the jobs that Scheduler cannot send to the others.
     const { short, long, dead, fire, undeliveredFires } = queues;
     this.role.addToPolicy(
       allow(

@@ -1,4 +1,3 @@
-/** Makes the tables, and the names by which functions know them. */
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AttributeType,
@@ -16,14 +15,12 @@ import { valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
 import { capacityOf } from './capacity.ts';
 
-/** The tables that are known beyond their stack by a fixed name. The others belong to one region's stack of state. */
+/** The tables with fixed names, which all stacks know. */
 export type SharedTable = 'accounts' | 'usage';
 export type OwnTables = Readonly<Record<Exclude<TableName, SharedTable>, TableV2>>;
 
-/** All tables as the functions of a region know them. */
 export type Tables = Readonly<Record<TableName, { readonly tableName: string; readonly tableArn: string }>>;
 
-/** @returns a region's own tables, and those with a fixed name, for which no export of another stack is needed */
 export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): Tables {
   const { accountsTable, usageTable } = namesOf(settings);
   const byName = (tableName: string) => ({ tableName, tableArn: tableArn(scope, tableName) });
@@ -40,26 +37,23 @@ export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): 
 }
 
 interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas' | 'dynamoStream'> {
-  /** Whether it outlives its stack and is protected from deletion. Replicas are protected alike. */
+  /** Whether the table and its replicas are protected from deletion and stay after their stack. */
   readonly retain: boolean;
-  /** Whether it can be restored to any second of the last 35 days. */
   readonly restorable: boolean;
-  /** Provisioned capacity of the table, and of each of its indexes; on demand when absent. */
   readonly capacity?: TableCapacity | undefined;
 }
 
-/** Units a second, each as `least-most`. */
+/** Units a second, each as `least-most`. The default is on demand. */
 export interface TableCapacity {
   readonly read: string;
   readonly write: string;
 }
 
-/** The part of its capacity, in percent, that auto scaling lets a table use before it adds more. */
+/** Percent of its capacity that a table uses before auto scaling adds more. */
 const targetUse = 70;
 
 /**
- * The seed is what a table gets that was on demand before: "SeedCapacity" of AWS::DynamoDB::GlobalTable's
- * CapacityAutoScalingSettings.
+ * A table that was on demand starts with the seed: "SeedCapacity" of AWS::DynamoDB::GlobalTable's CapacityAutoScalingSettings.
  */
 function scaled(range: string): Capacity {
   const { least, most } = capacityOf(range);
@@ -71,7 +65,6 @@ function scaled(range: string): Capacity {
   });
 }
 
-/** Makes a table of a shape. */
 export function makeTable(
   scope: Construct,
   id: string,
@@ -98,11 +91,11 @@ export function makeTable(
       ...provisioned,
     })),
     billing: provisioned === undefined ? Billing.onDemand() : Billing.provisioned(provisioned),
-    // Tables are always encrypted. Only the use of DynamoDB's own key is not billed.
+    // Tables are always encrypted. Only DynamoDB's own key is free.
     encryption: TableEncryptionV2.dynamoOwnedKey(),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },
     deletionProtection: retain,
-    // Not `RetainExceptOnCreate`: DynamoDB deletes no protected table, so the rollback of a first deployment would fail as well.
+    // `RetainExceptOnCreate` would not help: DynamoDB does not delete a protected table.
     removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     ...shared,
   });

@@ -1,17 +1,18 @@
-/** The bodies of messages, in the shape that their receivers take. */
 import type { Answer } from '../../wire/answers.ts';
 import type { alarmMessage, AlarmFormat, AlarmKind } from '../../wire/alarms.ts';
 import { secondMs } from '../../shared/clock.ts';
 
 export type AlarmMessage = Answer<typeof alarmMessage>;
 
-/** Writes a text for Slack, which reads the three characters as its own ("Formatting text for app surfaces"). */
+/** Escapes the three characters that Slack interprets ("Formatting text for app surfaces"). */
 const forSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const marks = { open: ':red_circle:', over: ':large_green_circle:', test: ':large_blue_circle:' };
 
-/** Slack takes 3,000 characters in a block ("Section block"). An escaped character is five at most, and there are two texts. */
+/**
+ * Slack takes 3,000 characters in a block ("Section block"). There are two texts, and an escaped character has at most five.
+ */
 const longestInSlack = 290;
 
 function slackBody(message: AlarmMessage): object {
@@ -63,7 +64,6 @@ const pagerDutyBody = (message: AlarmMessage, routingKey: string): object => ({
   },
 });
 
-/** Makes the body of a message. */
 export function bodyOf(format: AlarmFormat, routingKey: string | undefined, message: AlarmMessage): string {
   if (format === 'json') return JSON.stringify(message);
   return JSON.stringify(format === 'slack' ? slackBody(message) : pagerDutyBody(message, routingKey ?? ''));

@@ -1,26 +1,24 @@
 /**
- * Decides what a look tells. The states of a condition, in the order in which they are passed:
+ * Decides which notices a check sends. The states of a condition, in order:
  *
- * 1. open and not told: it was found in quiet hours. It is forgotten if it is over before they end.
- * 2. open and told.
- * 3. over: that is told, and the condition is forgotten. A condition that ends in quiet hours stays open until they end.
+ * 1. open without a notice: it was found in quiet hours. It is forgotten if it is over before they end.
+ * 2. open with a notice.
+ * 3. over: a notice is sent, and the condition is forgotten. A condition that ends in quiet hours stays open until they end.
  */
 import { hourMs, minuteMs } from '../../shared/clock.ts';
 import { alarmKinds, type AlarmKind } from '../../wire/alarms.ts';
 import { others, type Condition, type Found, type Notice } from '../alarm.ts';
 
-/** Conditions of one kind that are told one by one. */
+/** Conditions of one kind that are reported one by one. */
 const mostOfKind = 20;
 
-/** A condition that looks miss which cannot look at everything is over after this. */
+/** A condition is over if incomplete checks do not find it for this long. */
 const missedMs = hourMs;
 
-/** The result of a look. */
 export interface Look {
   readonly found: readonly Found[];
-  /** The kinds that are looked for. */
   readonly watched: ReadonlySet<AlarmKind>;
-  /** The kinds of which there may be more than was found. */
+  /** The kinds that may have more conditions than were found. */
   readonly cut: ReadonlySet<AlarmKind>;
   /** Unix milliseconds. */
   readonly time: number;
@@ -46,7 +44,7 @@ export function durationText(ms: number): string {
   return minutes < 48 * perHour ? `${hours} h ${minutes % perHour} min` : `${hours} h`;
 }
 
-/** Replaces all of a kind beyond the first twenty by one. Those that are open come first. */
+/** Replaces conditions of a kind after the first twenty by one. Open ones come first. */
 function withOthers(found: readonly Found[], isOpen: (one: Found) => boolean): readonly Found[] {
   return alarmKinds.flatMap((kind) => {
     const all = found.filter((one) => one.kind === kind);
@@ -64,9 +62,9 @@ function withOthers(found: readonly Found[], isOpen: (one: Found) => boolean): r
 }
 
 /**
- * Finds what is open after a look, and what it tells.
+ * Finds the open conditions after a check, and its notices.
  *
- * @param open what was open before
+ * @param open the open conditions before it
  */
 export function afterLook(
   open: readonly Condition[],

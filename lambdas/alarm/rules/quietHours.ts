@@ -5,13 +5,13 @@ import type { QuietHours } from '../alarm.ts';
 const minutesOfHour = 60;
 const minutesOfDay = 24 * minutesOfHour;
 
-/** Reads the minute of a day from a text such as `22:00`. */
+/** Reads a text such as `22:00`. */
 function minuteOf(text: string): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * minutesOfHour + minutes;
 }
 
-/** Whether a moment (Unix milliseconds) is in the quiet hours, by the clocks of their zone. */
+/** Whether a time (Unix milliseconds) is in the quiet hours of their zone. */
 export function isQuiet(hours: QuietHours | undefined, time: number): boolean {
   if (hours === undefined) return false;
   const minute = Math.floor(wallClock(hours.timezone).wallAt(time) / minuteMs) % minutesOfDay;

@@ -1,4 +1,4 @@
-/** The rows of alarms: one for each account that has some, all in one partition, so that a look finds them with one query. */
+/** One row for each account with alarms. They share a partition, so a check finds them with one query. */
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { tables } from '../../aws/resources.ts';
@@ -57,7 +57,7 @@ const alarmsRow = z.object({
   version: z.number(),
 });
 
-/** No account has a `#` in its id. */
+/** Account ids contain no `#`. */
 const owner = 'alarms#all';
 
 const keyOf = (accountId: string) => ({ owner, id: accountId });
@@ -72,16 +72,15 @@ export async function loadAlarms(accountId: string): Promise<Alarms | undefined>
   return row && alarmsOf(row);
 }
 
-/** Reads the alarms of all accounts that have some in this region. */
 export async function* allAlarms(): AsyncGenerator<Alarms> {
   for await (const row of rowsOf({ name: settings.usageTable, ...tables.usage }, owner)) yield alarmsOf(row);
 }
 
 /**
- * Writes alarms in the place of those that were read.
+ * Replaces the alarms that were read.
  *
- * @param read undefined where there were none
- * @returns false if they were changed or deleted since; then nothing is written
+ * @param read undefined if there were none
+ * @returns false, without a change, if they were changed or deleted since
  */
 export function saveAlarms({ accountId, ...rest }: Alarms, read: Alarms | undefined): Promise<boolean> {
   const condition =
@@ -103,7 +102,6 @@ export function saveAlarms({ accountId, ...rest }: Alarms, read: Alarms | undefi
   );
 }
 
-/** Deletes the alarms of an account; without any it does nothing. */
 export async function deleteAlarms(accountId: string): Promise<void> {
   await dynamodb.send(
     new DeleteItemCommand({ TableName: settings.usageTable, Key: toItem(keyOf(accountId)) }),

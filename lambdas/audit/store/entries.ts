@@ -1,4 +1,4 @@
-/** The rows of the audit trail: in the usage table of the account's region, a partition for each account. */
+/** In the usage table of the account's region. Each account has a partition. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash, randomUUID } from 'node:crypto';
@@ -10,10 +10,9 @@ import { dayMs, dayOf, epochSeconds, minuteMs, now } from '../../shared/clock.ts
 import { joinedChanges, formatChanges, parseChanges, type Changes } from '../changes.ts';
 import { byAge, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
 
-/** Entries are kept, and shown, this long. */
+/** Entries are kept and shown this long. */
 export const keptMs = 90 * dayMs;
 
-/** An entry of the audit trail says who did what to which thing. */
 export interface AuditEntry {
   /** `token`, `readOnlyToken`, the id of a named token, or `operator`. */
   readonly actor: string;
@@ -24,7 +23,6 @@ export interface AuditEntry {
   readonly changes?: Changes | undefined;
 }
 
-/** Where an entry is. */
 export interface AuditPlace {
   readonly accountId: string;
   readonly region: string;
@@ -32,16 +30,16 @@ export interface AuditPlace {
 }
 
 export interface AuditRow extends AuditEntry, Ordered {
-  /** How many times the change was made within that minute; 0 if it was refused. */
+  /** How often the change was made within that minute; 0 if it was refused. */
   readonly count: number;
   readonly number?: number | undefined;
 }
 
-/** Facts about a change that are known only after it. */
+/** Details of a change that are known only afterwards. */
 export interface Finished {
   readonly subject?: string | undefined;
   readonly changes?: Changes | undefined;
-  /** How many messages, dead letters or runs it took. */
+  /** How many messages, dead letters or runs were changed. */
   readonly number?: number | undefined;
 }
 
@@ -50,22 +48,22 @@ const timeDigits = 15;
 const idAt = (time: number): string => String(time).padStart(timeDigits, '0');
 const minuteOf = (time: number): number => Math.floor(time / minuteMs) * minuteMs;
 
-/** Repetitions of one actor, action and subject within a minute have one id. A subject that is not known yet is another each time. */
+/** Repetitions of an actor, action and subject within a minute have one id. An unknown subject never repeats. */
 function idOf(time: number, { actor, action, subject = randomUUID() }: AuditEntry): string {
   const what = createHash('sha256').update(JSON.stringify([actor, action, subject]));
   return `${idAt(minuteOf(time))}#${what.digest('base64url').slice(0, 16)}`;
 }
 
-/** The attributes of an entry that repetitions do not set again. */
+/** Attributes that repetitions do not overwrite. */
 const first: ReadonlySet<string> = new Set(['at', 'changes']);
 
-/** Repetitions keep the changes of the first, for its values before, and of the last, for its values after. */
+/** Stores the first changes for the values before, and the last ones for the values after. */
 const changesOf = (changes: Changes = []) => {
   const text = formatChanges(changes);
   return { changes: text, lastChanges: text };
 };
 
-/** Counts an entry up or down, and sets attributes of it. It is made where it is missing. */
+/** Adds to an entry's count and sets its attributes. Creates a missing entry. */
 async function write(
   { accountId, region, id }: AuditPlace,
   counted: 1 | -1 | 0,
@@ -101,7 +99,7 @@ async function write(
 const countRow = z.object({ count: z._default(z.number(), 1) });
 
 /**
- * Writes an entry of a change that is about to be made, or counts one of this minute up.
+ * Writes the entry of a change that is about to be made, or counts a repetition within this minute.
  *
  * @returns its place, and whether it is new
  */
@@ -120,17 +118,16 @@ export async function writeEntry(
   return { place, isNew: count === 1 };
 }
 
-/** Adds to an entry what was not known before the change. */
 export async function finishEntry(place: AuditPlace, { subject, changes, number }: Finished): Promise<void> {
   await write(place, 0, { subject, ...changesOf(changes) }, number);
 }
 
-/** Takes back one change of an entry, which was refused. Lists skip an entry with none left. */
+/** Withdraws one refused change of an entry. Lists skip an entry with a count of 0. */
 export async function withdrawEntry(place: AuditPlace): Promise<void> {
   await write(place, -1, {});
 }
 
-/** Entries that an account's own tokens may add in a day: the row of the day counts them. */
+/** Counts the entries that an account's own tokens add in a day, in the row of that day. */
 export async function countNewEntry(
   { accountId, region }: Omit<AuditPlace, 'id'>,
   mostPerDay: number,
@@ -155,7 +152,7 @@ export async function countNewEntry(
 
 const auditRow = z.object({
   id: z.string(),
-  // An entry that was withdrawn before its first write was known has only this.
+  // Missing if an entry was withdrawn before its first write was known.
   actor: z._default(z.string(), ''),
   action: z._default(z.string(), ''),
   subject: z.optional(z.string()),
@@ -165,13 +162,13 @@ const auditRow = z.object({
   changes: z.optional(z.string()),
   lastChanges: z.optional(z.string()),
   number: z.optional(z.number()),
-  /** Written by older releases: whether the change was refused. */
+  /** Whether the change was refused, as older releases write it. */
   isWithdrawn: z.optional(z.boolean()),
 });
 
 /**
- * Lists an account's entries in this region, the newest first, those that were taken back as well. Those of one minute are read
- * together, because their ids do not tell their order.
+ * Lists an account's entries in this region, newest first, including withdrawn ones. Entries of one minute are read together,
+ * because their ids do not tell their order.
  */
 export async function* listEntries(accountId: string, range: Range): AsyncGenerator<AuditRow> {
   const { first, last } = momentsOf({ ...range, fromDate: Math.max(range.fromDate ?? 0, now() - keptMs) });
@@ -184,7 +181,7 @@ export async function* listEntries(accountId: string, range: Range): AsyncGenera
     ExpressionAttributeValues: toItem({
       ':owner': auditedOwner(accountId),
       ':first': idAt(minuteOf(first)),
-      // `~` sorts behind every character of an id.
+      // `~` sorts after every character of an id.
       ':last': `${idAt(Math.min(last, 10 ** timeDigits - 1))}~`,
     }),
     ScanIndexForward: false,

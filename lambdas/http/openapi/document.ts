@@ -1,6 +1,6 @@
 /**
- * The APIs' descriptions, made from the tables that answer requests: routes, configuration, filters, body shapes. A route without
- * an entry in `operations/` does not compile.
+ * The APIs' descriptions, made from the tables that answer requests. A route without an entry in `operations/` does not
+ * compile.
  */
 import manifest from '../../../package.json' with { type: 'json' };
 import { managementRoutes, routes, type Route } from '../routes.ts';
@@ -41,7 +41,6 @@ interface Response {
 
 type Security = readonly Readonly<Record<string, readonly string[]>>[];
 
-/** An operation object of OpenAPI. */
 export interface DescribedOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -116,7 +115,6 @@ const contentOf = (answer: Pick<Json, 'schema' | 'example'> | Text): Readonly<Re
     ? { [answer.type]: { schema: { type: 'string' }, example: answer.example } }
     : json(answer);
 
-/** A body of any type, which is passed on unchanged. */
 const bytes = (description: string): RequestBody => ({
   description,
   required: false,
@@ -130,7 +128,6 @@ function bodyOf({ body }: Operation): RequestBody | undefined {
   return { required: body.required, content: json(body) };
 }
 
-/** The parameters of a single operation. */
 function ownParameters({ variables, query = {} }: Operation): readonly Parameter[] {
   return [
     ...Object.entries(variables).map(([name, one]) => ({
@@ -210,7 +207,6 @@ function describe(route: Route, operation: Operation, security: Security): Descr
 /** OpenAPI has no variables for the rest of a path. */
 export const describedPath = (path: string): string => path.replace('+}', '}');
 
-/** Describes one API as an OpenAPI 3.1 document. */
 function documentOf(api: Api, basePath: string) {
   const security = Object.keys(api.securitySchemes).map((name) => ({ [name]: [] }));
   const paths: Record<string, Record<string, DescribedOperation>> = {};

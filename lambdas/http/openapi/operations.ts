@@ -14,7 +14,6 @@ import { alarms, stats } from './operations/stats.ts';
 import { urlGroups } from './operations/urlGroups.ts';
 import { workflows } from './operations/workflows.ts';
 
-/** The console is a page for people, not part of the API. */
 export const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Operations<F> } = {
   publish,
   messages,

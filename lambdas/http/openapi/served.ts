@@ -1,7 +1,4 @@
-/**
- * Serves the descriptions of the APIs. They are public, so a process makes each only once, and a client that already has it gets
- * no body.
- */
+/** Serves the public descriptions of the APIs. A process makes each once, and a client that already has it gets no body. */
 import { createHash } from 'node:crypto';
 import { valuesOf } from '../../shared/headers.ts';
 import type { ApiResponse } from '../handler.ts';
@@ -9,7 +6,7 @@ import type { ApiRequest } from '../request.ts';
 import { describeApi, describeManagementApi } from './document.ts';
 
 interface Made {
-  /** The JSON before and after the API's path, the only part that depends on the request. */
+  /** The JSON around the API's path, the only part that depends on the request. */
   readonly before: string;
   readonly after: string;
   readonly etag: string;
@@ -33,7 +30,6 @@ const has = ({ headers }: Pick<ApiRequest, 'headers'>, etag: string): boolean =>
     .flatMap((value) => value.split(','))
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 
-/** Answers with the description of an API as JSON, or with 304 if the client already has it. */
 export function serveDescription(
   of: keyof typeof describers,
   request: Pick<ApiRequest, 'headers' | 'basePath'>,

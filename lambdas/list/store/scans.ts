@@ -4,22 +4,17 @@ import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { conditionalWrite, dynamodb, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
 
-/** A lease of a slot for long reads. */
 export interface ScanSlot {
   readonly accountId: string;
   readonly number: number;
-  /** When the lease ends, Unix milliseconds, which frees a dead process's slot. */
+  /** Unix milliseconds at which the lease ends, so that a dead process's slot is freed. */
   readonly until: number;
 }
 
 const keyOf = (accountId: string) => ({ owner: accountId, id: 'scans' });
 const attributeOf = (number: number): string => `s${number}`;
 
-/**
- * Takes a slot, unless it is leased.
- *
- * @returns undefined if it was taken, or else the row
- */
+/** @returns undefined if the slot was taken; the row if it is leased */
 async function take({ accountId, number, until }: ScanSlot, now: number): Promise<Row | undefined> {
   const outcome = await conditionalWrite(
     dynamodb.send(
@@ -47,7 +42,7 @@ async function take({ accountId, number, until }: ScanSlot, now: number): Promis
  * @param most how many there are
  * @param first the slot to try first
  * @param lease its start and end, Unix milliseconds
- * @returns undefined if all are taken
+ * @returns undefined if all are leased
  */
 export async function takeScanSlot(
   accountId: string,
@@ -56,7 +51,7 @@ export async function takeScanSlot(
   lease: { readonly now: number; readonly until: number },
 ): Promise<ScanSlot | undefined> {
   let number = first;
-  // Later tries know which slots were just free, but others may be faster.
+  // After the first try it is known which slots were just free, but others may be faster.
   for (let tries = 0; tries < most; tries += 1) {
     const slot = { accountId, number, until: lease.until };
     const row = await take(slot, lease.now);
@@ -71,7 +66,7 @@ export async function takeScanSlot(
   return undefined;
 }
 
-/** Frees a slot, unless its lease expired and another has it. */
+/** Frees a slot, unless its lease expired and another process has it. */
 export async function freeScanSlot({ accountId, number, until }: ScanSlot): Promise<void> {
   await unlessRefused(
     dynamodb.send(

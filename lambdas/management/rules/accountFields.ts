@@ -1,4 +1,3 @@
-/** Parses the account fields of the management API, and makes the record that it shows. */
 import { accountLifetimeMs, limitsOf, shardsFor, type Account } from '../../account/account.ts';
 import {
   accountFields,
@@ -26,12 +25,10 @@ const isField = (field: string): field is AccountField => Object.hasOwn(accountF
 const fieldNames = Object.keys(accountFields).join(', ');
 
 interface Deployment {
-  /** The regions in which accounts can be served. */
   readonly regions: readonly string[];
   readonly longestTimeoutSeconds: number;
 }
 
-/** The allowed values of a field, in words. */
 function allowedIn(field: AccountField, { regions, longestTimeoutSeconds: longest }: Deployment): string {
   if (field === 'region') return regions.join(' or ');
   if (field !== 'timeout') return allowedValues[field];
@@ -43,8 +40,6 @@ function allowedIn(field: AccountField, { regions, longestTimeoutSeconds: longes
 }
 
 /**
- * Reads the fields that a request sets.
- *
  * @param body parsed JSON
  * @throws HttpError 400 that names the first wrong field
  */
@@ -109,7 +104,7 @@ export function parseNewAccount(
 const changed = <T>(before: T | undefined, input: T | null | undefined): T | undefined =>
   input === undefined ? before : (input ?? undefined);
 
-/** As {@link changed}. A URL that is sent back as it was shown keeps its credentials. */
+/** Like {@link changed}. If a URL is sent back as it was shown, it keeps its credentials. */
 const failureCallbackOf = (
   before: string | undefined,
   input: string | null | undefined,
@@ -167,7 +162,6 @@ const modifyingStates: Readonly<Record<string, string>> = {
 
 export type AccountRecord = Answer<typeof answers.account>;
 
-/** The settable fields of an account, as the management API shows them. */
 export const shownSettings = (account: Account) =>
   ({
     customer_id: account.customerId,
@@ -191,7 +185,7 @@ export const shownSettings = (account: Account) =>
     failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   }) satisfies Partial<AccountRecord>;
 
-/** The account record of the management API, with the derived credentials. @param now Unix milliseconds */
+/** @param now Unix milliseconds */
 export function accountRecord(account: Account, secret: MasterSecret, now: number): AccountRecord {
   const { stateChangedAt = 0, state } = account;
   const isModifying = now - stateChangedAt < accountLifetimeMs;

@@ -39,9 +39,9 @@ function readFields(
 
 export type AskedToken = ReturnType<typeof readFields>;
 
-/** Reads an operator's request. @throws HttpError 400 */
+/** For the operator. @throws HttpError 400 */
 export const readToken = (body: Uint8Array): AskedToken => readFields(body, newTokenInput, allowedToken);
 
-/** Reads a request of the account itself. @throws HttpError 400 */
+/** For the account itself. @throws HttpError 400 */
 export const readOwnToken = (body: Uint8Array): AskedToken =>
   readFields(body, newOwnTokenInput, allowedOwnToken);

@@ -1,4 +1,3 @@
-/** Failed logins to the management API, in rows of the usage table. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -6,7 +5,6 @@ import { minuteMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
 
-/** Failed logins are counted in periods of this length. */
 export const loginMemoryMs = 15 * minuteMs;
 
 const loginKey = (client: string, now: number) => ({
@@ -16,7 +14,6 @@ const loginKey = (client: string, now: number) => ({
 
 const loginRow = z.object({ failures: z.number() });
 
-/** How often a client failed to log in within the current quarter of an hour. */
 export async function failedLogins(client: string, now: number): Promise<number> {
   const row = await getRow(settings.usageTable, loginKey(client, now), true);
   return row === undefined ? 0 : loginRow.parse(row).failures;

@@ -1,9 +1,6 @@
-/** How long destinations' hosts took to answer. */
-
 import { hostOf } from '../../destination/place.ts';
 import { hourMs } from '../../shared/clock.ts';
 
-/** An attempt in the log. */
 export interface Timed {
   readonly url: string;
   readonly state: string;
@@ -33,7 +30,7 @@ export interface HostTime {
   readonly lastStatus: number;
 }
 
-/** The smallest value that is at least as large as the given part of all values. @param sorted in ascending order */
+/** The smallest value that is not exceeded by the given part of all values. @param sorted in ascending order */
 const percentile = (sorted: readonly number[], part: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 
@@ -63,7 +60,7 @@ function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
   };
 }
 
-/** Summarizes attempts by host. The host with the most attempts comes first. */
+/** Summarizes attempts by host, the host with the most attempts first. */
 export function hostTimesOf(attempts: readonly Timed[], most: number): readonly HostTime[] {
   const byHost = new Map<string, Timed[]>();
   for (const attempt of attempts) {
@@ -79,9 +76,11 @@ export function hostTimesOf(attempts: readonly Timed[], most: number): readonly 
     .slice(0, most);
 }
 
-/** Consecutive failures from which on a host counts as failing: more than one message with the usual three retries can cause. */
+/**
+ * Consecutive failures from which on a host counts as failing: more than one message with the usual three retries can cause.
+ */
 const fewestFailures = 5;
-/** A host that got no attempt for this long does not count as failing. */
+/** A host without attempts for this long does not count as failing. */
 const failingForMs = hourMs;
 
 /** @param at Unix milliseconds, now */

@@ -1,4 +1,4 @@
-/** Usage by hour. It is in a separate file, because few functions need it. */
+/** Separate because few functions need it. */
 import * as z from 'zod/mini';
 import type { Usage } from '../../usage/usage.ts';
 import { dayOfRow, hourAttribute, usageRows } from '../../usage/usageRows.ts';
@@ -11,7 +11,6 @@ export interface DayUsage extends Usage {
 const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour);
 const count = z._default(z.number(), 0);
 
-/** Reads an account's usage by day and hour; see {@link usageRows}. */
 export async function usageByHour(
   ...days: Parameters<typeof usageRows>
 ): Promise<ReadonlyMap<string, DayUsage>> {

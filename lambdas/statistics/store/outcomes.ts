@@ -1,4 +1,3 @@
-/** The counts of an account's outcomes, in one row of the usage table. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../../shared/clock.ts';
@@ -7,12 +6,11 @@ import { shownDays } from '../rules/shownPeriod.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, toItem, unlessRefused } from '../../aws/dynamodb.ts';
 
-/** The counted outcomes, and how far they are counted. */
 export interface KeptOutcomes {
   readonly counts: OutcomeCounts;
   /** Unix milliseconds up to which each shard of the log is counted, in the order of the shards. */
   readonly countedUntil: readonly number[];
-  /** Grows with each change; 0 if nothing was counted yet. */
+  /** Raised by each change; 0 if nothing was counted yet. */
   readonly version: number;
 }
 

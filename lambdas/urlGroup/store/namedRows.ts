@@ -1,4 +1,3 @@
-/** Rows in tables by `accountId` and `name`. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { namePattern } from '../../value/names.ts';
 import {
@@ -37,7 +36,6 @@ export async function* namedBehind<T>(
   for await (const row of rowsOf(table, accountId, behind)) yield read(row);
 }
 
-/** All rows of an account, by name. */
 export async function listNamed<T>(
   table: NamedTable,
   read: (row: Row) => T,
@@ -49,10 +47,10 @@ export async function listNamed<T>(
 }
 
 /**
- * Writes a row over the one that was read.
+ * Replaces the row that was read.
  *
  * @param readVersion undefined if there was none
- * @returns false if another request changed it; nothing is written
+ * @returns false, without a change, if another request changed it
  */
 export const saveNamed = (
   table: NamedTable,

@@ -1,6 +1,6 @@
 /**
- * One process's count of an account's usage on a day, and the last known counts of the other processes. It decides when to add
- * its count to the account's row of the day; `counter.ts` does that.
+ * A process's count of an account's usage on a day, and the last known counts of the others. It decides when `counter.ts`
+ * reports.
  */
 import { secondMs } from '../../shared/clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
@@ -8,17 +8,15 @@ import { minus, noUsage, plus, type Usage } from '../usage.ts';
 
 /** Reports of requests in a second at full traffic. They show a process its share of the requests. */
 const callReportsPerSecond = 10;
-/** Requests with a token, and webhook calls. Each kind has a separate limit per second. */
+/** Requests with a token, and webhook calls, with separate limits per second. */
 export type LimitedRequests = 'calls' | 'hooks';
-/** After this time a process reads the counts of the others again, because a limit may have been reached. */
+/** After this time a process reads the others' counts again, because a limit may have been reached. */
 export const newsMs = 5 * secondMs;
 /** The shortest time over which a message rate is measured, so that one large request is not a high rate. */
 const leastMeasuredMs = secondMs / 4;
 
 export interface CountedLimits {
-  /** Messages a day above which further ones are refused. */
   readonly hardPerDay: number;
-  /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
   /** Requests of each kind. */
   readonly callsPerSecond: number;
@@ -43,11 +41,10 @@ export class ProcessCount {
   #reported = noUsage;
   /** This process's unreported count; negative if it reported in advance. */
   #unreported = noUsage;
-  /** Counted by this process since its last report. */
   #sinceReport = noUsage;
   /** This process's part of the account's messages between its last two reports, 0 to 1. */
   #messageShare = 1;
-  /** This process's part of the account's requests, by kind. */
+  /** The same for requests, by kind. */
   #requestShares: Readonly<Record<LimitedRequests, number>> = { calls: 1, hooks: 1 };
   /** Unix milliseconds of this process's last report. */
   #reportedAt = 0;
@@ -57,8 +54,8 @@ export class ProcessCount {
 
   /**
    * @param phase random, 0 up to but not including 1
-   * @param perSecond messages that all processes counted in a second at the end of the previous day, as far as this process knew.
-   * Without it, all processes of a busy account would report each of their first messages of a day in the same second
+   * @param perSecond messages that all processes counted in a second at the end of the previous day, if known. Without it, all
+   * processes of a busy account would report each of their first messages of a day in the same second
    */
   constructor(phase: number, perSecond = 0) {
     this.#phase = phase;
@@ -70,17 +67,15 @@ export class ProcessCount {
     return this.hasNewsAt(time) ? this.#rate.perSecond : 0;
   }
 
-  /** Messages of requests, schedules and retries today. */
   get dailyRequests(): number {
     return this.#reported.requests + this.#unreported.requests;
   }
 
-  /** All messages of this month, including callbacks. */
   get monthlyMessages(): number {
     return this.#earlierMessages + this.#reported.messages + this.#unreported.messages;
   }
 
-  /** This process's part of the account's requests of a kind, 0 to 1. It is 1 if the measurement is too old. */
+  /** 1 if the measurement is too old. */
   shareAt(kind: LimitedRequests, time: number): number {
     return time - this.#reportedAt < newsMs ? this.#requestShares[kind] : 1;
   }
@@ -95,31 +90,27 @@ export class ProcessCount {
     this.#sinceReport = plus(this.#sinceReport, counted);
   }
 
-  /** Takes the row of the day, as it was read. */
   hear(row: Usage, time: number): void {
     this.#reported = row;
     this.#heardAt = time;
     this.#rate.hear(row.messages, time);
   }
 
-  /** Adds the usage of an earlier day of the month. */
   hearEarlier({ messages }: Usage): void {
     this.#earlierMessages += messages;
   }
 
-  /** Whether a step is full. */
   isReportDue(limits: CountedLimits, time: number): boolean {
     const { requests, messages, calls, hooks } = this.#unreported;
     const mostUnreported = Math.max(callReportsPerSecond, limits.callsPerSecond) / callReportsPerSecond;
     if (calls >= mostUnreported || hooks >= mostUnreported) return true;
     const step = this.#step(limits, time);
     const full = step - aheadOf(step, this.#phase);
-    // More than a step was reported in advance if messages were given back, or if the step has become shorter.
+    // Too much was reported in advance if messages were given back, or if the step has become shorter.
     const isTooMuchReported = requests <= -step;
     return requests >= full || messages >= full || isTooMuchReported;
   }
 
-  /** Makes a report of the whole count. */
   makeReport(limits: CountedLimits, time: number): Report {
     const counted = this.#sinceReport;
     const ahead = aheadOf(this.#step(limits, time), this.#phase);
@@ -131,7 +122,7 @@ export class ProcessCount {
     return { added, counted, before: this.#reported };
   }
 
-  /** Notes that a report was added. @param row the row after that */
+  /** @param row the row after the report */
   noteReported({ added, counted, before }: Report, row: Usage, time: number): void {
     this.#unreported = minus(this.#unreported, added);
     this.#sinceReport = minus(this.#sinceReport, counted);
@@ -154,9 +145,8 @@ export class ProcessCount {
   }
 }
 
-/** The growth rate of a count, measured between two reads of it. */
 class MeasuredRate {
-  /** The count at the beginning of the current measurement; `at` in Unix milliseconds. */
+  /** The start of the current measurement; `at` in Unix milliseconds. */
   #from: { readonly count: number; readonly at: number } | undefined;
   #measured: number;
   #present = 0;
@@ -186,6 +176,6 @@ class MeasuredRate {
   }
 }
 
-/** @returns 0 to 1; undefined if this process has nothing to compare */
+/** @returns 0 to 1; undefined if there is nothing to compare */
 const shareOf = (own: number, others: number): number | undefined =>
   own <= 0 ? undefined : own / (own + Math.max(0, others));

@@ -1,25 +1,24 @@
 /**
- * Steps in which a process reports its count: a report adds to the account's row of the day. Reporting each message would cost
- * $0.63 per million messages, a tenth of the bill. Four rules limit the size of a step, and each keeps a promise of
- * docs/limits.md, "What counts, and how exactly":
+ * Steps in which a process adds its count to the account's row of the day. Reporting each message would cost $0.63 per million
+ * messages, a tenth of the bill. A step is the smallest of four numbers, each for a promise of docs/limits.md, "What counts,
+ * and how exactly":
  *
  * - A sixteenth of the slack, because a process that ends loses its unreported count.
- * - Half of the slack for all processes together, divided by their share of the traffic. Between two reports a process does not
- * know what the others accept, so without this rule a hundred busy processes would exceed the hard limit by six hundred messages.
- * - A sixteenth of the remaining capacity. Close to a limit each message is reported, and the limit is exact.
- * - An eighth of the count, so that the messages of a small account are counted one by one.
+ * - Half of the slack, divided among all processes by their shares of the traffic, because they do not know of each other
+ *   between two reports. Otherwise a hundred busy processes would exceed the hard limit by six hundred messages.
+ * - A sixteenth of the remaining capacity, so that close to a limit each message is reported.
+ * - An eighth of the count, so that a small account's messages are counted one by one.
  *
- * One rule sets a minimum, except near a limit: a two-hundredth of the messages that all processes count in a second, up to half
- * of the slack. They all write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules alone would
- * cause several thousand writes in the first minute of each day.
+ * Except near a limit, a step is at least a two-hundredth of the messages that all processes count in a second, up to half of
+ * the slack. A row takes 1,000 writes a second, and at 10,000 messages a second the four rules alone would cause several
+ * thousand in the first minute of each day.
  *
- * Without a random phase, each process that ends would lose half a step, and a day with many short processes would be counted too
- * low. So each process reports a random part of a step before it has counted it (`aheadOf`). Then n messages make n/step reports
- * on average, whenever the process ends, and the errors of many processes mostly cancel out: with k processes that end in a day,
- * about √k · step / 2 remains.
+ * A process that ends would lose half a step on average. So each process reports a random part of its first step in advance
+ * (`aheadOf`). Then n messages make n/step reports on average, and errors mostly cancel out: about √k · step / 2 remains of k
+ * processes.
  */
 
-/** The allowed error of a day's count: this many messages, or this part of the count if that is more. */
+/** The allowed error of a day's count: the larger of this many messages and this part of the count. */
 const leastSlack = 100;
 const slackPart = 0.01;
 
@@ -48,8 +47,8 @@ export function stepOf(count: number, capacity: number, share: number, perSecond
 }
 
 /**
- * The messages of a step that a process reports before it has counted them: 0 to step - 1.
+ * The messages of a step that a process reports in advance: 0 to step - 1.
  *
- * @param phase random, 0 up to but not including 1; it never changes for a process's count
+ * @param phase random, 0 up to but not including 1; constant for a process's count
  */
 export const aheadOf = (step: number, phase: number): number => Math.floor(step * phase);

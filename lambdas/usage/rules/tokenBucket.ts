@@ -1,11 +1,10 @@
 /**
- * A token bucket limits a rate. It fills at that rate and holds the tokens of one second. Its level may go below zero once; then
+ * A token bucket limits a rate. It fills at that rate and holds the tokens of one second. Its level may go below zero: then
  * nothing can be taken until the debt is paid.
  */
 import { secondMs } from '../../shared/clock.ts';
 
 export interface TokenBucket {
-  /** Tokens in the bucket at the time `at`. */
   readonly level: number;
   /** Unix milliseconds. */
   readonly at: number;
@@ -14,7 +13,6 @@ export interface TokenBucket {
 export interface Taken {
   readonly bucket: TokenBucket;
   readonly isTaken: boolean;
-  /** Tokens that can still be taken. */
   readonly left: number;
   /** Unix milliseconds from which on more can be taken. */
   readonly moreAt: number;
@@ -25,7 +23,7 @@ export interface Taken {
  *
  * @param bucket undefined for a full one
  * @param perSecond the rate, and the tokens that the bucket holds
- * @param least the level from which on tokens can be taken: the amount itself, or less if an amount may be larger than the bucket
+ * @param least the level that is required: the amount itself, or less if an amount may be larger than the bucket
  * @param now Unix milliseconds
  */
 export function takeTokens(

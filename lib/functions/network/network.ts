@@ -1,7 +1,7 @@
 /**
- * The network of the delivery functions: by default Lambda's own. With the setting `vpcs` it is a VPC of the operator, so that
- * private hosts there can be destinations; with `fixedAddresses` it is a VPC made here, whose NAT gateways have the operator's
- * elastic addresses. Managed instances always need a VPC, so they get a separate one if the functions have none.
+ * The network of the delivery functions: by default Lambda's own. The setting `vpcs` names VPCs of the operator whose private
+ * hosts can be destinations. With `fixedAddresses` it is a VPC whose NAT gateways have the operator's elastic addresses.
+ * Managed instances always need a VPC.
  */
 import { Annotations, Stack } from 'aws-cdk-lib';
 import {
@@ -28,11 +28,9 @@ import { valuesIn } from '../../regional.ts';
 import type { Settings } from '../../settings.ts';
 import { type EndpointService, endpointsOf, gatewayServices } from './settings.ts';
 
-/** The network of a function. */
 export interface FunctionNetwork {
-  /** The network as Lambda's settings. */
   readonly vpcConfig: { readonly subnetIds: string[]; readonly securityGroupIds: string[] };
-  /** The routes and endpoints: before they exist, a function in these subnets reaches nothing. */
+  /** The routes and endpoints. Without them a function in these subnets reaches nothing. */
   readonly ways: IDependable;
 }
 
@@ -40,17 +38,15 @@ type VpcConfig = FunctionNetwork['vpcConfig'];
 
 interface NetworkProps {
   readonly settings: Settings;
-  /** All rights of the functions in the network. Endpoints let through what these allow. */
+  /** All rights of the functions in the network, for the policies of its endpoints. */
   readonly may: readonly PolicyStatement[];
 }
 
-/** The zones of the instances where the settings name none: Lambda spreads its default of three execution environments over three. */
+/** The instances' default: Lambda's default of three execution environments uses three zones. */
 const defaultZones = 3;
 
-/** The only port of AWS and of the interface endpoints. */
 const httpsPort = 443;
 
-/** @returns undefined when the functions stay in Lambda's own network */
 export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork | undefined {
   const { settings } = props;
   const [vpcId] = valuesIn(settings.vpcs, stack.region);
@@ -60,7 +56,6 @@ export function makeNetwork(stack: Stack, props: NetworkProps): FunctionNetwork 
   return withWays(network, vpcId === undefined ? network.withAddresses(addresses) : network.inVpc(vpcId));
 }
 
-/** Makes a VPC for managed instances alone. */
 export function makeInstancesNetwork(stack: Stack, props: NetworkProps): FunctionNetwork {
   const network = new Network(stack, 'InstancesNetwork', props);
   return withWays(network, network.withOneGateway());
@@ -71,7 +66,10 @@ const withWays = (network: Network, vpcConfig: VpcConfig): FunctionNetwork => ({
   ways: new DependencyGroup(...network.node.findAll().filter(isWay)),
 });
 
-/** Tells the resources that CloudFormation would not wait for: a function's own settings name its subnets and its groups only. */
+/**
+ * Whether a resource is a route or an endpoint. CloudFormation would not wait for these, because a function names only subnets
+ * and groups.
+ */
 const isWay = (construct: IConstruct): boolean =>
   construct instanceof CfnRoute ||
   construct instanceof CfnSubnetRouteTableAssociation ||
@@ -86,7 +84,6 @@ class Network extends Construct {
     this.#props = props;
   }
 
-  /** A VPC of the operator. */
   inVpc(vpcId: string): VpcConfig {
     const { settings } = this.#props;
     const values = (list: readonly string[]): string[] => [...valuesIn(list, Stack.of(this).region)];
@@ -109,7 +106,7 @@ class Network extends Construct {
     return { subnetIds, securityGroupIds };
   }
 
-  /** Makes a VPC with nothing else in it, which reaches the internet through a NAT gateway for each address. */
+  /** With a NAT gateway for each address. */
   withAddresses(addresses: readonly string[]): VpcConfig {
     return this.#make('fixedAddresses', {
       maxAzs: addresses.length,
@@ -118,8 +115,8 @@ class Network extends Construct {
   }
 
   /**
-   * Makes a VPC with nothing else in it, whose zones share a NAT gateway: the instances need several zones, and a gateway costs more
-   * than half as much as an instance. While its zone is down, long deliveries wait in their queue.
+   * With a NAT gateway for all zones: instances need several zones, and a gateway costs more than half as much as an instance.
+   * If its zone is down, long deliveries wait in their queue.
    */
   withOneGateway(): VpcConfig {
     const zones = valuesIn(this.#props.settings.zones, Stack.of(this).region);
@@ -128,7 +125,7 @@ class Network extends Construct {
 
   #make(setting: keyof Settings, ways: Pick<VpcProps, 'maxAzs' | 'natGatewayProvider' | 'natGateways'>) {
     const vpc = new Vpc(this, 'Vpc', {
-      // Nothing is ever connected to this network, so any private range fits.
+      // Never connected to another network, so any private range fits.
       ipAddresses: IpAddresses.cidr('10.0.0.0/22'),
       ...ways,
       subnetConfiguration: [
@@ -157,7 +154,7 @@ class Network extends Construct {
       );
     }
     const routeTables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId);
-    // Gateway endpoints cost nothing, and the NAT gateway does not bill their traffic.
+    // Gateway endpoints are free, and the NAT gateway does not bill their traffic.
     this.#makeGatewayEndpoints(vpc.vpcId, gatewayServices, routeTables);
     return {
       subnetIds: vpc.privateSubnets.map(({ subnetId }) => subnetId),
@@ -166,9 +163,9 @@ class Network extends Construct {
   }
 
   /**
-   * Puts the subnets into the zones that the settings name. By default they are in the first zones by their letters, which mean other zones
-   * in every AWS account ("Availability Zone IDs for your AWS resources"), and some of those have no NAT gateways
-   * ("Troubleshoot NAT gateways": `NotAvailableInZone`). Subnets cannot move, so existing subnets keep their zones without the setting.
+   * Puts the subnets into the zones of the settings. The default is the first letters, which mean other zones in every AWS
+   * account ("Availability Zone IDs for your AWS resources"), and some zones have no NAT gateways ("Troubleshoot NAT gateways":
+   * `NotAvailableInZone`). Subnets cannot move, so without the setting existing ones keep their zones.
    */
   #placeInZones({ publicSubnets, privateSubnets }: Vpc, setting: keyof Settings): void {
     const stack = Stack.of(this);
@@ -191,8 +188,8 @@ class Network extends Construct {
   }
 
   /**
-   * Allows no connections to the functions, and theirs to the ports of destinations only. Names are looked up all the same: security
-   * groups do not apply to the VPC's resolver ("Secure your Amazon VPC DNS resolution with Amazon Route 53 Resolver DNS Firewall").
+   * Allows connections only from the functions to the ports of destinations. DNS still works: security groups do not apply to
+   * the VPC's resolver ("Secure your Amazon VPC DNS resolution with Amazon Route 53 Resolver DNS Firewall").
    */
   #groupOfFunctions(vpc: IVpc): ISecurityGroup {
     const group = new SecurityGroup(this, 'Functions', {
@@ -242,14 +239,14 @@ class Network extends Construct {
         vpcEndpointType: 'Interface',
         subnetIds,
         securityGroupIds: [group.securityGroupId],
-        // The functions call the services by their usual names. A VPC takes one such endpoint for a service: a second one fails with
-        // "private-dns-enabled cannot be set because there is already a conflicting DNS domain".
+        // So the functions use the services' usual host names. A VPC takes one such endpoint for a service: a second one fails
+        // with "private-dns-enabled cannot be set because there is already a conflicting DNS domain".
         privateDnsEnabled: true,
       });
     }
   }
 
-  /** Makes the service of an endpoint. Its policy limits all callers in the VPC to the functions' rights. */
+  /** The endpoint's policy limits all callers in the VPC to the functions' rights. */
   #serviceOf(vpcId: string, service: EndpointService) {
     const statements = this.#props.may
       .map((statement) => ({
@@ -276,9 +273,8 @@ const interfaces = [
 ];
 
 /**
- * Lets Lambda connect a function to a VPC, which it does with the function's role, and forbids the same to the function's own
- * code. These actions are the ones that Lambda asks for, on all resources: see "Attaching Lambda functions to an Amazon VPC" in
- * its guide, which also has the refusal.
+ * Lets Lambda connect a function to a VPC with the function's role, and denies this to the function's own code ("Attaching
+ * Lambda functions to an Amazon VPC" in Lambda's guide).
  */
 export function connectToVpc(): PolicyStatement[] {
   const fromItsCode = new PolicyStatement({ effect: Effect.DENY, actions: interfaces, resources: ['*'] });

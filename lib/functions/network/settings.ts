@@ -1,4 +1,3 @@
-/** The settings of the delivery functions' network: what they choose from, and what contradicts each other. */
 import * as z from 'zod';
 import type { LongDelivery } from '../../../lambdas/aws/resources.ts';
 import { valuesIn } from '../../regional.ts';
@@ -12,7 +11,7 @@ import {
   type DestinationService,
 } from '../../settingTypes.ts';
 
-/** Services whose endpoint is a route. Others have an interface in each subnet. */
+/** Services with a gateway endpoint, which is a route. Others have an interface in each subnet. */
 const gateways = ['dynamodb', 's3'] as const;
 
 export const endpointServices = [
@@ -30,19 +29,18 @@ export type EndpointService = (typeof endpointServices)[number];
 export const gatewayServices: readonly EndpointService[] = gateways;
 
 /**
- * Zones, by their ids, to whose subnets Lambda connects no function: it answers "The provided subnets contain availability zone
- * Lambda doesn't support". AWS publishes no list; this zone is old and takes none of Lambda, EKS, MSK and VPC Lattice.
+ * Ids of zones in which Lambda connects no function ("The provided subnets contain availability zone Lambda doesn't support").
+ * AWS publishes no list.
  */
 const zonesWithoutLambda: readonly string[] = ['use1-az3'];
 
 export const network = {
-  /** VPCs of the operator in which the delivery functions run: see `network.ts`. */
   vpcs: regional(`vpc-${hexId}`, 'vpc-0a1b2c3d'),
   subnets: regional(`subnet-${hexId}`, 'subnet-0a1b2c3d'),
   securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
   /**
-   * The endpoints of AWS services that the VPCs get, for VPCs without a way to the internet. A VPC takes one interface endpoint with
-   * private DNS for a service, and a route table one route to a gateway endpoint, so what a VPC has already is left out of the list.
+   * A VPC takes one interface endpoint with private DNS for each service, and a route table one route to each gateway endpoint.
+   * So the list leaves out those that a VPC already has.
    */
   vpcEndpoints: z
     .preprocess(
@@ -52,17 +50,13 @@ export const network = {
       }),
     )
     .default(false),
-  /** The route tables of the subnets, to which endpoints of DynamoDB and S3 are added. */
   routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
-  /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a separate zone. */
   fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
-  /** The ids of the zones of these NAT gateways, one for each address. Ids are the same in every AWS account, and letters are not. */
+  /** Unlike letters, ids are the same in every AWS account. */
   zones: regional('[a-z]{2,5}\\d-az\\d', 'euc1-az2'),
-  /** The ports that deliveries may reach from within a VPC, where the service makes the security group. */
   deliveryPorts: z.preprocess(items, z.array(whole(1, 65_535)).min(1)).default([443, 80]),
 };
 
-/** The settings of the network, and those that it depends on. */
 interface NetworkSettings extends z.output<z.ZodObject<typeof network>> {
   readonly regions: readonly string[];
   readonly destinations: readonly string[];
@@ -76,7 +70,6 @@ type NeedOfEndpoints = Pick<
   'destinations' | 'lambdaDestinations' | 'longDelivery' | 'tracing'
 >;
 
-/** Whether messages may go to something of a service. */
 const mayGoTo = (
   { destinations, lambdaDestinations }: NeedOfEndpoints,
   service: DestinationService,
@@ -84,8 +77,8 @@ const mayGoTo = (
   [...destinations, ...lambdaDestinations].some((pattern) => destinationServiceOf(pattern) === service);
 
 /**
- * Why settings need no endpoint of a service. Lambda writes the logs and traces of a function from outside of the VPC, and those of
- * one on managed instances from within ("Networking for Lambda Managed Instances").
+ * Why settings need no endpoint of a service. On managed instances logs and traces are written from within the VPC ("Networking
+ * for Lambda Managed Instances"), otherwise from outside.
  */
 const needless: Readonly<
   Partial<Record<EndpointService, (settings: NeedOfEndpoints) => string | undefined>>
@@ -106,7 +99,6 @@ const needless: Readonly<
       : 'only functions on instances send traces through the VPC: longDelivery=instances with tracing',
 };
 
-/** The services of the endpoints that a region's VPC gets. */
 export function endpointsOf(
   settings: NeedOfEndpoints & Pick<NetworkSettings, 'vpcEndpoints'>,
 ): readonly EndpointService[] {
@@ -121,7 +113,6 @@ const mostOnInstances = { subnets: 16, securityGroups: 5 } as const;
 
 type Fault = readonly [setting: keyof typeof network, message: string];
 
-/** Names the settings that contradict each other. */
 export function faultsInNetwork(settings: NetworkSettings): readonly Fault[] {
   const faults: Fault[] = [];
   const refuse = (...fault: Fault): void => {

@@ -8,7 +8,6 @@ import { variables } from '../parts/variables.ts';
 const { brand } = variables;
 const ofAccount = { brand, id: variables.accountId };
 
-/** The 404 for an unknown brand. */
 const nothingAt = (method: string, path: string) =>
   ['path_not_found', `There is no ${method} /v2/acme/${path}.`] as const;
 const noSuchAccount = ['account_not_found', `There is no account "${accountId}".`] as const;
@@ -18,7 +17,6 @@ const notNow = [
   ['region_unreachable', 'The region us-east-1 does not answer; send the request again when it does.'],
 ] as const;
 
-/** The refusals of an operation on one account. */
 const errorsOf = (method: string, path: string, ...others: NonNullable<Errors[404]>): Errors => ({
   404: [noSuchAccount, ...others, nothingAt(method, `${path}/${accountId}`)],
   503: notNow,

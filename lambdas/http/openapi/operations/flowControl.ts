@@ -8,7 +8,6 @@ const key = { key: variables.flowControlKey };
 const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;
 const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;
 
-/** Describes a change of an existing key. */
 const change = (
   own: Pick<Operation, 'id' | 'summary' | 'description' | 'query' | 'errors'>,
 ): Operation<'key'> => ({

@@ -10,7 +10,6 @@ const notWaiting = [
   `There is no message "${messageId}" that waits for its delivery.`,
 ] as const;
 
-/** Refusals by the account's current limits when stored messages are sent again. */
 export const refusalsOfSendingAgain = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."], tooManyQueues],
   413: [

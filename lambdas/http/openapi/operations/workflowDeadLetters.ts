@@ -30,7 +30,6 @@ const beginsAgain = 'The new run has the payload of the failed one, and begins w
 const many =
   'Those with the given ids, or else all that match the filters. It goes on for 20 seconds and then answers with a cursor; an empty one says that all are done.';
 
-/** Makes new runs from many dead letters. */
 const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>): Operation<never> => ({
   ...own,
   tag,
@@ -42,7 +41,6 @@ const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>)
   errors: { ...badOverride, 400: [emptyFilter, ...(badOverride[400] ?? [])] },
 });
 
-/** Makes a new run from one dead letter. */
 const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>): Operation<'dlqId'> => ({
   ...own,
   tag,

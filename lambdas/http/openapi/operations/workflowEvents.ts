@@ -25,7 +25,6 @@ type HookVariable = 'account' | 'runId' | 'eventId';
 const webhookUrl =
   'The URL is what `context.createWebhook` made; a caller who knows it needs no token, and may use any method. The run’s next wait for the webhook gets the request: method, headers, body and URL. Calls that come before the run waits are kept for it, up to 10 of each webhook. Calls are limited in a second as requests with a token are, but apart from them.';
 
-/** A request to a webhook, with any method. */
 const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}): Operation<HookVariable> => ({
   id: `${method.toLowerCase()}Webhook`,
   tag,

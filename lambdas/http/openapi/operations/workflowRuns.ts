@@ -6,10 +6,9 @@ import { variables } from '../parts/variables.ts';
 import { runEntries, runPage, startedRun } from '../parts/runExamples.ts';
 import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../parts/runParameters.ts';
 
-/** The refusal of a request that changes runs. */
 export const busy = ['busy', 'The run is being changed by many at once; send the request again.'] as const;
 
-/** The refusals of a path whose rest is decoded. */
+/** The refusals of paths whose rest is decoded. */
 export const badPath = [
   ['request_malformed', 'The path has "50%", which is percent-encoded, but not correctly.'],
   ['request_malformed', 'The path has two slashes in a row, and nothing between them.'],

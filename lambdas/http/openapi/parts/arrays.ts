@@ -1,4 +1,4 @@
-/** The shared part of lists that are answered as arrays, with their cursor in a header. */
+/** Lists that are answered as arrays, with their cursor in a header. */
 import { headerName } from '../../../shared/headers.ts';
 import { defaultPrefix } from '../../../request/dialect.ts';
 import type { AnswerHeaders } from './headers.ts';

@@ -8,7 +8,6 @@ const maybe = 'The request may have taken effect all the same, and of an operati
 const couldNotAnswer =
   'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
 
-/** The same for all operations. */
 const statuses = [
   [400, 'Something in the request is malformed.'],
   [401, 'What shows who sends the request is missing, malformed, or not valid.'],
@@ -28,19 +27,16 @@ const statuses = [
 
 export type ErrorStatus = (typeof statuses)[number][0];
 
-/** An example of a refusal. */
 type Example<Status extends ErrorStatus = ErrorStatus> = readonly [code: CodeOf<Status>, sentence: string];
 
-/** By status. */
 export type Errors = { readonly [Status in ErrorStatus]?: readonly Example<Status>[] };
 
-/** The properties of an operation that decide its refusals. */
 interface Traits {
   readonly access: Access;
   /** Whether the path has variables that are decoded. */
   readonly hasVariables: boolean;
   readonly hasBody: boolean;
-  /** Whether its messages count towards the account's daily limit and budget. */
+  /** Whether its messages count towards the daily limit and budget. */
   readonly isHeldToUsage: boolean;
 }
 
@@ -68,13 +64,11 @@ const whole = (description: string): Header => ({ description, schema: { type: '
 
 const retryAfter = { 'Retry-After': whole('Seconds to wait before the next request.') };
 
-/** The refusals of too many messages. */
 export const overDay =
   "The account's limit max_requests_per_day_hard is 10000; 10000 messages were sent today, and this would be 1 more. The next day begins at 2026-01-02T00:00:00.000Z.";
 export const overBudget =
   "The account's budget is 50 dollars a month, which pays for 5000000 messages; 5000000 were sent this month, and this would be 1 more. The next month begins on 2026-02-01.";
 
-/** The refusals of API Gateway itself. */
 export const gatewayRefusals: readonly Shared[] = [
   {
     status: 413,
@@ -114,7 +108,6 @@ export const gatewayRefusals: readonly Shared[] = [
   },
 ];
 
-/** All shared refusals: by the gateway, of the path, of the token or the management API's credentials, and by limits. */
 const shared: readonly Shared[] = [
   ...gatewayRefusals,
   {
@@ -264,7 +257,6 @@ const shared: readonly Shared[] = [
   },
 ];
 
-/** The body of a refusal. */
 interface Refused {
   readonly error: string;
   readonly code: ErrorCode;
@@ -284,11 +276,9 @@ export interface ErrorResponse {
 interface Refusal {
   readonly status: ErrorStatus;
   readonly response: ErrorResponse;
-  /** The name with which several operations refer to it; undefined if it belongs to one. */
   readonly name: string | undefined;
 }
 
-/** All refusals of an operation by status: its own, and those that its properties decide. */
 export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
   return statuses.flatMap(([status, description]) => {
     const common = shared.filter((one) => one.status === status && one.appliesTo(operation));

@@ -1,4 +1,4 @@
-/** Example values. The compiler checks them against the types of the answers. */
+/** The compiler checks these examples against the types of the answers. */
 import { limitsOf } from '../../../account/account.ts';
 import { dayMs } from '../../../shared/clock.ts';
 import type { Shown } from './schemas.ts';
@@ -178,7 +178,6 @@ export const signingKeys: Shown<'SigningKeys'> = {
   next: 'whsec_Zc8vR2mX4pJ6hT0yLqW9kB1nF3sG5dA7eUiOoVtYrCw=',
 };
 
-/** In Unix seconds. */
 const startSeconds = start / 1_000;
 
 const tokenWith = (password: string): string =>

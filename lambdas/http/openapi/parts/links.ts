@@ -2,7 +2,6 @@
 
 type Expression = `$${string}`;
 
-/** A link object of OpenAPI. */
 export interface Link {
   readonly operationId: string;
   readonly parameters: Readonly<Record<string, Expression>>;
@@ -11,11 +10,9 @@ export interface Link {
 interface About {
   readonly parameter: string;
   readonly operations: readonly string[];
-  /** Other parameters that the operations need. */
   readonly others?: Link['parameters'];
 }
 
-/** Operations on one thing, and the parameter that names it. */
 const about = {
   message: { parameter: 'messageId', operations: ['getMessage', 'cancelMessage', 'publishMessageAgain'] },
   deadLetter: { parameter: 'dlqId', operations: ['getDeadLetter', 'retryDeadLetter', 'deleteDeadLetter'] },
@@ -67,7 +64,7 @@ const schedule: Leads = [['schedule', inBody('/scheduleId')]];
 const run: Leads = [['run', inBody('/workflowRunId')]];
 const account: Leads = [['account', inBody('/id')]];
 
-/** For each operation, the targets of its answers, and the value in the answer or the request that names the thing. */
+/** For each operation: the targets of its answers, and the value in the answer or the request that names the thing. */
 const leads: ReadonlyMap<string, Leads> = new Map([
   ['publishMessage', message],
   [
@@ -105,13 +102,12 @@ const leads: ReadonlyMap<string, Leads> = new Map([
   ['listAccounts', [['account', inBody('/0/id')]]],
 ]);
 
-/** Lists whose last page has no cursor. In lists of runs, the last page has an empty cursor, which a link cannot exclude. */
+/** Lists whose last page has no cursor. Lists of runs end with an empty cursor, which a link cannot exclude. */
 const paged: ReadonlySet<string> = new Set([
   ...['listMessages', 'listLogs', 'listEvents', 'listDeadLetters', 'listRunDeadLetters'],
   'listRunsAsEvents',
 ]);
 
-/** The links of an operation's answers, by target operation. */
 export function linksOf(operationId: string): Readonly<Record<string, Link>> {
   const links: Record<string, Link> = {};
   for (const [to, named] of leads.get(operationId) ?? []) {

@@ -7,7 +7,6 @@ import type { NamedParameters, QueryParameter } from './parameters.ts';
 import type { PathVariable } from './variables.ts';
 import type { SchemaName, Shown } from './schemas.ts';
 
-/** The groups of operations. */
 export const tags = {
   Publish: 'Sending messages.',
   Messages: 'Messages that wait for their delivery.',
@@ -29,23 +28,20 @@ export const tags = {
   Service: 'What the service says of itself.',
 } as const;
 
-/** A JSON body, with an example that the compiler checks. */
+/** The compiler checks the example. */
 export type Json = {
   readonly [Name in SchemaName]: { readonly schema: Name; readonly example: Shown<Name> };
 }[SchemaName];
 
-/** A text of another type than JSON. */
 export interface Text {
   readonly type: string;
   readonly example: string;
 }
 
-/** The names of a path's variables. */
 type VariableOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `${infer Plain}+` ? Plain : Name) | VariableOf<Rest>
   : never;
 
-/** The description of one route, without the parts from the route table and `errors.ts`. */
 export interface Operation<Variable extends string = string> {
   readonly id: string;
   readonly tag: keyof typeof tags;
@@ -57,31 +53,27 @@ export interface Operation<Variable extends string = string> {
   /** The kind of request whose configuration the operation reads, from headers or query parameters. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
-  /** The list whose filters select what the operation counts. All matches count, so there is no parameter `count`. */
+  /** The list whose filters select what the operation counts. All matches count, so it has no parameter `count`. */
   readonly counts?: List;
-  /** Parameters that several operations have. Each is described once and referred to. */
   readonly shared?: NamedParameters;
-  /** Query parameters that only this operation has. */
   readonly query?: Readonly<Record<string, QueryParameter>>;
-  /** Whether the account's daily limit or budget may refuse the operation's messages. */
+  /** Whether the daily limit or budget may refuse the operation's messages. */
   readonly isHeldToUsage?: true;
-  /** `bytes` are passed on unchanged: a message, or the thing that the text describes. */
+  /** `bytes` are passed on unchanged: a message, or what the text describes. */
   readonly body?: 'bytes' | { readonly bytes: string } | ({ readonly required: boolean } & Json);
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & (Json | Text)>
   >;
-  /** Only this operation's refusals; shared ones are added. */
   readonly errors?: Errors;
 }
 
 type AnyRoute = RoutesOf<ApiFunction>;
 
-/** The descriptions of some routes, by method and path. */
 export type OperationsAt<Names extends `${AnyRoute['method']} ${AnyRoute['path']}`> = {
   readonly [Name in Names]: Operation<VariableOf<Name>>;
 };
 
-/** The descriptions of a function's routes. A missing one does not compile. */
+/** A missing route does not compile. */
 export type Operations<F extends ApiFunction> = {
   readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: Operation<VariableOf<R['path']>>;
 };

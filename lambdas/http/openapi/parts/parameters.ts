@@ -1,4 +1,4 @@
-/** The parameters of operations: configuration, filters and paging, from the tables of their parsers. */
+/** The parameters of operations, from the tables of their parsers. */
 import { orders } from '../../../table/cursor.ts';
 import { mostSearched, searchBudgetMs } from '../../../shared/bounds.ts';
 import { secondMs } from '../../../shared/clock.ts';
@@ -34,14 +34,13 @@ export interface Parameter extends PathVariable {
   readonly deprecated?: true;
 }
 
-/** Parameters by the names with which operations refer to them. */
+/** The key is the name with which operations refer to the parameter. */
 export type NamedParameters = Readonly<Record<string, Parameter>>;
 
 function valueOf({ schema, example }: Setting): unknown {
   return schema.type === 'string' ? example : JSON.parse(example);
 }
 
-/** A query parameter that one operation has. */
 export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
 
 type Named = readonly [key: string, parameter: Parameter];
@@ -65,7 +64,6 @@ function bothForms(name: string, entry: Setting, description: string): readonly 
   ];
 }
 
-/** The callbacks that a request may configure. */
 const callbacksIn: Readonly<Record<Exclude<Scope, 'callback'>, readonly CallbackScope[]>> = {
   message: callbackScopes,
   retry: callbackScopes,
@@ -81,7 +79,6 @@ function entriesFor(scope: Scope): readonly (readonly [name: string, entry: Sett
   return all.filter(([, { scopes }]) => scopes.some((one) => wanted.includes(one)));
 }
 
-/** Makes the parameters of a request's configuration, including its callbacks. */
 export function configurationParameters(scope: Exclude<Scope, 'callback'>): NamedParameters {
   const own = entriesFor(scope).flatMap(([name, entry]) => bothForms(name, entry, entry.description));
   const ofCallbacks = callbacksIn[scope].flatMap((callback) =>
@@ -102,13 +99,13 @@ export const dateSchema: ValueSchema = {
   maximum: latestDateMs,
 };
 
-/** One or several values of a filter, separated by commas and not empty. */
+/** One or several comma-separated values. */
 export const valuesSchema: ValueSchema = {
   type: 'string',
   pattern: '^[^,]*[^,\\s][^,]*(,[^,]*[^,\\s][^,]*)*$',
 };
 
-/** A value of a filter that may contain commas. */
+/** A value that may contain commas. */
 export const textSchema: ValueSchema = { type: 'string', minLength: 1 };
 
 interface FilterValue {
@@ -192,7 +189,7 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
   },
 };
 
-/** Filters with different values in one list. */
+/** Filters whose values differ in one list. */
 const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Field, FilterValue>>>>>> = {
   listedMessages: {
     state: {
@@ -204,7 +201,7 @@ const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Fie
   },
 };
 
-/** Added to the description of a filter that takes more than one value. */
+/** For filters that take more than one value. */
 export const several = 'Repeated, or separated by commas, any of the values will do.';
 
 function filterParameter(name: string, { description, schema, example }: FilterValue): Parameter {
@@ -217,7 +214,6 @@ function filterParameter(name: string, { description, schema, example }: FilterV
   };
 }
 
-/** The filter of lists that can be searched. */
 const bodyParameter: NamedParameters = {
   'filter.body': {
     name: 'body',
@@ -238,7 +234,6 @@ const countNames: Readonly<Record<List, string>> = {
   logs: 'page.logCount',
 };
 
-/** How many entries a list shows, or a bulk operation takes. */
 export const countParameter = (list: List): NamedParameters => ({
   [countNames[list]]: {
     name: 'count',
@@ -252,7 +247,6 @@ export const countParameter = (list: List): NamedParameters => ({
   },
 });
 
-/** The order of a list of logs or dead letters. */
 export const orderParameter: NamedParameters = {
   'page.order': {
     name: 'order',
@@ -264,7 +258,6 @@ export const orderParameter: NamedParameters = {
   },
 };
 
-/** The parameters for the beginning and the end of any list. */
 export const pagingOf = (list: List): NamedParameters => ({
   'page.fromDate': {
     name: 'fromDate',
@@ -290,11 +283,11 @@ export const pagingOf = (list: List): NamedParameters => ({
   },
 });
 
-/** Added to the description of an operation that counts. */
+/** For operations that count. */
 export const counting =
   'It goes on for five seconds and then answers with what it has counted, and with a cursor: the numbers of all answers are added up.';
 
-/** Omits `count` and `order`, for an operation that counts all matches. */
+/** Omits `count` and `order`, for operations that count all matches. */
 export const uncounted = (parameters: NamedParameters): NamedParameters =>
   Object.fromEntries(
     Object.entries(parameters).filter(([, { name }]) => name !== 'count' && name !== 'order'),

@@ -1,4 +1,3 @@
-/** Example values for runs of workflows; see `examples.ts`. */
 import { cursor, dlqId, listedDeadLetter, messageId, runId } from './examples.ts';
 import type { Shown } from './schemas.ts';
 

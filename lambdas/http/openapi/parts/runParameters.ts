@@ -1,4 +1,3 @@
-/** The parameters of operations on runs of workflows: filters and paging. */
 import { highestStatus, longestPage, mostAtOnce, mostIds } from '../../../wire/filters.ts';
 import { mostTrimmed } from '../../../wire/workflowFilters.ts';
 import { defaultPrefix } from '../../../request/dialect.ts';
@@ -68,7 +67,6 @@ const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedP
     ]),
   );
 
-/** The parameters of a list of dead letters, and of bulk operations on them. */
 export const ofDeadLetters: NamedParameters = {
   ...own(
     {
@@ -102,7 +100,6 @@ export const ofDeadLetters: NamedParameters = {
   ...pagingOf('dlq'),
 };
 
-/** The parameters of bulk operations on dead letters. */
 export const ofManyDeadLetters: NamedParameters = {
   ...uncounted(ofDeadLetters),
   ...countParameter('deadRuns'),
@@ -119,7 +116,6 @@ export const ofManyDeadLetters: NamedParameters = {
   ),
 };
 
-/** The parameters of the log. */
 export const ofLogs: NamedParameters = {
   ...named([
     'workflowUrl',
@@ -163,13 +159,12 @@ export const ofLogs: NamedParameters = {
     },
     'runs',
   ),
-  // A run is larger than a log entry, so a page has as many runs as it can have dead letters.
+  // A run is larger than a log entry, so a page has as many runs as dead letters.
   ...pagingOf('dlq'),
 };
 
 const { 'page.fromDate': fromDate, 'page.toDate': toDate, 'page.cursor': cursor } = pagingOf('logs');
 
-/** Select the runs that a request cancels. */
 export const ofCancelledRuns: NamedParameters = {
   ...own(
     {
@@ -201,13 +196,11 @@ export const ofCancelledRuns: NamedParameters = {
   ...(toDate && { 'page.toDate': toDate }),
 };
 
-/** Select the runs that a request counts. */
 export const ofCountedRuns: NamedParameters = {
   ...uncounted(ofCancelledRuns),
   ...(cursor && { 'page.cursor': cursor }),
 };
 
-/** The parameters of an endpoint's submissions. */
 export const ofSubmissions: NamedParameters = {
   'submission.init': {
     name: headerName(defaultPrefix, 'workflow-init'),

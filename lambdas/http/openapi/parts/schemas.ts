@@ -31,7 +31,6 @@ import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
 import { waitShape } from '../../../workflow/waiting.ts';
 
-/** The JSON bodies of requests and answers, by their names in the description. */
 const shapes = {
   Error: errors.error,
   Published: answers.published,
@@ -140,7 +139,6 @@ const shapes = {
 
 export type SchemaName = keyof typeof shapes;
 
-/** The JSON type of a named body, for examples. */
 export type Shown<Name extends SchemaName> = answers.Given<(typeof shapes)[Name]>;
 
 export interface Reference {
@@ -152,8 +150,8 @@ const uri = (name: string): string => `#/components/schemas/${name}`;
 export const schemaOf = (name: SchemaName): Reference => ({ $ref: uri(name) });
 
 /**
- * Writes the shapes as JSON Schema, with references to each other. Objects allow unknown fields: answers may get new ones, and
- * clients must accept them.
+ * Writes the shapes as JSON Schema, with references to each other. Objects allow unknown fields, because answers may get new
+ * ones that clients must accept.
  */
 export function componentSchemas(): Readonly<Record<string, object>> {
   const registry = z.registry<{ id: string }>();
@@ -162,12 +160,12 @@ export function componentSchemas(): Readonly<Record<string, object>> {
     uri,
     io: 'input',
     override: ({ jsonSchema }) => {
-      // Present on every integer and every map, without meaning.
+      // Every integer and every map has these, without meaning.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },
   });
-  // The name of a schema is already its key.
+  // A schema's name is already its key.
   const isSaid = ([keyword]: readonly [string, unknown]): boolean => /^\$(id|schema)$/.test(keyword);
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [

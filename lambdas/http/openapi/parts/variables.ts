@@ -14,10 +14,8 @@ export interface PathVariable {
 /** The beginning of a URL in a path. Clients and proxies encode all of it, or merge two slashes. */
 const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';
 
-/** Names of URL groups and queues. */
 const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
 
-/** Variables that several operations have. */
 export const variables = {
   destination: {
     description:
