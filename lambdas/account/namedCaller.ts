@@ -43,7 +43,10 @@ export async function callerWith(account: Account, password: string): Promise<Ca
 }
 
 export const onlyPublishes = (): HttpError =>
-  forbidden('token_scope_exceeded', 'The token is for publishing; this operation takes another token.');
+  forbidden(
+    'token_scope_exceeded',
+    'The token is only for publishing; this operation requires another token.',
+  );
 
 /** The day of the last known use, by token id. */
 const lastUses = new Map<string, string>();

@@ -88,7 +88,7 @@ const onlyReads = (method: string): boolean => method === 'GET' || method === 'H
 const failed = (method: string): string =>
   onlyReads(method)
     ? 'The service failed to answer the request. Send it again.'
-    : 'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.';
+    : 'The service failed on this request, which may still have taken effect. Send it again if that does no harm.';
 
 export function refuse({ id, method }: ApiRequest, { status, code, message, headers }: HttpError): Result {
   log.debug('refused', { requestId: id, status, code });
@@ -99,7 +99,7 @@ export function refuse({ id, method }: ApiRequest, { status, code, message, head
 const failedForNow = (method: string): string =>
   onlyReads(method)
     ? 'The service cannot answer the request now. Send it again a moment later.'
-    : 'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.';
+    : 'The service cannot finish this request now, which may still have taken effect. Send it again a moment later if that does no harm.';
 
 /**
  * Turns an error into an answer: an `HttpError` keeps its message, an outage such as throttling becomes a 503, other errors a

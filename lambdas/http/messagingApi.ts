@@ -32,7 +32,7 @@ const token: Middleware = {
     if (call.route.access === 'write' && caller.access === 'read') {
       throw forbidden(
         'token_read_only',
-        'The token is read-only; this operation changes something, or shows what is redacted elsewhere, and takes the full token.',
+        'The token is read-only; this operation changes something, or shows redacted values, and requires the full token.',
       );
     }
   },

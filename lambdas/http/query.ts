@@ -25,7 +25,7 @@ export function readQuery<Name extends string>(
       );
     }
     if (given[name] !== undefined) throw badField(`${name} is given twice; allowed is once.`);
-    if (value === '') throw badField(`${name} is empty; a parameter that is given must have a value.`);
+    if (value === '') throw badField(`${name} is empty; a parameter must have a value.`);
     given[name] = value;
   }
   return given;

@@ -38,7 +38,7 @@ export async function publishAgain(
   if (message.workflow !== undefined) {
     throw badRequest(
       'message_of_run',
-      `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; start another run, or resume or restart it once it has failed.`,
+      `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; start another run, or resume or restart this one once it has failed.`,
     );
   }
   const body = await loadKeptBody(history);

@@ -35,7 +35,9 @@ export async function changeSchedule(
   const given = canonicalize(headers, [], settings.headerPrefixes);
   const idField = new ConfigReader(given.prefix, given.config).field('schedule-id');
   if (given.config.has('schedule-id')) {
-    throw badField(`headers.${idField} is given; allowed are all headers but this one: an id stays.`);
+    throw badField(
+      `headers.${idField} is given; allowed are all other headers, because an id cannot change.`,
+    );
   }
   const isGiven = ([, values]: readonly [string, readonly string[]]): boolean =>
     values.some((value) => value !== '');

@@ -63,7 +63,7 @@ export async function readMetrics(account: Account): Promise<string> {
     {
       name: 'svc_messages_total',
       type: 'counter',
-      help: 'Messages that ended since midnight UTC, by how they did.',
+      help: 'Messages that ended since midnight UTC, by outcome.',
       series: outcomes.map((state) => ({ labels: { state }, value: ended[state] })),
     },
     {

@@ -80,7 +80,7 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
   if (!request.isTaken) {
     throw tooMany(
       'rate_limit_reached',
-      `The account's limit max_requests_per_second is ${callsPerSecond}, and ${subject} is one too many; send it again a moment later.`,
+      `The account's limit max_requests_per_second is ${callsPerSecond}, and ${subject} exceeds it; send it again a moment later.`,
       callsPerSecond,
       request,
       time,
@@ -93,7 +93,7 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
     if (!body.isTaken) {
       throw tooMany(
         'bandwidth_limit_reached',
-        `The account's limit max_bandwidth_per_second is ${bytesPerSecond} bytes, and the ${bytes} bytes of ${subject} are too many; send it again a moment later.`,
+        `The account's limit max_bandwidth_per_second is ${bytesPerSecond} bytes, and the ${bytes} bytes of ${subject} exceed it; send it again a moment later.`,
         bytesPerSecond,
         body,
         time,

@@ -62,7 +62,7 @@ export const ownStats = z.object({
 });
 
 export const signingKeys = z.object({
-  current: text('What deliveries are signed with.'),
+  current: text('The keys that sign deliveries.'),
   next: text('What takes its place at the next rotation.'),
 });
 

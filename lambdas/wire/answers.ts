@@ -49,7 +49,7 @@ const addressed = {
   queueName: z.optional(z.string()),
   scheduleId: z.optional(z.string()),
   callerIP: text('`callerIp`, in an older spelling.'),
-  callerIp: text('The address it was published from.'),
+  callerIp: text('The IP address that published it.'),
 };
 
 const retriedFrom = z.optional(
@@ -83,7 +83,7 @@ export const message = z.object({
 export const circuitStates = ['open', 'half-open', 'closing'] as const;
 
 export const circuit = z.object({
-  host: text('The host, and its port where the URL has one.'),
+  host: text('The host, with its port if the URL has one.'),
   state: z
     .enum(circuitStates)
     .check(

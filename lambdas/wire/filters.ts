@@ -194,7 +194,7 @@ export function parseFilter(
     const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
     const values = mayHaveCommas.has(name) ? [value] : value.split(',').map((part) => part.trim());
     if (values.some((part) => part === '')) {
-      throw badField(`${written} is empty; a filter that is given must have a value.`);
+      throw badField(`${written} is empty; a filter must have a value.`);
     }
     given.set(name, [...(given.get(name) ?? []), ...values]);
   }

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
 import { counted, time } from './answers.ts';
 
-const host = text('The host, and its port where the URL has one.');
+const host = text('The host, with its port if the URL has one.');
 const waiting = whole('What waits there.');
 
 /** The parts of {@link attention} that separate searches find. */

@@ -78,7 +78,7 @@ class QueryReader {
       const name = aliases.get(written) ?? written;
       const values = undivided.has(name) ? [value] : value.split(',').map((part) => part.trim());
       if (values.includes('')) {
-        throw badField(`${quote(written)} is empty; a filter that is given must have a value.`);
+        throw badField(`${quote(written)} is empty; a filter must have a value.`);
       }
       this.#left.set(name, [...(this.#left.get(name) ?? []), ...values]);
     }

@@ -48,9 +48,9 @@ export interface GatewayOptions {
 
 /** The deployed gateway's sentence for a function that fails, or is too slow. */
 export const couldNotAnswer =
-  'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
+  'The service could not answer this request, which may still have taken effect. Send it again if that does no harm.';
 export const tooLateToAnswer =
-  'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.';
+  'The service did not answer in time. The request may still take effect; send it again if that does no harm.';
 
 /** API Gateway's "Payload size" of a REST API: 10 MiB. */
 const maxBodyBytes = 10_485_760;

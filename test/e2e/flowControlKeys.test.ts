@@ -147,7 +147,7 @@ describe('a flow-control key', () => {
   });
 
   it.each<[query: string, says: string]>([
-    ['?search=', 'search is empty; a parameter that is given must have a value.'],
+    ['?search=', 'search is empty; a parameter must have a value.'],
     ['?search=a&search=b', 'search is given twice; allowed is once.'],
     ['?prefix=a', '"prefix" is not a parameter here; allowed are search, cursor.'],
     [

@@ -223,7 +223,7 @@ describe('requests in a second', () => {
     for (const answer of refused) {
       checkAnswer('GET /v2/logs', answer);
       expect(errorOf(answer)).toBe(
-        "The account's limit max_requests_per_second is 3, and this request is one too many; send it again a moment later.",
+        "The account's limit max_requests_per_second is 3, and this request exceeds it; send it again a moment later.",
       );
       const [given, remaining, reset] = burst.map((name) => Number(answer.headers.get(name) ?? NaN));
       expect([given, remaining]).toEqual([limit, 0]);
@@ -254,7 +254,7 @@ describe('requests in a second', () => {
     expect(refused.length).toBeGreaterThanOrEqual(1);
     for (const answer of refused) {
       expect(errorOf(answer)).toBe(
-        "The account's limit max_bandwidth_per_second is 1000 bytes, and the 20000 bytes of this request are too many; send it again a moment later.",
+        "The account's limit max_bandwidth_per_second is 1000 bytes, and the 20000 bytes of this request exceed it; send it again a moment later.",
       );
       expect(answer.headers.get('burst-ratelimit-limit')).toBe('1000');
     }

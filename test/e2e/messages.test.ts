@@ -412,7 +412,7 @@ describe('a wrong request', () => {
   it.each<[text: string, says: RegExp]>([
     ['?labels=x', /^"labels" is not a filter here; known are topicName, queueName, url, .*messageIds\.$/],
     ['?state=ACTIVE', /^"state" is not a filter here/],
-    ['?label=', /^label is empty; a filter that is given must have a value\.$/],
+    ['?label=', /^label is empty; a filter must have a value\.$/],
     ['?label=a,,b', /^label is empty/],
     ['?messageIds=', /^messageIds is empty/],
     ['?count=0', /^count is "0"; allowed is a whole number from 1 to 500\.$/],

@@ -204,7 +204,7 @@ describe('a message that is not published again', () => {
     const answer = await askAgain(of?.messageId ?? '');
     expect([answer.status, errorOf(answer)]).toEqual([
       400,
-      `The message "${of?.messageId}" belongs to the run "${workflowRunId}"; start another run, or resume or restart it once it has failed.`,
+      `The message "${of?.messageId}" belongs to the run "${workflowRunId}"; start another run, or resume or restart this one once it has failed.`,
     ]);
     expect(await listedMessages({ url: endpoint.url, state: 'ALL' }, 1)).toHaveLength(1);
     await ok(api('DELETE', `/v2/workflows/runs/${workflowRunId}`));
@@ -235,7 +235,7 @@ describe('a message that is not published again', () => {
   it.each<[wrong: string, headers: Record<string, string>, body: unknown, status: number, says: RegExp]>([
     ['retries that are no number', { 'Svc-Retries': 'many' }, undefined, 400, /^Svc-Retries is "many"/],
     ['a delay that is none', { 'Svc-Delay': 'soon' }, undefined, 400, /^Svc-Delay is "soon"/],
-    ['a body', {}, 'mine', 400, /^The body has 6 bytes; allowed is none, because the message has its own\.$/],
+    ['a body', {}, 'mine', 400, /^The body has 6 bytes; a body is not allowed, because the message has its own\.$/],
   ])('is asked for with %s', async (_wrong, headers, body, status, says) => {
     const inbox = receiver.inbox();
     const messageId = await publishDelayed(inbox.url);

@@ -399,7 +399,7 @@ describe('a schedule that is run by hand', () => {
     });
     expect([withBody.status, errorOf(withBody)]).toEqual([
       400,
-      'The body has 4 bytes; allowed is none, because the schedule has its own.',
+      'The body has 4 bytes; a body is not allowed, because the schedule has its own.',
     ]);
     await call(`/v2/topics/${topicName}`, { method: 'DELETE', headers: { authorization } });
     const without = await run(id);

@@ -63,14 +63,14 @@ interface Api {
 }
 
 const refusals =
-  'Every refusal is `{"error": "<a sentence>", "code": "<a word>"}`: the sentence is for people, the code for programs. A path that does not exist is answered with 404, one that exists with another method with 405 and the header `Allow`. After a 5xx nothing is half-done; send the request again.';
+  'Every refusal is `{"error": "<a sentence>", "code": "<a word>"}`: the sentence is for people, the code for programs. An unknown path is answered with 404, and an unknown method of a known path with 405 and the header `Allow`. After a 5xx nothing is half-done; send the request again.';
 
 const messaging: Api = {
   title: 'Svc Queue',
   version: manifest.version,
   about: `A message queue with HTTP delivery.
 
-Every configuration header \`Svc-…\` may also be given as a query parameter named in lower case (\`svc-retries=3\`); the header wins. A name that ends in \`*\` stands for all names that begin so. A deployment may accept more prefixes, which mean the same.
+Every configuration header \`Svc-…\` may also be given as a query parameter named in lower case (\`svc-retries=3\`); the header wins. A name that ends in \`*\` means all names that begin with the rest. A deployment may accept more prefixes, with the same meaning.
 
 ${refusals}`,
   routes,
@@ -78,13 +78,13 @@ ${refusals}`,
     token: {
       type: 'http',
       scheme: 'bearer',
-      description: 'The account’s token; where nothing is changed, its read-only token will do.',
+      description: 'The account’s token. Its read-only token is enough if the operation changes nothing.',
     },
     queryToken: {
       type: 'apiKey',
       in: 'query',
       name: 'svc_token',
-      description: 'The same, for senders that can set nothing but the URL.',
+      description: 'The same, for clients that can only set the URL.',
     },
   },
 };
@@ -100,7 +100,7 @@ ${refusals}`,
     operator: {
       type: 'http',
       scheme: 'basic',
-      description: 'The user name and the password that the deployment keeps in a secret.',
+      description: 'The user name and the password, from the deployment’s secret.',
     },
   },
 };

@@ -41,7 +41,7 @@ export async function rerunHanging(
   if (run.replacedBy === undefined && (await loadHanging(key, run.snapshot.startSeq)) === undefined) {
     throw badRequest(
       'wrong_state',
-      `The run ${quote(which.runId)} does not hang: it has ended, or something is pending, or its endpoint was asked within a minute.`,
+      `The run ${quote(which.runId)} does not hang: it has ended, or something is pending, or its endpoint was called in the last minute.`,
     );
   }
   const outcome = await replaceRun(account, run, plans({ ...which, createdAt: run.snapshot.createdAt }));

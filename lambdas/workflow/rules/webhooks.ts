@@ -46,4 +46,4 @@ export function checkCapacityForCall(
 }
 
 const full = (problem: string): HttpError =>
-  new HttpError(429, 'webhook_full', `${problem}, and takes no more for now; call it again later.`);
+  new HttpError(429, 'webhook_full', `${problem}, and accepts no more for now; call it again later.`);

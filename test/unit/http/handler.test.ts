@@ -49,7 +49,7 @@ describe('a request that fails', () => {
     [
       'POST',
       '/v2/keys/rotate',
-      'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.',
+      'The service failed on this request, which may still have taken effect. Send it again if that does no harm.',
     ],
   ])('is told no more than is known: %s %s', async (method, path, error) => {
     const answer = await answerTo(method, path, fail);
@@ -67,7 +67,7 @@ describe('a request that meets an outage', () => {
     [
       'POST',
       '/v2/keys/rotate',
-      'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.',
+      'The service cannot finish this request now, which may still have taken effect. Send it again a moment later if that does no harm.',
     ],
   ])('is told to come later: %s %s', async (method, path, error) => {
     const answer = await answerTo(method, path, throttled);

@@ -17,7 +17,7 @@ describe('the query of an operation', () => {
     ['"Rate" is not a parameter here; allowed are rate, period.', ['Rate', '1']],
     ['"__proto__" is not a parameter here; allowed are rate, period.', ['__proto__', '1']],
     ['rate is given twice; allowed is once.', ['rate', '1'], ['rate', '1']],
-    ['period is empty; a parameter that is given must have a value.', ['rate', '1'], ['period', '']],
+    ['period is empty; a parameter must have a value.', ['rate', '1'], ['period', '']],
   ])('is refused: %s', (says, ...query) => {
     expect(() => read(...query)).toThrow(says);
   });

@@ -59,22 +59,22 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'List the accounts',
     description:
-      'Region by region, those that were deleted included. Accounts of a region that does not answer are shown as the first region has last heard of them. Where more follow, the header `Link` leads on.',
+      'By region, including deleted accounts. If a region does not answer, its accounts are shown as the first region last saw them. The header `Link` has the next page, if there is one.',
     variables: { brand },
     query: {
       count: {
-        description: `The most accounts of a page, by default ${longestAccountPage}.`,
+        description: `The most accounts on a page, by default ${longestAccountPage}.`,
         schema: { type: 'integer', minimum: 1, maximum: longestAccountPage },
         example: 100,
       },
       region: {
-        description: 'The region that the page begins with, by default the deployment’s first.',
+        description: 'The region at which the page begins, by default the deployment’s first.',
         schema: { type: 'string' },
         example: 'eu-central-1',
       },
       after: {
         description:
-          'The account of that region behind which the page begins: where the page before left off.',
+          'The account in that region after which the page begins: the last one of the page before.',
         schema: { type: 'string', pattern: z.regexes.uuid().source },
         example: accountId,
       },
@@ -84,7 +84,7 @@ export const accounts: Operations<'accounts'> = {
         description: 'A page of them.',
         headers: {
           Link: {
-            description: 'With `rel="next"`: the next page; absent at the end.',
+            description: 'With `rel="next"`: the next page. Missing on the last page.',
             schema: { type: 'string' },
             example: `<?count=100&region=eu-central-1&after=${accountId}>; rel="next"`,
           },
@@ -106,7 +106,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Create an account',
     description:
-      'What is not given is as the plan has it. With an `id` of the sender’s own, a request that is sent twice makes one account.',
+      'Fields that are not given get the plan’s values. If the request chooses the `id`, sending it twice makes one account.',
     variables: { brand },
     body: {
       required: false,
@@ -126,7 +126,7 @@ export const accounts: Operations<'accounts'> = {
     id: 'getAccount',
     tag: 'Accounts',
     summary: 'Get an account',
-    description: 'Also one that was deleted.',
+    description: 'Including a deleted account.',
     variables: ofAccount,
     answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
     errors: errorsOf('GET', 'users'),
@@ -135,8 +135,7 @@ export const accounts: Operations<'accounts'> = {
     id: 'updateAccount',
     tag: 'Accounts',
     summary: 'Change an account',
-    description:
-      'Sets the fields that are given, all of them or none. They mean what they mean in the record that is answered.',
+    description: 'Sets the given fields, all of them or none. They have the same meaning as in the answer.',
     variables: ofAccount,
     body: {
       required: true,
@@ -145,7 +144,7 @@ export const accounts: Operations<'accounts'> = {
     },
     answers: {
       200: {
-        description: 'The account as it is now; where it has moved, as its new region has it.',
+        description: 'The account as it is now; after a move, as its new region has it.',
         schema: 'Account',
         example: account,
       },
@@ -157,7 +156,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Delete an account',
     description:
-      'Its tokens end at once, its schedules and deliveries follow, and its data expires. Safe to repeat.',
+      'Its tokens become invalid at once. Its schedules and deliveries stop soon after, and its data expires. Safe to repeat.',
     variables: ofAccount,
     answers: {
       200: {
@@ -179,7 +178,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Test the failure callback of an account',
     description:
-      'Calls `failure_callback` with a failure that is made up, signed as a delivery is, and waits for its answer, 20 s at most. Nothing is stored or tried again. Where deliveries come from a VPC, this call does not.',
+      'Calls `failure_callback` with an invented failure, signed like a delivery, and waits up to 20 s for the answer. Nothing is stored or retried. This call does not come from a VPC, even if deliveries do.',
     variables: ofAccount,
     answers: {
       200: {
@@ -198,7 +197,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Give an account new tokens',
     description:
-      'Replaces the token and the read-only token. The old ones are refused from the next request on.',
+      'Replaces the token and the read-only token. The old ones stop working with the next request.',
     variables: ofAccount,
     answers: {
       200: { description: 'The account, with its new tokens.', schema: 'Account', example: account },
@@ -210,7 +209,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Make a named token',
     description:
-      'A token besides the account’s own two, with a scope, and an end where it has one. It is shown here and never again. A message of a token with `destinations` may go to one of their URLs or groups, and through a queue only if that is named as well; its callbacks may go to one of their URLs. `expires_at` may be `null`.',
+      'Makes a token besides the account’s own two, with a scope and optionally an end. It is shown only here. With `destinations`, its messages may only go to these URLs and groups, and through a queue only if the queue is named too; callbacks may only go to these URLs. `expires_at` may be `null`.',
     variables: ofAccount,
     body: {
       required: true,
@@ -248,7 +247,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'List the named tokens',
     description:
-      'The newest first, without what they let in by. One that has ended is listed for 30 days more.',
+      'The newest first, without the tokens themselves. A token is listed until 30 days after its end.',
     variables: ofAccount,
     answers: { 200: { description: 'All of them.', schema: 'NamedTokens', example: [namedToken] } },
     errors: errorsOf('GET', 'users', wasDeleted),
@@ -257,7 +256,7 @@ export const accounts: Operations<'accounts'> = {
     id: 'revokeToken',
     tag: 'Accounts',
     summary: 'Revoke a named token',
-    description: 'It is refused from the next request on.',
+    description: 'It stops working with the next request.',
     variables: { ...ofAccount, tokenId: variables.tokenId },
     answers: {
       200: { description: 'The token that was revoked.', schema: 'NamedToken', example: namedToken },
@@ -270,11 +269,11 @@ export const accounts: Operations<'accounts'> = {
   'GET /v2/{brand}/stats/{id}': {
     id: 'getAccountStats',
     tag: 'Accounts',
-    summary: 'Get what an account has used',
-    description: 'Of each of the last 30 days, UTC, the present one last; and of the present month.',
+    summary: 'Get an account’s usage',
+    description: 'For each of the last 30 days (UTC), today last, and for this month.',
     variables: ofAccount,
     answers: {
-      200: { description: 'Its usage; of two days, here.', schema: 'AccountStats', example: accountStats },
+      200: { description: 'Its usage, here of two days.', schema: 'AccountStats', example: accountStats },
     },
     errors: errorsOf('GET', 'stats'),
   },

@@ -9,7 +9,7 @@ const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number f
 const ids = { required: false, schema: 'DlqIds', example: { dlqIds: [dlqId] } } as const;
 
 const overrides =
-  'Headers of the request change what it was configured with. It is sent as a new message, and leaves the queue once that is accepted.';
+  'Headers of the request change its settings. It is sent as a new message, and leaves the dead letter queue once that message is accepted.';
 const badOverride: Errors = {
   400: [['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.']],
   403: [
@@ -22,7 +22,7 @@ const badOverride: Errors = {
 };
 
 /** The end of a bulk retry's refusal: it sends as many as the account's daily limit and budget allow. */
-const sentBefore = 'Sent again before that: 42 dead letters.';
+const sentBefore = 'Already sent again: 42 dead letters.';
 
 export const dlq: Operations<'dlq'> = {
   'GET /v2/dlq': {
@@ -30,7 +30,7 @@ export const dlq: Operations<'dlq'> = {
     tag: 'Dead letter queue',
     summary: 'List the dead letters',
     description:
-      'Newest first, without the messages’ bodies. Filters are ANDed, the values of one are ORed. With `source=workflow` it lists the runs of workflows that have failed, as `/v2/workflows/dlq` does, and with its filters.',
+      'Newest first, without the messages’ bodies. Filters are ANDed, and the values of one filter are ORed. With `source=workflow` it lists failed workflow runs, like `/v2/workflows/dlq` and with the same filters.',
     variables: {},
     filters: 'listedDlq',
     answers: {
@@ -42,30 +42,30 @@ export const dlq: Operations<'dlq'> = {
     id: 'countDeadLetters',
     tag: 'Dead letter queue',
     summary: 'Count the dead letters',
-    description: `Those that a deletion or a retry of many with the same parameters would take. ${counting}`,
+    description: `Counts the dead letters that a bulk deletion or retry with the same parameters would affect. ${counting}`,
     variables: {},
     counts: 'dlq',
     answers: {
       200: {
-        description: 'Their number, and how it divides among hosts and statuses.',
+        description: 'Their number, also by host and by status.',
         schema: 'DeadLetterCount',
         example: deadLetterCount,
       },
     },
-    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
+    errors: { 400: [['field_invalid', 'label is empty; a filter must have a value.']] },
   },
   'DELETE /v2/dlq': {
     id: 'deleteDeadLetters',
     tag: 'Dead letter queue',
     summary: 'Delete many dead letters',
     description:
-      'Those with the given ids, in the query or in the body, or else all that match the filters. Safe to repeat.',
+      'Either those with the given ids, in the query or in the body, or all that match the filters. Safe to repeat.',
     variables: {},
     filters: 'dlq',
     body: ids,
     answers: {
       200: {
-        description: 'They are deleted; with a cursor where some are left.',
+        description: 'They are deleted. With a cursor if some are left.',
         schema: 'Deleted',
         example: { deleted: 42 },
       },
@@ -76,7 +76,7 @@ export const dlq: Operations<'dlq'> = {
     id: 'retryDeadLetters',
     tag: 'Dead letter queue',
     summary: 'Send many dead letters again',
-    description: `Those with the given ids, in the query or in the body, or else all that match the filters. ${overrides}`,
+    description: `Either those with the given ids, in the query or in the body, or all that match the filters. ${overrides}`,
     variables: {},
     configuration: 'retry',
     filters: 'dlq',
@@ -84,7 +84,7 @@ export const dlq: Operations<'dlq'> = {
     body: ids,
     answers: {
       201: {
-        description: 'The new messages’ ids; with a cursor where some dead letters are left.',
+        description: 'The new messages’ ids. With a cursor if some dead letters are left.',
         schema: 'RetriedPage',
         example: { responses: [{ messageId }] },
       },

@@ -30,11 +30,11 @@ export const flowControl: Operations<'flowControl'> = {
     tag: 'Flow control',
     summary: 'List the flow-control keys',
     description:
-      'A key is there from the first message that names it, a delayed one too. One that nobody has used for 30 days is forgotten, unless it is paused or pinned, or a message of it is still to come.',
+      'A key exists from the first message that names it, even a delayed one. It is removed after 30 days without use, unless it is paused or pinned, or still has messages to come.',
     variables: {},
     query: {
       search: {
-        description: 'A part of the keys that are wanted, upper and lower case told apart.',
+        description: 'A part of the wanted keys. Case matters.',
         schema: { type: 'string', minLength: 1 },
         example: 'tenant-',
       },
@@ -42,7 +42,7 @@ export const flowControl: Operations<'flowControl'> = {
     },
     answers: {
       200: {
-        description: 'All of them, or as many as an answer has room for, by name.',
+        description: 'All of them by name, or as many as fit into an answer.',
         headers: cursorHeaders,
         schema: 'FlowControls',
         example: [shown],
@@ -51,7 +51,7 @@ export const flowControl: Operations<'flowControl'> = {
     errors: {
       400: [
         ...(goesOn.errors?.[400] ?? []),
-        ['field_invalid', 'search is empty; a parameter that is given must have a value.'],
+        ['field_invalid', 'search is empty; a parameter must have a value.'],
         ['field_unknown', '"prefix" is not a parameter here; allowed are search, cursor.'],
       ],
     },
@@ -62,7 +62,11 @@ export const flowControl: Operations<'flowControl'> = {
     summary: 'Get a flow-control key',
     variables: key,
     answers: {
-      200: { description: 'Its limits, and what they hold back.', schema: 'FlowControl', example: shown },
+      200: {
+        description: 'Its limits, and how many deliveries they hold back.',
+        schema: 'FlowControl',
+        example: shown,
+      },
     },
     errors: { 404: [noSuchKey] },
   },
@@ -70,18 +74,18 @@ export const flowControl: Operations<'flowControl'> = {
     id: 'pauseFlowControl',
     summary: 'Pause a flow-control key',
     description:
-      'No delivery with the key starts until it is resumed; those that are due wait in its line. A delivery in flight goes on.',
+      'No delivery with the key starts until it is resumed. Due deliveries wait in its line. Deliveries in flight continue.',
   }),
   'POST /v2/flowControl/{key}/resume': change({
     id: 'resumeFlowControl',
-    summary: 'Let a flow-control key go on',
-    description: 'Those that wait start in the order in which they came, as the limits allow.',
+    summary: 'Resume a flow-control key',
+    description: 'Waiting deliveries start in their order of arrival, as the limits allow.',
   }),
   'POST /v2/flowControl/{key}/pin': change({
     id: 'pinFlowControl',
     summary: 'Pin the limits of a flow-control key',
     description:
-      'Sets limits that stay, whatever values the key’s messages have. What is not given stays as it is, pinned or not.',
+      'Sets limits that the key’s messages do not change. A limit that is not given stays as it is, pinned or not.',
     query: {
       parallelism: {
         description: 'Deliveries that may be in flight at once; at most the account’s `max_parallelism`.',
@@ -118,7 +122,7 @@ export const flowControl: Operations<'flowControl'> = {
   'POST /v2/flowControl/{key}/unpin': change({
     id: 'unpinFlowControl',
     summary: 'Unpin the limits of a flow-control key',
-    description: 'The limits stay as they are until the key’s next message brings others.',
+    description: 'The limits stay as they are until the key’s next message sets others.',
     query: { parallelism: flag('the parallelism'), rate: flag('the rate and its period') },
     errors: {
       400: [
@@ -131,7 +135,7 @@ export const flowControl: Operations<'flowControl'> = {
     id: 'resetFlowControlRate',
     summary: 'Begin a new period of a flow-control key',
     description:
-      'Deliveries that have started no longer count, so as many as the rate allows may start at once.',
+      'Earlier starts no longer count, so as many deliveries as the rate allows may start at once.',
   }),
   'POST /v2/flowControl/{key}/reset': change({
     id: 'resetFlowControl',
@@ -143,7 +147,7 @@ export const flowControl: Operations<'flowControl'> = {
     tag: 'Flow control',
     summary: 'Get the account’s deliveries in flight',
     description:
-      'All deliveries of an account together are held to its `max_global_parallelism`; those that are too many wait for their turn.',
+      'An account’s deliveries in flight are limited to its `max_global_parallelism`. More than that wait.',
     variables: {},
     answers: {
       200: {
@@ -158,12 +162,12 @@ export const flowControl: Operations<'flowControl'> = {
     tag: 'Flow control',
     summary: 'List the open circuits',
     description:
-      'The hosts that are down, whose deliveries wait until they answer again, and those that answer again while what has waited is let go.',
+      'The hosts that are down, whose deliveries wait, and the hosts that answer again and whose waiting deliveries are being released.',
     variables: {},
     query: goesOn.query,
     answers: {
       200: {
-        description: 'All of them, or as many as an answer has room for, by host.',
+        description: 'All of them by host, or as many as fit into an answer.',
         headers: cursorHeaders,
         schema: 'Circuits',
         example: [circuit],
@@ -176,7 +180,7 @@ export const flowControl: Operations<'flowControl'> = {
     tag: 'Flow control',
     summary: 'Close a circuit by hand',
     description:
-      'What waits is let go, one delivery at first, and more with each success. Where the host is still down, its circuit opens again.',
+      'Waiting deliveries are released, one at first and more with each success. If the host is still down, its circuit opens again.',
     variables: { host: variables.circuitHost },
     answers: { 200: { description: 'It is closed.', schema: 'Nothing', example: {} } },
     errors: {

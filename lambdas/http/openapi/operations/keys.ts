@@ -22,7 +22,8 @@ export const keys: Operations<'keys'> = {
     id: 'listOwnTokens',
     tag: 'Tokens',
     summary: 'List the account’s named tokens',
-    description: 'The newest first, without their secrets. One that has ended is listed for 30 days more.',
+    description:
+      'The newest first, without the tokens themselves. A token is listed until 30 days after its end.',
     variables: {},
     answers: { 200: { description: 'All of them.', schema: 'NamedTokens', example: [namedToken] } },
   },
@@ -31,7 +32,7 @@ export const keys: Operations<'keys'> = {
     tag: 'Tokens',
     summary: 'Make a token for a colleague or a program',
     description:
-      'A token with the scope `read` or `publish`, and an end where it has one. It is shown here and never again. The operator of the service makes tokens that may do everything.',
+      'Makes a token with the scope `read` or `publish`, and optionally an end. It is shown only here. Tokens with all rights are made by the operator of the service.',
     variables: {},
     body: {
       required: true,
@@ -54,7 +55,7 @@ export const keys: Operations<'keys'> = {
     id: 'revokeOwnToken',
     tag: 'Tokens',
     summary: 'Revoke a token of the account',
-    description: 'It is refused from the next request on. The operator revokes those that may do everything.',
+    description: 'It stops working with the next request. Only the operator revokes tokens with all rights.',
     variables: { tokenId: variables.tokenId },
     answers: {
       200: { description: 'The token that was revoked.', schema: 'NamedToken', example: namedToken },
@@ -74,7 +75,7 @@ export const keys: Operations<'keys'> = {
     id: 'getSigningKeys',
     tag: 'Signing keys',
     summary: 'Get the signing keys',
-    description: 'A receiver that knows both keeps recognizing deliveries when they are rotated.',
+    description: 'A receiver that knows both keeps recognizing deliveries after a rotation.',
     variables: {},
     answers: { 200: { description: 'Both keys.', schema: 'SigningKeys', example: signingKeys } },
   },
@@ -82,7 +83,7 @@ export const keys: Operations<'keys'> = {
     id: 'rotateSigningKeys',
     summary: 'Rotate the signing keys',
     description:
-      'The next key becomes the current one, and a new one the next. Each request rotates once more: after two of them, a receiver that knew both keys knows neither.',
+      'The next key becomes the current key, and a new key becomes the next. Each request rotates again: after two rotations, a receiver that knew both keys knows neither.',
   }),
   'POST /v2/rotate': rotation({
     id: 'rotateSigningKeysByOldName',

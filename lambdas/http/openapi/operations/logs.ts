@@ -18,7 +18,7 @@ export const logs: Operations<'logs'> = {
     tag: 'Logs',
     summary: 'List the log',
     description:
-      'Newest first, or the earliest first where `order` says so. Filters are ANDed, the values of one are ORed. Where few entries match, or where they are large, a page may have fewer than asked for, and still a cursor.',
+      'Newest first, or earliest first if `order` says so. Filters are ANDed, and the values of one filter are ORed. If few entries match, or entries are large, a page may have fewer than requested and still a cursor.',
     variables: {},
     filters: 'logs',
     answers: { 200: { description: 'A page of the log.', schema: 'LogPage', example: logPage } },
@@ -28,7 +28,7 @@ export const logs: Operations<'logs'> = {
     id: 'listEvents',
     tag: 'Logs',
     summary: 'List the log, for older clients',
-    description: 'As `GET /v2/logs`, with some fields by their older names as well.',
+    description: 'Like `GET /v2/logs`, with the older names of some fields as well.',
     deprecated: true,
     variables: {},
     filters: 'logs',

@@ -29,7 +29,7 @@ const completing = {
   },
   answers: {
     200: {
-      description: 'It is completed, by this request or by an earlier one.',
+      description: 'It is completed, by this request or an earlier one.',
       schema: 'Completed',
       example: { messageId, retried: 0, state: 'DELIVERED' },
     },
@@ -70,7 +70,7 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'Complete the open attempt of a message',
     description:
-      'The message was published with `Svc-Deferred`, and its destination has answered 202. The request gives the answer to its attempt: it is recorded, called back, retried and put into the dead letter queue as an answer of the destination. A second completion changes nothing.',
+      'The message was published with `Svc-Deferred`, and its destination answered 202. The request has the answer to its attempt, which is treated like an answer of the destination: it is recorded and called back, and a failure is retried or becomes a dead letter. A second completion changes nothing.',
     variables: { messageId: variables.messageId },
     ...completing,
     errors: {
@@ -89,7 +89,7 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'Complete an attempt at its URL',
     description:
-      'The URL is what the delivery had in `Svc-Complete-Url`. A caller who knows it needs no token, and can do nothing else with it. The request does the same as `POST /v2/messages/{messageId}/complete`, for this one attempt, and may come before the destination has answered 202.',
+      'The URL is the value of the delivery’s `Svc-Complete-Url`. A caller who knows it needs no token, and can do nothing else with it. The request does the same as `POST /v2/messages/{messageId}/complete` for this one attempt, and may arrive before the destination has answered 202.',
     variables: { completion: variables.completion },
     ...completing,
     errors: {
@@ -98,7 +98,7 @@ export const messages: Operations<'messages'> = {
       429: [
         [
           'rate_limit_reached',
-          "The account's limit max_requests_per_second is 100, and this call without a token is one too many; send it again a moment later.",
+          "The account's limit max_requests_per_second is 100, and this call without a token exceeds it; send it again a moment later.",
         ],
       ],
     },
@@ -108,7 +108,7 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'List the messages',
     description:
-      'Those that wait, or those in the states that are asked for: newest first, one entry for each, without their bodies. Those that have ended are there as long as the log has them. Filters are ANDed, the values of one are ORed. Where few messages match, a page may have fewer than asked for, and still a cursor.',
+      'Waiting messages, or those in the requested states: newest first, one entry for each, without their bodies. A message that has ended is listed as long as the log keeps it. Filters are ANDed, and the values of one filter are ORed. If few messages match, a page may have fewer than requested and still a cursor.',
     variables: {},
     filters: 'listedMessages',
     answers: { 200: { description: 'A page of them.', schema: 'MessagePage', example: messagePage } },
@@ -125,23 +125,23 @@ export const messages: Operations<'messages'> = {
   'GET /v2/messages/count': {
     id: 'countMessages',
     tag: 'Messages',
-    summary: 'Count the messages that wait',
-    description: `Those that cancelling many messages with the same parameters would cancel. ${counting}`,
+    summary: 'Count the waiting messages',
+    description: `Counts the messages that a bulk cancellation with the same parameters would cancel. ${counting}`,
     variables: {},
     counts: 'messages',
     answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
-    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
+    errors: { 400: [['field_invalid', 'label is empty; a filter must have a value.']] },
   },
   'GET /v2/messages/{messageId}': {
     id: 'getMessage',
     tag: 'Messages',
     summary: 'Get a message',
     description:
-      'While it waits for a delivery; with `state=ALL` as long as the log has it, and with its state.',
+      'Only while it waits for a delivery. With `state=ALL`, as long as the log keeps it, with its state.',
     variables: { messageId: variables.messageId },
     query: {
       state: {
-        description: 'Shows a message that has ended as well.',
+        description: 'Also shows a message that has ended.',
         schema: { type: 'string', enum: ['ALL'] },
         example: 'ALL',
       },
@@ -164,7 +164,7 @@ export const messages: Operations<'messages'> = {
   'PATCH /v2/messages/{messageId}': {
     id: 'changeMessage',
     tag: 'Messages',
-    summary: 'Change a message that waits',
+    summary: 'Change a waiting message',
     description:
       'Changes the time of its next attempt, its retries, timeout, labels and headers, and keeps the rest. It must wait for its first attempt or for a retry, and not be due within 5 seconds, unless it waits in the line of a queue, a flow-control key, its account or a host. There it keeps its place, unless it is moved to a later time. The fields may also be headers of the request, such as `Svc-Delay`.',
     variables: { messageId: variables.messageId },
@@ -203,7 +203,7 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'Publish a message again',
     description:
-      'As a new message with an id of its own, to the same URL, through the same queue, with the same body, headers and settings; of a group’s messages, to the endpoint that this one is for. Headers of the request change its settings. It may wait or have ended, and stays as it is. A message is kept as long as the log has it.',
+      'Makes a new message to the same URL and through the same queue, with the same body, headers and settings. A message to a URL group is sent to its own endpoint again. Headers of the request change the settings. The old message may wait or have ended; it stays as it is. Messages are kept as long as the log keeps them.',
     variables: { messageId: variables.messageId },
     configuration: 'retry',
     isHeldToUsage: true,
@@ -213,10 +213,10 @@ export const messages: Operations<'messages'> = {
     errors: {
       400: [
         ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
-        ['body_invalid', 'The body has 5 bytes; allowed is none, because the message has its own.'],
+        ['body_invalid', 'The body has 5 bytes; a body is not allowed, because the message has its own.'],
         [
           'message_of_run',
-          `The message "${messageId}" belongs to the run "${runId}"; start another run, or resume or restart it once it has failed.`,
+          `The message "${messageId}" belongs to the run "${runId}"; start another run, or resume or restart this one once it has failed.`,
         ],
       ],
       403: [
@@ -236,7 +236,7 @@ export const messages: Operations<'messages'> = {
     id: 'cancelMessage',
     tag: 'Messages',
     summary: 'Cancel a message',
-    description: 'No attempt starts after this; one that is in flight may still arrive.',
+    description: 'No attempt starts after this. An attempt in flight may still arrive.',
     variables: { messageId: variables.messageId },
     answers: { 200: { description: 'It is cancelled.', schema: 'Cancelled', example: { cancelled: 1 } } },
     errors: { 404: [notWaiting] },
@@ -246,17 +246,17 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'Cancel many messages',
     description:
-      'Those with the given ids, in the query or in the body, or else all that match the filters. Safe to repeat.',
+      'Either those with the given ids, in the query or in the body, or all that match the filters. Safe to repeat.',
     variables: {},
     filters: 'messages',
     body: { required: false, schema: 'MessageIds', example: { messageIds: [messageId] } },
     answers: {
       200: {
-        description: 'They are cancelled; with a cursor where the time did not suffice for all.',
+        description: 'They are cancelled. With a cursor if the time was too short for all.',
         schema: 'Cancelled',
         example: { cancelled: 42 },
       },
     },
-    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
+    errors: { 400: [['field_invalid', 'label is empty; a filter must have a value.']] },
   },
 };

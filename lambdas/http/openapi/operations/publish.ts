@@ -14,7 +14,7 @@ const answers = {
     example: { messageId },
   },
   202: {
-    description: 'Not sent: a duplicate of what was published before.',
+    description: 'Not sent: a duplicate of an earlier message.',
     schema: 'PublishAnswer',
     example: { messageId, deduplicated: true },
   },
@@ -52,7 +52,7 @@ const errors: Errors = {
 };
 
 const toDestination =
-  'The body is passed on byte for byte, with its `Content-Type`. Query parameters that are not the service’s belong to the destination.';
+  'The body is delivered byte for byte, with its `Content-Type`. Query parameters that the service does not know belong to the destination.';
 
 export const publish: Operations<'publish'> = {
   'POST /v2/publish/{destination+}': {
@@ -71,7 +71,7 @@ export const publish: Operations<'publish'> = {
     id: 'enqueueMessage',
     tag: 'Publish',
     summary: 'Publish a message through a queue',
-    description: `It waits in the queue until it is its turn. A queue that is missing is created, with a parallelism of 1. ${toDestination}`,
+    description: `It waits in the queue for its turn. A missing queue is created, with a parallelism of 1. ${toDestination}`,
     variables: { queueName, destination },
     configuration: 'message',
     isHeldToUsage: true,
@@ -84,7 +84,7 @@ export const publish: Operations<'publish'> = {
     tag: 'Publish',
     summary: 'Publish many messages',
     description:
-      'Each message is published as if it came alone, configured by its own `headers`. One that is refused does not hold back the others: its answer has the error and its status, 429 and 412 included where the account’s day or budget does not suffice for all.',
+      'Each message is published as if it came alone, with the settings in its `headers`. A refused message does not affect the others: its answer has the error and the status, such as 429 or 412 if the account’s day or budget is too small for all.',
     variables: {},
     body: {
       required: true,
@@ -100,7 +100,7 @@ export const publish: Operations<'publish'> = {
     },
     answers: {
       200: {
-        description: 'An answer for each message.',
+        description: 'One answer for each message.',
         schema: 'BatchAnswer',
         example: [
           { messageId },

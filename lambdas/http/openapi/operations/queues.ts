@@ -17,11 +17,11 @@ const busy = ['busy', 'It is being changed by many at once; send the change agai
 const pausing = (action: 'pause' | 'resume'): Operation<'name'> => ({
   id: `${action}Queue`,
   tag: 'Queues',
-  summary: action === 'pause' ? 'Pause a queue' : 'Let a queue go on',
+  summary: action === 'pause' ? 'Pause a queue' : 'Resume a queue',
   description:
     action === 'pause'
-      ? 'None of its messages starts until it is resumed. One that has started goes on, its retries and callbacks included.'
-      : 'The messages that wait start in the order in which they came.',
+      ? 'No message starts until the queue is resumed. A message that has started continues, including its retries and callbacks.'
+      : 'Waiting messages start in their order of arrival.',
   variables: { name },
   answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
   errors: { 404: [noSuchQueue], 503: [busy] },
@@ -33,7 +33,7 @@ export const queues: Operations<'queues'> = {
     tag: 'Queues',
     summary: 'Create or change a queue',
     description:
-      'Messages of a queue start in the order in which they were accepted, a delayed one in that in which it is due; no more are on their way at once than its parallelism. A message is on its way from its first attempt until it is delivered, failed or cancelled, retries included, and its callbacks are delivered or failed. An enqueue creates a queue that is missing by itself.',
+      'Messages of a queue start in the order in which they were accepted, and delayed messages in the order in which they are due. At most `parallelism` messages are in progress at once: from a message’s first attempt until it is delivered, failed or cancelled, including its retries, and until its callbacks are delivered or have failed. An enqueue creates a missing queue by itself.',
     variables: {},
     body: { required: true, schema: 'QueueSettings', example: { queueName: 'mail', parallelism: 3 } },
     answers: { 200: { description: 'It is there.', schema: 'Nothing', example: {} } },
@@ -60,7 +60,7 @@ export const queues: Operations<'queues'> = {
     ...goesOn,
     answers: {
       200: {
-        description: 'All of them, or as many as an answer has room for, by name.',
+        description: 'All of them by name, or as many as fit into an answer.',
         headers: cursorHeaders,
         schema: 'Queues',
         example: [queue],
@@ -80,7 +80,7 @@ export const queues: Operations<'queues'> = {
     tag: 'Queues',
     summary: 'Delete a queue',
     description:
-      'The messages that wait in it are cancelled, as the log shows; those that are on their way go on, and delayed ones are delivered when they are due. The next message to it creates it again; a delayed one, within a minute of the deletion, may not.',
+      'Its waiting messages are cancelled, as the log shows. Messages in progress continue, and delayed messages are delivered when they are due. The next message creates the queue again, except perhaps a delayed one within a minute of the deletion.',
     variables: { name },
     answers: { 200: { description: 'It is deleted.', schema: 'Nothing', example: {} } },
     errors: { 404: [noSuchQueue], 503: [busy] },

@@ -27,11 +27,11 @@ const refusals: Errors = {
 const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation<'schedule'> => ({
   id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
   tag: 'Schedules',
-  summary: action === 'pause' ? 'Pause a schedule' : 'Let a schedule go on',
+  summary: action === 'pause' ? 'Pause a schedule' : 'Resume a schedule',
   description:
     action === 'pause'
-      ? 'Its triggers are ignored until it goes on.'
-      : 'What it was paused for is not made up for.',
+      ? 'Its triggers are ignored until it is resumed.'
+      : 'Triggers during the pause are not made up for, unless it has `Svc-Catch-Up`.',
   variables: id,
   answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
   errors: { 404: [noSuchSchedule] },
@@ -43,7 +43,7 @@ export const schedules: Operations<'schedules'> = {
     tag: 'Schedules',
     summary: 'Create or overwrite a schedule',
     description:
-      'Publishes the body whenever `Svc-Cron` triggers, as a publish with the same headers would. One with the same `Svc-Schedule-Id` is overwritten, whole. A queue that is missing is created, now and with each message.',
+      'Publishes the body whenever `Svc-Cron` triggers, like a publish with the same headers. A schedule with the same `Svc-Schedule-Id` is replaced completely. A missing queue is created, now and with each message.',
     variables: { schedule: variables.destination },
     configuration: 'schedule',
     body: 'bytes',
@@ -69,12 +69,11 @@ export const schedules: Operations<'schedules'> = {
     id: 'listSchedules',
     tag: 'Schedules',
     summary: 'List the schedules',
-    description:
-      'Bodies of up to 9 KiB are shown; a larger one is shown where its schedule is got by itself.',
+    description: 'Shows bodies of up to 9 KiB. Get a single schedule to see a larger one.',
     variables: {},
     query: {
       search: {
-        description: 'A part of the ids or destinations that are wanted, in upper or lower case.',
+        description: 'A part of the wanted ids or destinations. Case does not matter.',
         schema: { type: 'string', minLength: 1 },
         example: 'report',
       },
@@ -83,13 +82,13 @@ export const schedules: Operations<'schedules'> = {
     errors: {
       400: [
         ...(goesOn.errors?.[400] ?? []),
-        ['field_invalid', 'search is empty; a parameter that is given must have a value.'],
+        ['field_invalid', 'search is empty; a parameter must have a value.'],
         ['field_unknown', '"prefix" is not a parameter here; allowed are search, cursor.'],
       ],
     },
     answers: {
       200: {
-        description: 'All of them, or as many as an answer has room for, by id.',
+        description: 'All of them by id, or as many as fit into an answer.',
         headers: cursorHeaders,
         schema: 'Schedules',
         example: [schedule],
@@ -111,7 +110,7 @@ export const schedules: Operations<'schedules'> = {
     variables: id,
     answers: {
       200: {
-        description: 'Its last fires, with what became of their messages.',
+        description: 'Its last fires, with the outcomes of their messages.',
         schema: 'ScheduleFires',
         example: {
           fires: [{ time: 1_767_232_800_000, messages: 1, states: { [messageId]: 'SUCCESS' } }],
@@ -124,8 +123,7 @@ export const schedules: Operations<'schedules'> = {
     id: 'listNextFires',
     tag: 'Schedules',
     summary: 'List the next fires of a schedule',
-    description:
-      'Each also as the clocks of the schedule’s zone show it. A paused schedule publishes at none of them.',
+    description: 'Each also in the schedule’s time zone. A paused schedule does not publish at these times.',
     variables: id,
     query: {
       count: {
@@ -155,7 +153,7 @@ export const schedules: Operations<'schedules'> = {
     tag: 'Schedules',
     summary: 'Change a schedule',
     description:
-      'What the body does not name stays as it is, also what answers do not show: a redacted body, credentials in a URL, the settings of callbacks.',
+      'Settings that the body does not name stay as they are, including those that answers do not show: a redacted body, credentials in a URL, and the settings of callbacks.',
     variables: id,
     body: {
       required: true,
@@ -174,7 +172,7 @@ export const schedules: Operations<'schedules'> = {
       400: [
         [
           'field_invalid',
-          'headers.Svc-Schedule-Id is given; allowed are all headers but this one: an id stays.',
+          'headers.Svc-Schedule-Id is given; allowed are all other headers, because an id cannot change.',
         ],
         ...(refusals[400] ?? []),
       ],
@@ -194,7 +192,7 @@ export const schedules: Operations<'schedules'> = {
     tag: 'Schedules',
     summary: 'Run a schedule now',
     description:
-      'Publishes its message as if it had triggered, also while it is paused. What it triggered last and triggers next stays as it is.',
+      'Publishes its message as if it had triggered, even while it is paused. Its last and next fires stay as they are.',
     variables: id,
     isHeldToUsage: true,
     answers: {
@@ -205,7 +203,9 @@ export const schedules: Operations<'schedules'> = {
       },
     },
     errors: {
-      400: [['body_invalid', 'The body has 5 bytes; allowed is none, because the schedule has its own.']],
+      400: [
+        ['body_invalid', 'The body has 5 bytes; a body is not allowed, because the schedule has its own.'],
+      ],
       403: [
         [
           'destination_not_allowed',
@@ -224,11 +224,11 @@ export const schedules: Operations<'schedules'> = {
     id: 'explainCron',
     tag: 'Schedules',
     summary: 'Explain a cron expression',
-    description: 'Says when a schedule with this expression would fire, and changes nothing.',
+    description: 'Returns when a schedule with this expression would fire. Changes nothing.',
     variables: {},
     query: {
       expression: {
-        description: 'An expression as `Svc-Cron` takes it, percent-encoded.',
+        description: 'An expression as in `Svc-Cron`, percent-encoded.',
         required: true,
         schema: { type: 'string', minLength: 1 },
         example: 'CRON_TZ=Europe/Berlin 30 9 * * MON-FRI',

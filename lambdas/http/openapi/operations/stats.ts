@@ -6,7 +6,7 @@ import type { Shown } from '../parts/schemas.ts';
 const metrics = `# HELP svc_queue_waiting Messages that wait in a queue.
 # TYPE svc_queue_waiting gauge
 svc_queue_waiting{queue="mail"} 12
-# HELP svc_messages_total Messages that ended since midnight UTC, by how they did.
+# HELP svc_messages_total Messages that ended since midnight UTC, by outcome.
 # TYPE svc_messages_total counter
 svc_messages_total{state="delivered"} 489
 `;
@@ -17,7 +17,7 @@ export const stats: Operations<'stats'> = {
     tag: 'Statistics',
     summary: 'Get what needs attention',
     description:
-      'Hosts that are down or fail, runs that hang, queues and flow-control keys that are paused, with what waits there, schedules whose last fire failed, and how many dead letters and failed runs the last day has brought. All lists are empty, and both numbers 0, where all is well.',
+      'Hosts that are down or fail, hanging runs, paused queues and flow-control keys with the number of waiting messages, schedules whose last fire failed, and the numbers of dead letters and failed runs of the last day. If all is well, the lists are empty and both numbers are 0.',
     variables: {},
     answers: {
       200: {
@@ -59,13 +59,13 @@ export const stats: Operations<'stats'> = {
   'GET /v2/stats/hosts': {
     id: 'getHostTimes',
     tag: 'Statistics',
-    summary: 'Get how the hosts of destinations have answered lately',
+    summary: 'Get how destinations’ hosts answered recently',
     description:
-      'Counts attempts and failures by host, and the times of their answers, from the newest records of the log: 1,000 at most, callbacks and retries included. With `host`, it counts those of one host since a moment, over time as well; it reads the log back for a second, or ten megabytes of each shard.',
+      'Counts attempts, failures and answer times by host, from the newest records of the log: 1,000 at most, including callbacks and retries. With `host`, it counts those of one host since a time, and also over time; it reads the log for up to a second, or ten megabytes of each shard.',
     variables: {},
     query: {
       host: {
-        description: 'The host, and its port where the URL has one.',
+        description: 'The host, with its port if the URL has one.',
         schema: { type: 'string' },
         example: 'hooks.example.com',
       },
@@ -108,9 +108,9 @@ export const stats: Operations<'stats'> = {
   'GET /v2/stats/lanes': {
     id: 'getLaneTimes',
     tag: 'Statistics',
-    summary: 'Get how many waited in a queue or with a flow-control key, over the last day',
+    summary: 'Get how many messages waited for a queue or a flow-control key in the last day',
     description:
-      'By hour: the most that waited in line, and how many attempts ended. Attempts are counted from the log, which is read back for a second, or ten megabytes of each shard.',
+      'By hour: the longest line, and how many attempts ended. Attempts are counted from the log, which is read for up to a second, or ten megabytes of each shard.',
     variables: {},
     query: {
       queueName: {
@@ -133,7 +133,7 @@ export const stats: Operations<'stats'> = {
     },
     answers: {
       200: {
-        description: 'The hours; two of them, here.',
+        description: 'The hours, here two of them.',
         schema: 'LaneTimes',
         example: {
           hours: [
@@ -149,11 +149,11 @@ export const stats: Operations<'stats'> = {
     tag: 'Statistics',
     summary: 'Get the account’s usage and outcomes',
     description:
-      'Hours and days begin as they do in UTC; each list has all of them, those without messages too. Any token of the account may ask: `access` tells which rights it has.\n\nWhat is used, and what is `accepted`, is counted by many processes that add up what they have counted in steps: it is right within a hundred messages of a day, or a hundredth of them. `delivered`, `failed` and `cancelled` are counted from the log, each in the hour in which it happened, and are exact but for two things: a record that AWS takes more than two minutes to store is left out, and a message that was cancelled on its way and arrived all the same counts as both. What waits, or is retried, has no outcome yet.',
+      'Hours and days are in UTC. Each list has all of them, even those without messages. Any token of the account is accepted, and `access` shows its rights.\n\nWhat is used, and what is `accepted`, is counted by many processes that add up what they have counted in steps: it is right within a hundred messages of a day, or a hundredth of them. `delivered`, `failed` and `cancelled` are counted from the log, each in the hour in which it happened, and are exact but for two things: a record that AWS takes more than two minutes to store is left out, and a message that was cancelled on its way and arrived all the same counts as both. What waits, or is retried, has no outcome yet.',
     variables: {},
     answers: {
       200: {
-        description: 'The statistics; of a day and an hour, here.',
+        description: 'The statistics, here of a day and an hour.',
         schema: 'OwnStats',
         example: ownStats,
       },
@@ -162,12 +162,12 @@ export const stats: Operations<'stats'> = {
   'GET /v2/metrics': {
     id: 'readMetrics',
     tag: 'Statistics',
-    summary: 'Read figures in Prometheus’ text format',
+    summary: 'Get metrics in Prometheus’ text format',
     description:
-      'What waits, is in flight, failed for good, is paused or down, the account’s limits, and what ended since midnight UTC. At most 1,000 series: of queues and keys, the busiest; `svc_series_dropped` says how many are left out. The counters are two minutes behind, so that they never shrink within a day.',
+      'The numbers of waiting, in-flight and permanently failed messages, paused queues and keys, hosts that are down, the account’s limits, and what ended since midnight UTC. At most 1,000 series, those of the busiest queues and keys; `svc_series_dropped` is the number of others. The counters are two minutes behind, so that they never shrink within a day.',
     variables: {},
     answers: {
-      200: { description: 'The figures; a part of them, here.', type: 'text/plain', example: metrics },
+      200: { description: 'The metrics, here a part of them.', type: 'text/plain', example: metrics },
     },
   },
   'GET /v2/audit': {
@@ -175,13 +175,13 @@ export const stats: Operations<'stats'> = {
     tag: 'Statistics',
     summary: 'Read the audit trail',
     description:
-      'Who changed what: schedules, URL groups, queues, keys, limits of flow control, many messages, runs or dead letters at once, named tokens, and the account itself. Publishes are in the log. Entries are kept for 90 days, the newest first, and have no secrets. An entry is written before its change, so no change is without one; the entry of a change that was answered with a 5xx stays, as the change may have been made.',
+      'Who changed what: schedules, URL groups, queues, keys, flow-control limits, bulk operations, named tokens, and the account itself. Publishes are in the log. Entries are kept for 90 days, have no secrets, and are listed newest first. An entry is written before its change, so every change has one. After a 5xx the entry stays, because the change may have been made.',
     variables: {},
     query: {
       fromDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
       toDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
       actor: {
-        description: '`token`, `readOnlyToken`, ids of named tokens, or `operator`; several by commas.',
+        description: '`token`, `readOnlyToken`, ids of named tokens, or `operator`; separated by commas.',
         schema: { type: 'string' },
         example: 'operator',
       },
@@ -192,15 +192,15 @@ export const stats: Operations<'stats'> = {
       },
       subject: { description: 'What was changed.', schema: { type: 'string' }, example: 'orders' },
       count: {
-        description: 'The most entries of a page, by default 100.',
+        description: 'The most entries on a page, by default 100.',
         schema: { type: 'integer', minimum: 1, maximum: 100 },
         example: 20,
       },
-      cursor: { description: 'Where to go on.', schema: { type: 'string' } },
+      cursor: { description: 'Where the next page begins.', schema: { type: 'string' } },
     },
     answers: {
       200: {
-        description: 'A page of the trail.',
+        description: 'A page of the audit trail.',
         schema: 'AuditPage',
         example: {
           entries: [
@@ -252,7 +252,7 @@ const shown: Shown<'Alarms'> = {
       kind: 'hosts',
       subject: 'api.example.com',
       title: 'The host api.example.com fails',
-      detail: 'Its last 12 attempts have failed, the last one with the status 503.',
+      detail: 'Its last 12 attempts failed, the last one with status 503.',
       openedAt: start,
       isTold: true,
     },
@@ -263,9 +263,9 @@ export const alarms: Operations<'alarms'> = {
   'GET /v2/alarms': {
     id: 'getAlarms',
     tag: 'Alarms',
-    summary: 'Get the alarms, and what is open',
+    summary: 'Get the alarms, and which are open',
     description:
-      'The account is looked at every five minutes. A read-only token does not see the routing key, nor the values of headers.',
+      'The account is checked every five minutes. A read-only token does not see the routing key or the values of headers.',
     variables: {},
     answers: { 200: { description: 'The alarms.', schema: 'Alarms', example: shown } },
   },
@@ -274,7 +274,7 @@ export const alarms: Operations<'alarms'> = {
     tag: 'Alarms',
     summary: 'Set the alarms',
     description:
-      'In the place of those that were set. Where the URL, the format or the routing key is another one, what is open is told there, too.',
+      'Replaces the alarms that were set. If the URL, the format or the routing key changes, open alarms are reported to the new one, too.',
     variables: {},
     body: { required: true, schema: 'AlarmSettings', example: alarmSettings },
     answers: { 200: { description: 'The alarms.', schema: 'Alarms', example: shown } },
@@ -296,7 +296,7 @@ export const alarms: Operations<'alarms'> = {
   'DELETE /v2/alarms': {
     id: 'deleteAlarms',
     tag: 'Alarms',
-    summary: 'Take the alarms away',
+    summary: 'Remove the alarms',
     description: 'Alarms are no longer reported, nor is the end of those that are open.',
     variables: {},
     answers: { 200: { description: 'The alarms are removed.', schema: 'Nothing', example: {} } },
@@ -306,7 +306,7 @@ export const alarms: Operations<'alarms'> = {
     tag: 'Alarms',
     summary: 'Send a test',
     description:
-      'An ordinary message to where the alarms are told, also in quiet hours. PagerDuty gets a second one that resolves the incident a minute later.',
+      'Sends an ordinary message to the alarms’ destination, even in quiet hours. PagerDuty gets a second one a minute later, which resolves the incident.',
     variables: {},
     answers: { 200: { description: 'The message.', schema: 'TestedAlarm', example: { messageId } } },
     errors: {

@@ -43,7 +43,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     ...goesOn,
     answers: {
       200: {
-        description: 'All of them, or as many as an answer has room for, by name.',
+        description: 'All of them by name, or as many as fit into an answer.',
         headers: cursorHeaders,
         schema: 'UrlGroups',
         example: [urlGroup],
@@ -62,7 +62,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     id: 'setUrlGroupDefaults',
     tag: 'URL groups',
     summary: 'Set the default headers of a URL group',
-    description: 'They replace those that were set before. A request’s own headers win over them.',
+    description: 'They replace the earlier ones. A request’s own headers win over them.',
     variables: { name },
     body: {
       required: true,
@@ -101,7 +101,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     tag: 'URL groups',
     summary: 'Add endpoints to a URL group',
     description:
-      'Makes the group when there is none. An endpoint that is there already, by its name or else by its URL, is updated. All are added, or none.',
+      'Creates the group if it is missing. An existing endpoint, with the same name or else the same URL, is updated. All are added, or none.',
     variables: { name },
     body: {
       required: true,
@@ -118,7 +118,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     },
     answers: {
       200: {
-        description: 'They are added. The secret of a signature that is new is shown here and never again.',
+        description: 'They are added. The secret of a new signature is shown only here.',
         schema: 'EndpointsAdded',
         example: secrets,
       },
@@ -157,7 +157,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     id: 'removeEndpoints',
     tag: 'URL groups',
     summary: 'Remove endpoints from a URL group',
-    description: 'Each is named by its URL, its name, or both. With the last one the group ends.',
+    description: 'Each is named by its URL, its name, or both. The group is removed with its last endpoint.',
     variables: { name },
     body: { required: true, schema: 'RemovedEndpoints', example: { endpoints: [{ name: 'billing' }] } },
     answers: { 200: { description: 'They are removed.', schema: 'Nothing', example: {} } },
@@ -177,7 +177,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     tag: 'URL groups',
     summary: 'Give the signatures of endpoints new secrets',
     description:
-      'During the overlap the header of their deliveries has a value for each secret that is good, the newest first, with commas between them. Of secrets that were replaced, the last three are kept.',
+      'During the overlap, their deliveries’ header has a value for each valid secret, newest first, separated by commas. The last three replaced secrets are kept.',
     variables: { name },
     body: {
       required: true,
@@ -186,7 +186,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     },
     answers: {
       200: {
-        description: 'The new secrets, which are shown here and never again.',
+        description: 'The new secrets. They are shown only here.',
         schema: 'EndpointSecrets',
         example: secrets,
       },
@@ -201,7 +201,7 @@ export const urlGroups: Operations<'urlGroups'> = {
     id: 'endSignatureOverlap',
     tag: 'URL groups',
     summary: 'End the overlap after a rotation',
-    description: 'Within a minute deliveries are signed with the newest secret alone. Safe to repeat.',
+    description: 'Within a minute, deliveries are signed with the newest secret only. Safe to repeat.',
     variables: { name },
     body: { required: true, schema: 'EndedOverlaps', example: { endpoints: [{ name: 'billing' }] } },
     answers: { 200: { description: 'It is ended.', schema: 'Nothing', example: {} } },

@@ -9,11 +9,11 @@ import { busy } from './workflowRuns.ts';
 
 const tag = 'Workflow dead letters';
 const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
-const emptyFilter = ['field_invalid', 'label is empty; a filter that is given must have a value.'] as const;
+const emptyFilter = ['field_invalid', 'label is empty; a filter must have a value.'] as const;
 const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
 
 const overrides =
-  'Headers of the request change what the failed run was configured with, for all that remains. The new run has an id of its own; the dead letter leaves the queue once the run is there, so repeating the request makes no second one.';
+  'Headers of the request change the settings for the rest of the run. The new run has a new id. The dead letter is removed once that run exists, so repeating the request makes no second run.';
 const badOverride: Errors = {
   400: [['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.']],
   403: [
@@ -25,10 +25,10 @@ const badOverride: Errors = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
 };
 
-const goesOn = 'The new run has all steps that the failed one recorded, and goes on where that failed.';
-const beginsAgain = 'The new run has the payload of the failed one, and begins with its first step.';
+const goesOn = 'The new run has all recorded steps of the failed one, and continues where that failed.';
+const beginsAgain = 'The new run has the payload of the failed one, and starts from the beginning.';
 const many =
-  'Those with the given ids, or else all that match the filters. It goes on for 20 seconds and then answers with a cursor; an empty one says that all are done.';
+  'Either those with the given ids, or all that match the filters. It works for up to 20 seconds and then answers with a cursor. An empty cursor means that all are done.';
 
 const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>): Operation<never> => ({
   ...own,
@@ -68,7 +68,7 @@ const inPlace = (own: Pick<Operation<'runId'>, 'id' | 'summary' | 'description'>
     400: [
       [
         'wrong_state',
-        `The run "${runId}" does not hang: it has ended, or something is pending, or its endpoint was asked within a minute.`,
+        `The run "${runId}" does not hang: it has ended, or something is pending, or its endpoint was called in the last minute.`,
       ],
       ...(badOverride[400] ?? []),
     ],
@@ -78,18 +78,18 @@ const inPlace = (own: Pick<Operation<'runId'>, 'id' | 'summary' | 'description'>
 });
 
 const hangs =
-  'A run hangs when `hanging` is in its log: its endpoint answered, and submitted nothing. It is cancelled once the new run is there, so repeating the request makes no second one. Headers of the request change what the run was configured with.';
+  'A run hangs if its log has `hanging`: its endpoint answered, but submitted nothing. It is cancelled once the new run exists, so repeating the request makes no second run. Headers of the request change the run’s settings.';
 
 export const hangingRuns: OperationsAt<`POST /v2/workflows/runs/{runId}/${'resume' | 'restart'}`> = {
   'POST /v2/workflows/runs/{runId}/resume': inPlace({
     id: 'resumeHangingRun',
-    summary: 'Resume a run that hangs',
-    description: `The new run has all steps that the old one recorded, and asks the endpoint for the next. ${hangs}`,
+    summary: 'Resume a hanging run',
+    description: `The new run has all recorded steps of the old one, and asks the endpoint for the next. ${hangs}`,
   }),
   'POST /v2/workflows/runs/{runId}/restart': inPlace({
     id: 'restartHangingRun',
-    summary: 'Restart a run that hangs',
-    description: `The new run has the payload of the old one, and begins with its first step. ${hangs}`,
+    summary: 'Restart a hanging run',
+    description: `The new run has the payload of the old one, and starts from the beginning. ${hangs}`,
   }),
 };
 
@@ -104,8 +104,9 @@ export const deadLettersOfRuns: OperationsAt<
   'GET /v2/workflows/dlq': {
     id: 'listRunDeadLetters',
     tag,
-    summary: 'List the runs that have failed',
-    description: 'Newest first, without their payloads. Filters are ANDed, the values of one are ORed.',
+    summary: 'List the failed runs',
+    description:
+      'Newest first, without their payloads. Filters are ANDed, and the values of one filter are ORed.',
     variables: {},
     shared: ofDeadLetters,
     answers: {
@@ -117,12 +118,12 @@ export const deadLettersOfRuns: OperationsAt<
     id: 'deleteRunDeadLetters',
     tag,
     summary: 'Delete the dead letters of many runs',
-    description: 'Those with the given ids, or else all that match the filters. Safe to repeat.',
+    description: 'Either those with the given ids, or all that match the filters. Safe to repeat.',
     variables: {},
     shared: ofManyDeadLetters,
     answers: {
       200: {
-        description: 'They are deleted; with a cursor where some are left.',
+        description: 'They are deleted. With a cursor if some are left.',
         schema: 'Deleted',
         example: { deleted: 42 },
       },
@@ -132,13 +133,13 @@ export const deadLettersOfRuns: OperationsAt<
   'GET /v2/workflows/dlq/count': {
     id: 'countRunDeadLetters',
     tag,
-    summary: 'Count the runs that have failed',
-    description: `Those that a bulk operation with the same parameters would take. ${counting}`,
+    summary: 'Count the failed runs',
+    description: `Counts the runs that a bulk operation with the same parameters would affect. ${counting}`,
     variables: {},
     shared: uncounted(ofManyDeadLetters),
     answers: {
       200: {
-        description: 'Their number, and how it divides among hosts and statuses.',
+        description: 'Their number, also by host and by status.',
         schema: 'DeadLetterCount',
         example: deadLetterCount,
       },
@@ -152,7 +153,7 @@ export const deadLettersOfRuns: OperationsAt<
     variables: { dlqId: variables.dlqId },
     answers: {
       200: {
-        description: 'How the run was started, and the last answer to the delivery that failed.',
+        description: 'How the run was started, and the last answer to the failed delivery.',
         schema: 'RunDeadLetter',
         example: runDeadLetter,
       },
@@ -169,32 +170,32 @@ export const deadLettersOfRuns: OperationsAt<
   },
   'POST /v2/workflows/dlq/resume': anewMany({
     id: 'resumeRuns',
-    summary: 'Resume many runs that have failed',
+    summary: 'Resume many failed runs',
     description: `${many} ${goesOn} ${overrides}`,
   }),
   'POST /v2/workflows/dlq/resume/{dlqId}': anewOne({
     id: 'resumeRun',
-    summary: 'Resume a run that has failed',
+    summary: 'Resume a failed run',
     description: `${goesOn} ${overrides}`,
   }),
   'POST /v2/workflows/dlq/restart': anewMany({
     id: 'restartRuns',
-    summary: 'Restart many runs that have failed',
+    summary: 'Restart many failed runs',
     description: `${many} ${beginsAgain} ${overrides}`,
   }),
   'POST /v2/workflows/dlq/restart/{dlqId}': anewOne({
     id: 'restartRun',
-    summary: 'Restart a run that has failed',
+    summary: 'Restart a failed run',
     description: `${beginsAgain} ${overrides}`,
   }),
   'POST /v2/workflows/dlq/callback/{dlqId}': {
     id: 'rerunFailureFunction',
     tag,
     summary: 'Run the failure function of a run again',
-    description: 'Where it has failed. The dead letter stays.',
+    description: 'Only if it has failed. The dead letter stays.',
     variables: { dlqId: variables.dlqId },
     isHeldToUsage: true,
-    answers: { 200: { description: 'The run that has failed.', schema: 'AnewRun', example: rerunAnswer } },
+    answers: { 200: { description: 'The failed run.', schema: 'AnewRun', example: rerunAnswer } },
     errors: {
       400: [
         [
@@ -210,7 +211,7 @@ export const deadLettersOfRuns: OperationsAt<
     id: 'cancelFailureFunction',
     tag,
     summary: 'Cancel the failure function of a run',
-    description: 'While it is in progress. A delivery in flight may still arrive, nothing after it.',
+    description: 'Only while it is in progress. A delivery in flight may still arrive, but none after it.',
     variables: { dlqId: variables.dlqId },
     answers: { 200: { description: 'It is cancelled.', schema: 'Nothing', example: {} } },
     errors: {

@@ -23,7 +23,7 @@ const tooLarge = [
 
 type HookVariable = 'account' | 'runId' | 'eventId';
 const webhookUrl =
-  'The URL is what `context.createWebhook` made; a caller who knows it needs no token, and may use any method. The run’s next wait for the webhook gets the request: method, headers, body and URL. Calls that come before the run waits are kept for it, up to 10 of each webhook. Calls are limited in a second as requests with a token are, but apart from them.';
+  '`context.createWebhook` makes the URL. A caller who knows it needs no token, and may use any method. The run’s next wait for the webhook gets the request: method, headers, body and URL. Calls that arrive before the run waits are kept, up to 10 for each webhook. Calls have the same limits in a second as requests with a token, but are counted separately.';
 
 const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}): Operation<HookVariable> => ({
   id: `${method.toLowerCase()}Webhook`,
@@ -37,7 +37,7 @@ const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}):
   },
   ...more,
   isHeldToUsage: true,
-  answers: { 200: { description: 'The run has it, or will.', schema: 'Nothing', example: {} } },
+  answers: { 200: { description: 'The run has the call, or will get it.', schema: 'Nothing', example: {} } },
   errors: {
     404: [['webhook_not_found', 'There is no such webhook.']],
     412: [['submission_refused', 'The steps of the run would have 34000000 bytes; allowed are 33554432.']],
@@ -45,15 +45,15 @@ const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}):
     429: [
       [
         'webhook_full',
-        'The webhook keeps 10 calls that its run has not waited for yet, and takes no more for now; call it again later.',
+        'The webhook keeps 10 calls that its run has not waited for yet, and accepts no more for now; call it again later.',
       ],
       [
         'rate_limit_reached',
-        "The account's limit max_requests_per_second is 100, and this call without a token is one too many; send it again a moment later.",
+        "The account's limit max_requests_per_second is 100, and this call without a token exceeds it; send it again a moment later.",
       ],
       [
         'bandwidth_limit_reached',
-        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this call without a token are too many; send it again a moment later.",
+        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this call without a token exceed it; send it again a moment later.",
       ],
     ],
     503: [busy],
@@ -72,7 +72,7 @@ export const events: OperationsAt<
     tag,
     summary: 'Let a run wait for an event',
     description:
-      'A step of a run, which endpoints submit; the headers `Svc-Workflow-…` say of which run. It goes on with the event, or without it when the time is over. Where the run was notified of the event before, it goes on at once. Safe to repeat.',
+      'A step that endpoints submit; the headers `Svc-Workflow-…` name the run. The run continues with the event, or without it after the timeout, or at once if it was notified of the event before. Safe to repeat.',
     variables: { eventId: variables.eventId },
     shared: ofSubmissions,
     body: {
@@ -103,14 +103,18 @@ export const events: OperationsAt<
   'POST /v2/notify/{event+}': {
     id: 'notify',
     tag,
-    summary: 'Tell runs of an event',
+    summary: 'Notify runs of an event',
     description:
-      'All runs of the account that wait for it go on, and none is kept for those that come later. With a run’s id before the event’s, it is for that run alone: its oldest wait for the event ends, or else the event is kept for its next one, up to 100 of them.',
+      'All runs of the account that wait for it continue. It is not kept for later waits. With a run’s id before the event’s, only that run is notified: its oldest wait for the event ends, or the event is kept for its next wait, up to 100 events.',
     variables: { event: variables.event },
     isHeldToUsage: true,
     body: { bytes: 'The event’s data.' },
     answers: {
-      200: { description: 'Who was woken; empty where nobody waits.', schema: 'Notified', example: notified },
+      200: {
+        description: 'The waits that ended. Empty if there were none.',
+        schema: 'Notified',
+        example: notified,
+      },
     },
     errors: {
       400: badPath,
@@ -123,11 +127,11 @@ export const events: OperationsAt<
   'GET /v2/waiters/{eventId+}': {
     id: 'listWaiters',
     tag,
-    summary: 'List who waits for an event',
+    summary: 'List the waits for an event',
     description: 'In the order in which they began.',
     variables: { eventId: variables.eventId },
     answers: {
-      200: { description: 'Those who wait; empty where nobody does.', schema: 'Waiters', example: [waiter] },
+      200: { description: 'The waits. Empty if there are none.', schema: 'Waiters', example: [waiter] },
     },
     errors: {
       400: [

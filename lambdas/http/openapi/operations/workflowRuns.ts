@@ -38,7 +38,7 @@ const startErrors: Errors = {
 };
 
 const withoutClient =
-  'For callers without a workflow client; clients start runs with a publish or a batch. Headers that are forwarded are those of every delivery of the run, and its retries and flow control hold for each of them. The endpoint must be served by a workflow client of version 1 or newer, else the run fails.';
+  'For callers without a workflow client; clients start runs with a publish or a batch. Forwarded headers, retries and flow control apply to every delivery of the run. The endpoint must be served by a workflow client of version 1 or newer; otherwise the run fails.';
 
 /** The publishing function serves triggers: see the route table. */
 export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v2/batch/trigger'> = {
@@ -53,7 +53,7 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
     body: { bytes: 'The initial payload.' },
     answers: {
       200: {
-        description: 'It is started, or was before.',
+        description: 'It is started, now or before.',
         schema: 'StartedRun',
         example: startedRun,
       },
@@ -64,7 +64,7 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
     id: 'triggerRuns',
     tag,
     summary: 'Start many runs of workflows',
-    description: `Each item is configured by its own \`headers\`, as a start that comes alone. All are started or none. ${withoutClient}`,
+    description: `Each item has its settings in its \`headers\`, like a single start. All are started, or none. ${withoutClient}`,
     variables: {},
     isHeldToUsage: true,
     body: {
@@ -121,8 +121,8 @@ export const runs: OperationsAt<
   'GET /v2/workflows/runs/count': {
     id: 'countRuns',
     tag,
-    summary: 'Count the runs that go on',
-    description: `Those that cancelling many runs with the same parameters would cancel. ${counting}`,
+    summary: 'Count the active runs',
+    description: `Counts the runs that a bulk cancellation with the same parameters would cancel. ${counting}`,
     variables: {},
     shared: ofCountedRuns,
     answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
@@ -131,9 +131,9 @@ export const runs: OperationsAt<
   'GET /v2/workflows/runs/{runId}': {
     id: 'getRunEntries',
     tag,
-    summary: 'Get what a run has recorded',
+    summary: 'Get the recorded steps of a run',
     description:
-      'Only while the run is active. Endpoints ask for it when a delivery comes without its body, because the list is too large to be sent with each of them. It has all payloads as they are, redacted ones too, and so takes the full token.',
+      'Only while the run is active. Endpoints ask for the list if a delivery comes without it, because it is too large for each delivery. It has all payloads, even redacted ones, and therefore requires the full token.',
     variables: { runId: variables.runId },
     answers: {
       200: { description: 'The whole list, in order.', schema: 'RunEntries', example: runEntries },
@@ -145,12 +145,11 @@ export const runs: OperationsAt<
     tag,
     summary: 'Cancel a run, or end it with a result',
     description:
-      'It stops: waits, calls and steps that are still to come are dropped, and a delivery in flight may go on, but what it submits is refused. A run that invoked this one is told. Endpoints end their runs so. Safe to repeat.',
+      'The run stops: its pending waits, calls and steps are dropped. A delivery in flight may continue, but its steps are refused. A run that invoked this one is notified. Endpoints also end their runs with this. Safe to repeat.',
     variables: { runId: variables.runId },
     query: {
       cancel: {
-        description:
-          '`false` where the run’s function has returned: the run is a success then. Default: `true`.',
+        description: '`false` if the run’s function has returned: then the run succeeds. Default: `true`.',
         schema: { type: 'boolean' },
         example: false,
       },
@@ -170,7 +169,7 @@ export const runs: OperationsAt<
     tag,
     summary: 'Cancel many runs',
     description:
-      'Those with the given ids, or else all active ones that match the filters, whose ids and beginning of the URL may also stand in the body. There is no cursor: repeat it until it has cancelled none.',
+      'Either those with the given ids, or all active ones that match the filters. The ids and the beginning of the URL may also be in the body. There is no cursor: repeat it until it cancels none.',
     variables: {},
     shared: ofCancelledRuns,
     body: { required: false, schema: 'RunsToCancel', example: { workflowRunIds: [runId] } },
@@ -186,12 +185,12 @@ export const runs: OperationsAt<
     id: 'listRuns',
     summary: 'List the runs, with their steps',
     description:
-      'Newest first. Filters are ANDed, the values of one are ORed. A page may have fewer than asked for, and still a cursor.',
+      'Newest first. Filters are ANDed, and the values of one filter are ORed. A page may have fewer than requested and still a cursor.',
     ...log,
   },
   'GET /v2/workflows/events': {
     id: 'listRunsAsEvents',
-    summary: 'List the runs, as clients ask for them',
+    summary: 'List the runs, as clients request them',
     description: 'As `GET /v2/workflows/logs`.',
     ...log,
   },

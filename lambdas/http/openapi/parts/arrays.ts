@@ -7,7 +7,7 @@ import type { Operation } from './operation.ts';
 export const goesOn: Pick<Operation, 'query' | 'errors'> = {
   query: {
     cursor: {
-      description: 'Where the answer before left off, exactly as its header said.',
+      description: 'Where the previous answer ended, exactly as in its header.',
       schema: { type: 'string', minLength: 1 },
     },
   },
@@ -24,7 +24,7 @@ export const goesOn: Pick<Operation, 'query' | 'errors'> = {
 export const cursorHeaders: AnswerHeaders = {
   [headerName(defaultPrefix, 'cursor')]: {
     description:
-      'Only where there are more than an answer has room for (4.7 MB): where to go on. Its prefix is the request’s.',
+      'Where the next page begins, if not all fit into an answer (4.7 MB). Its prefix is the request’s.',
     schema: { type: 'string' },
   },
 };

@@ -3,25 +3,25 @@ import type { Access } from '../../routes.ts';
 import type { AnswerHeaders, Header } from './headers.ts';
 import { schemaOf, type Reference } from './schemas.ts';
 
-const maybe = 'The request may have taken effect all the same, and of an operation on many, on some.';
+const maybe = 'The request may still have taken effect, and a bulk operation on some items.';
 
 const couldNotAnswer =
-  'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
+  'The service could not answer this request, which may still have taken effect. Send it again if that does no harm.';
 
 const statuses = [
   [400, 'Something in the request is malformed.'],
-  [401, 'What shows who sends the request is missing, malformed, or not valid.'],
+  [401, 'The credentials are missing, malformed or invalid.'],
   [403, 'The token or the deployment does not allow it.'],
-  [404, 'What the request names is not there.'],
-  [409, 'What the request names is in another state, or what it would make is there already.'],
+  [404, 'The thing that the request names does not exist.'],
+  [409, 'The thing that the request names is in another state, or already exists.'],
   [410, 'It is too late for the request.'],
   [412, 'A limit of the account would be exceeded.'],
   [413, 'The body is too large.'],
-  [429, 'It is too much for now; `Retry-After` says how long to wait.'],
+  [429, 'Too many requests for now. `Retry-After` is how long to wait.'],
   [431, 'The path, the query and the headers together are too large.'],
   [500, `The service failed. ${maybe}`],
   [502, `The service failed. ${maybe}`],
-  [503, 'The service could not do it now; the sentence says what became of it.'],
+  [503, 'The service could not do it now. The sentence says whether it took effect.'],
   [504, `The service took too long. ${maybe}`],
 ] as const;
 
@@ -78,10 +78,7 @@ export const gatewayRefusals: readonly Shared[] = [
   {
     status: 429,
     examples: [
-      [
-        'service_throttled',
-        'The service gets more requests than it may take at once. Send this one again after a second.',
-      ],
+      ['service_throttled', 'The service has too many requests at once. Send this one again after a second.'],
     ],
     headers: retryAfter,
     appliesTo: toEach,
@@ -101,7 +98,7 @@ export const gatewayRefusals: readonly Shared[] = [
     examples: [
       [
         'service_timeout',
-        'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.',
+        'The service did not answer in time. The request may still take effect; send it again if that does no harm.',
       ],
     ],
     appliesTo: toEach,
@@ -159,7 +156,7 @@ const shared: readonly Shared[] = [
     examples: [
       [
         'token_read_only',
-        'The token is read-only; this operation changes something, or shows what is redacted elsewhere, and takes the full token.',
+        'The token is read-only; this operation changes something, or shows redacted values, and requires the full token.',
       ],
     ],
     appliesTo: ({ access }) => access === 'write',
@@ -168,7 +165,7 @@ const shared: readonly Shared[] = [
     status: 403,
     kind: 'Scope',
     examples: [
-      ['token_scope_exceeded', 'The token is for publishing; this operation takes another token.'],
+      ['token_scope_exceeded', 'The token is only for publishing; this operation requires another token.'],
       [
         'token_scope_exceeded',
         'The destination is "https://example.org/"; the token may only publish to "https://example.com/hooks/", "orders".',
@@ -187,20 +184,20 @@ const shared: readonly Shared[] = [
     examples: [
       [
         'rate_limit_reached',
-        "The account's limit max_requests_per_second is 100, and this request is one too many; send it again a moment later.",
+        "The account's limit max_requests_per_second is 100, and this request exceeds it; send it again a moment later.",
       ],
       [
         'bandwidth_limit_reached',
-        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this request are too many; send it again a moment later.",
+        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this request exceed it; send it again a moment later.",
       ],
     ],
     headers: {
       ...retryAfter,
       'Burst-RateLimit-Limit': whole(
-        'Where there are too many within a second: `max_requests_per_second`, or `max_bandwidth_per_second` where they have too many bytes.',
+        'If there are too many requests in a second: `max_requests_per_second`, or `max_bandwidth_per_second` if they have too many bytes.',
       ),
-      'Burst-RateLimit-Remaining': whole('What is left of it.'),
-      'Burst-RateLimit-Reset': whole('From when on more is let through. Unix seconds.'),
+      'Burst-RateLimit-Remaining': whole('The remainder.'),
+      'Burst-RateLimit-Reset': whole('When more are accepted, in Unix seconds.'),
     },
     appliesTo: takesToken,
   },
@@ -210,9 +207,9 @@ const shared: readonly Shared[] = [
     examples: [['daily_limit_reached', overDay]],
     headers: {
       ...retryAfter,
-      'RateLimit-Limit': whole('Where there are too many within a day: `max_requests_per_day_hard`.'),
-      'RateLimit-Remaining': whole('How many messages are left of it.'),
-      'RateLimit-Reset': whole('When the next day begins, UTC. Unix seconds.'),
+      'RateLimit-Limit': whole('If there are too many messages in a day: `max_requests_per_day_hard`.'),
+      'RateLimit-Remaining': whole('How many messages remain.'),
+      'RateLimit-Reset': whole('When the next UTC day begins, in Unix seconds.'),
     },
     appliesTo: isHeldToUsage,
   },
@@ -239,7 +236,7 @@ const shared: readonly Shared[] = [
       ['service_failed', 'The service failed to answer the request. Send it again.'],
       [
         'service_failed',
-        'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.',
+        'The service failed on this request, which may still have taken effect. Send it again if that does no harm.',
       ],
     ],
     appliesTo: toEach,
@@ -250,7 +247,7 @@ const shared: readonly Shared[] = [
       ['service_failed', 'The service cannot answer the request now. Send it again a moment later.'],
       [
         'service_failed',
-        'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.',
+        'The service cannot finish this request now, which may still have taken effect. Send it again a moment later if that does no harm.',
       ],
     ],
     appliesTo: toEach,

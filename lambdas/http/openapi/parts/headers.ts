@@ -13,7 +13,7 @@ export type AnswerHeaders = Readonly<Record<string, Header>>;
 export const softLimitName = headerName(defaultPrefix, 'soft-limit');
 export const softLimit: Header = {
   description:
-    'Only once more messages were sent today than the account’s `max_requests_per_day`: that limit, and how many they are. Its prefix is the request’s.',
+    'Sent once the account has more messages today than its `max_requests_per_day`: that limit, and their number. Its prefix is the request’s.',
   schema: { type: 'string' },
   example: 'max_requests_per_day=1000; used=1042',
 };

@@ -9,23 +9,22 @@ import type { SchemaName, Shown } from './schemas.ts';
 
 export const tags = {
   Publish: 'Sending messages.',
-  Messages: 'Messages that wait for their delivery.',
-  Logs: 'What happened to messages.',
-  'URL groups': 'Names for several endpoints: what is published to one is published to each.',
-  Queues:
-    'Messages that are delivered in the order in which they came, so many at once; each is there from its first message on.',
-  'Flow control': 'Keys that messages share, each with its limits of deliveries at once and in a period.',
-  Schedules: 'Messages that are published again and again.',
+  Messages: 'Waiting messages.',
+  Logs: 'The history of messages.',
+  'URL groups': 'Names for several endpoints. A message to a group goes to each of its endpoints.',
+  Queues: 'Deliver messages in order, with a limited parallelism. A queue exists from its first message on.',
+  'Flow control': 'Keys that messages share. Each limits the deliveries at once and in a period.',
+  Schedules: 'Messages that are published repeatedly.',
   'Dead letter queue': 'Messages whose last retry has failed.',
-  'Workflow runs': 'Executions of functions that go on where they left off, over many deliveries.',
-  'Workflow events': 'What runs wait for.',
-  'Workflow dead letters': 'Runs that have failed.',
-  'Signing keys': 'What deliveries are signed with.',
+  'Workflow runs': 'Executions of functions that continue over many deliveries.',
+  'Workflow events': 'Events that runs wait for.',
+  'Workflow dead letters': 'Failed runs.',
+  'Signing keys': 'The keys that sign deliveries.',
   Tokens: 'Tokens with a name and a scope, for colleagues and programs.',
-  Alarms: 'What an account is told when something is wrong.',
-  Statistics: 'What the account has used, and what became of its messages.',
-  Accounts: 'Who may use the service, and how much.',
-  Service: 'What the service says of itself.',
+  Alarms: 'Reports to an account when something is wrong.',
+  Statistics: 'The account’s usage, and the outcomes of its messages.',
+  Accounts: 'The users of the service, and their limits.',
+  Service: 'The service’s own description.',
 } as const;
 
 /** The compiler checks the example. */

@@ -121,7 +121,7 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
     example: 'https://example.com/orders',
   },
   host: {
-    description: 'The destination’s host, with its port where the URL has one.',
+    description: 'The destination’s host, with its port if the URL has one.',
     schema: valuesSchema,
     example: 'example.com',
   },
@@ -136,38 +136,38 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
     schema: valuesSchema,
     example: 'orders',
   },
-  queueName: { description: 'The queue that it went through.', schema: valuesSchema, example: 'mail' },
+  queueName: { description: 'Its queue.', schema: valuesSchema, example: 'mail' },
   scheduleId: {
-    description: 'The schedule that made it.',
+    description: 'Its schedule.',
     schema: valuesSchema,
     example: 'nightly-report',
   },
   callerIp: {
-    description: 'The address it was published from.',
+    description: 'The IP address that published it.',
     schema: valuesSchema,
     example: '203.0.113.7',
   },
   flowControlKey: { description: 'Its flow-control key.', schema: valuesSchema, example: 'tenant-7' },
   label: { description: 'One of its labels.', schema: valuesSchema, example: 'nightly' },
   responseStatus: {
-    description: 'The status of the last answer; 0 where there was none.',
+    description: 'The status of the last answer; 0 if there was none.',
     schema: { type: 'integer', minimum: 0, maximum: highestStatus },
     example: 503,
   },
   error: {
-    description: 'The reason of the failure, without numbers and ids, exactly as `errors` of a count has it.',
+    description: 'The reason of the failure, without numbers and ids, exactly as in `errors` of a count.',
     schema: textSchema,
     example: 'Error: order … is not known',
   },
   state: {
     description:
-      'The entry’s state. `IN_PROGRESS` stands for `ACTIVE`, `RETRY` and `ERROR`; `CANCELLED`, in another spelling, for `CANCELED`.',
+      'The entry’s state. `IN_PROGRESS` means `ACTIVE`, `RETRY` and `ERROR`. `CANCELLED` is accepted for `CANCELED`.',
     schema: { type: 'string', enum: Object.keys(logStateFilters) },
     example: 'DELIVERED',
   },
   kind: {
     description:
-      'What made it: `published` for a publish, a schedule or a retry; `callback`; `run` for the messages of workflow runs.',
+      'Its origin: `published` for a publish, a schedule or a retry; `callback`; `run` for the messages of workflow runs.',
     schema: { type: 'string', enum: messageKinds },
     example: 'published',
   },
@@ -194,7 +194,7 @@ const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Fie
   listedMessages: {
     state: {
       description:
-        'The message’s state; without it, those that wait: `CREATED` and `RETRY`. `ALL` stands for all of them; `CANCELLED`, in another spelling, for `CANCELED`.',
+        'The message’s state. Default: the waiting messages, `CREATED` and `RETRY`. `ALL` means all states. `CANCELLED` is accepted for `CANCELED`.',
       schema: { type: 'string', enum: Object.keys(messageStateFilters) },
       example: 'ALL',
     },
@@ -202,7 +202,7 @@ const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Fie
 };
 
 /** For filters that take more than one value. */
-export const several = 'Repeated, or separated by commas, any of the values will do.';
+export const several = 'May be repeated or separated by commas: any of the values matches.';
 
 function filterParameter(name: string, { description, schema, example }: FilterValue): Parameter {
   return {
@@ -218,7 +218,7 @@ const bodyParameter: NamedParameters = {
   'filter.body': {
     name: 'body',
     in: 'query',
-    description: `A text that the message’s body contains, exactly; any of them where it is repeated. Bodies are read one by one: at most ${mostSearched} rows that match the other filters, the newest first, for at most ${searchBudgetMs / secondMs} s. \`searched\` says how many were; where there is a cursor, it goes on from there. Redacted bodies never match.`,
+    description: `A text that the message’s body contains, exactly. If repeated, any of the texts. Bodies are read one by one: at most ${mostSearched} rows that match the other filters, newest first, for at most ${searchBudgetMs / secondMs} s. \`searched\` is their number. A cursor continues from there. Redacted bodies never match.`,
     schema: { type: 'array', items: textSchema },
     example: ['"orderId":4711'],
   },
@@ -240,8 +240,8 @@ export const countParameter = (list: List): NamedParameters => ({
     in: 'query',
     description:
       list === 'messages'
-        ? `The most messages that are cancelled, by default all. Published clients say ${longestPage} where they mean all, so this does too.`
-        : `The most entries of a page, by default ${longestPage}; of a bulk operation, by default all.`,
+        ? `The most messages to cancel, by default all. Published clients send ${longestPage} if they mean all, so it means all here, too.`
+        : `The most entries on a page, by default ${longestPage}; of a bulk operation, by default all.`,
     schema: { type: 'integer', minimum: 1, maximum: mostAtOnce[list] },
     example: 20,
   },
@@ -251,8 +251,7 @@ export const orderParameter: NamedParameters = {
   'page.order': {
     name: 'order',
     in: 'query',
-    description:
-      'Which entries come first. Default: `latestFirst`. A cursor goes on in the order that it was handed out for.',
+    description: 'Which entries come first. Default: `latestFirst`. A cursor continues in its own order.',
     schema: { type: 'string', enum: orders },
     example: 'earliestFirst',
   },
@@ -278,14 +277,14 @@ export const pagingOf = (list: List): NamedParameters => ({
   'page.cursor': {
     name: 'cursor',
     in: 'query',
-    description: 'Where the answer before left off, exactly as it was answered.',
+    description: 'Where the previous answer ended, exactly as it was given.',
     schema: { type: 'string', minLength: 1 },
   },
 });
 
 /** For operations that count. */
 export const counting =
-  'It goes on for five seconds and then answers with what it has counted, and with a cursor: the numbers of all answers are added up.';
+  'It counts for five seconds and then answers with its numbers and a cursor: add up the numbers of all answers.';
 
 /** Omits `count` and `order`, for operations that count all matches. */
 export const uncounted = (parameters: NamedParameters): NamedParameters =>
@@ -320,7 +319,7 @@ export function filterParameters(list: List): NamedParameters {
     [`filter.${ids}`]: {
       name: ids,
       in: 'query',
-      description: `Up to ${mostIds} ids, repeated or separated by commas. Given these, nothing else narrows.`,
+      description: `Up to ${mostIds} ids, repeated or separated by commas. Other filters are then ignored.`,
       schema: { type: 'array', items: valuesSchema },
       example: [ids === 'dlqIds' ? dlqId : messageId],
     },

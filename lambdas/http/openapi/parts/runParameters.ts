@@ -40,11 +40,11 @@ const filters = {
     schema: textSchema,
     example: runId,
   },
-  workflowCreatedAt: moment('When the run was started: it tells runs with one id apart.'),
+  workflowCreatedAt: moment('When the run was started: it distinguishes runs with the same id.'),
   label: text('One of the run’s labels.', 'nightly'),
-  callerIp: text('The address that the run was started from.', '203.0.113.7'),
+  callerIp: text('The IP address that started the run.', '203.0.113.7'),
   flowControlKey: text('The run’s flow-control key.', 'tenant-7'),
-  host: text('The host of the run’s URL, with its port where the URL has one.', 'example.com'),
+  host: text('The host of the run’s URL, with its port if the URL has one.', 'example.com'),
   path: text('The path of the run’s URL.', '/workflows/orders', textSchema),
   failureFunctionState: {
     description:
@@ -70,18 +70,14 @@ const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedP
 export const ofDeadLetters: NamedParameters = {
   ...own(
     {
-      url: text(
-        'The URL of the delivery that failed, exactly, as older clients ask for it.',
-        url,
-        textSchema,
-      ),
+      url: text('The exact URL of the failed delivery. Used by older clients.', url, textSchema),
       responseStatus: {
-        description: `The status of the last answer; 0 where there was none. ${several}`,
+        description: `The status of the last answer; 0 if there was none. ${several}`,
         schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: highestStatus } },
         example: [500],
       },
       error: text(
-        'The reason of the failure, without numbers and ids, exactly as `errors` of a count has it.',
+        'The reason of the failure, without numbers and ids, exactly as in `errors` of a count.',
         'Error: order … is not known',
         textSchema,
       ),
@@ -107,7 +103,7 @@ export const ofManyDeadLetters: NamedParameters = {
   ...own(
     {
       dlqIds: {
-        description: `Up to ${mostIds} ids of dead letters, repeated or separated by commas. Given these, all other filters are ignored.`,
+        description: `Up to ${mostIds} ids of dead letters, repeated or separated by commas. Other filters are then ignored.`,
         schema: { type: 'array', items: valuesSchema },
         example: [dlqId],
       },
@@ -141,18 +137,18 @@ export const ofLogs: NamedParameters = {
       },
       workflowRuns: {
         description:
-          'Runs, each as its id, `@` and its start in Unix milliseconds. Given these, all other filters are ignored. ' +
+          'Runs, each as its id, `@` and its start in Unix milliseconds. Other filters are then ignored. ' +
           several,
         schema: { type: 'array', items: { type: 'string', pattern: '^[^,]*[^,\\s][^,]*@\\d{1,15}$' } },
         example: [`${runId}@1767225600000`],
       },
       trimBody: {
-        description: 'Bytes that are shown of each body; −1 shows none. Default: all.',
+        description: 'How many bytes of each body are shown; −1 shows none. Default: all.',
         schema: { type: 'integer', minimum: -1, maximum: mostTrimmed },
         example: 1_024,
       },
       groupBy: {
-        description: '`workflowRunId`, which clients say, and which the answer is grouped by anyway.',
+        description: '`workflowRunId`, as clients send it. The answer is grouped by it anyway.',
         schema: { type: 'string', enum: ['workflowRunId'] },
         example: 'workflowRunId',
       },
@@ -169,12 +165,12 @@ export const ofCancelledRuns: NamedParameters = {
   ...own(
     {
       workflowRunIds: {
-        description: `Up to ${mostIds} ids of runs, repeated or separated by commas. Given these, all other filters are ignored; runs that have ended are passed over.`,
+        description: `Up to ${mostIds} ids of runs, repeated or separated by commas. Other filters are then ignored. Runs that have ended are skipped.`,
         schema: { type: 'array', items: valuesSchema },
         example: [runId],
       },
       workflowUrl: text(
-        'What the URL that the run was started with begins with.',
+        'The beginning of the URL that the run was started with.',
         'https://example.com/',
         textSchema,
       ),

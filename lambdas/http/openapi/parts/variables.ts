@@ -25,7 +25,7 @@ export const variables = {
   },
   queueName: { description: 'The queue’s name.', schema: nameSchema, example: 'mail' },
   flowControlKey: {
-    description: 'The key, percent-encoded, as its messages have it in `Svc-Flow-Control-Key`.',
+    description: 'The key, percent-encoded, as in its messages’ `Svc-Flow-Control-Key`.',
     schema: { type: 'string', minLength: 1, maxLength: longestFlowControlKey },
     example: 'tenant-7',
   },
@@ -44,8 +44,7 @@ export const variables = {
   schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
   groupName: { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
   brand: {
-    description:
-      '`svc`, or what stands for another dialect that the deployment accepts: `qstash` for that of `Upstash`.',
+    description: '`svc`, or the word for another accepted dialect: `qstash` for `Upstash`.',
     schema: { type: 'string' },
     example: 'svc',
   },
@@ -57,13 +56,12 @@ export const variables = {
   },
   runId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
   eventId: {
-    description: 'The event’s id, percent-encoded, though a slash in it may stand as it is.',
+    description: 'The event’s id, percent-encoded. A slash in it may stay as it is.',
     schema: { type: 'string', minLength: 1, maxLength: 256 },
     example: 'order-4711-paid',
   },
   event: {
-    description:
-      'The event’s id, or the id of a run, a slash, and the event’s id: the event is for that run then.',
+    description: 'The event’s id, or a run’s id, a slash and the event’s id: then only that run is notified.',
     schema: { type: 'string' },
     example: `${runId}/order-4711-paid`,
   },

@@ -57,7 +57,7 @@ describe('a run', () => {
     expect.objectContaining({
       status: 429,
       code: 'webhook_full',
-      message: `${message}, and takes no more for now; call it again later.`,
+      message: `${message}, and accepts no more for now; call it again later.`,
     }) as Error;
 
   it('keeps ten calls of one webhook, and 100 of all, beside its events', () => {
