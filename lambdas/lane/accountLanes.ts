@@ -1,4 +1,4 @@
-/** What happens to an account's lanes when the account changes. */
+/** Updates an account's lanes when the account changes. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { TransientError } from '../error/transientError.ts';
 import { laneKinds } from '../job/job.ts';
@@ -7,11 +7,11 @@ import { accountLane, withNewestLimits } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 import { laneNames, loadLane, removeLane } from './store/lanes.ts';
 
-/** Resumes the attempts that waited for their account, as many as its limits allow now. */
+/** Starts the attempts that waited for their account, up to its new limits. */
 export async function resumeAccount(account: Account): Promise<void> {
   const parallelism = limitsOf(account).max_global_parallelism;
   await lanes.update(accountLane(account.id), (lane) => {
-    // The lane does not exist, so nothing waits in it.
+    // A lane that does not exist has no waiting attempts.
     if (lane.version === 0) return lane;
     const latest = withNewestLimits(lane, { parallelism }, account.version);
     return latest.isPaused ? { ...latest, isPaused: false } : latest;
@@ -23,7 +23,7 @@ const removedAtOnce = 10;
 /**
  * Removes all lanes of an account.
  *
- * @throws TransientError if another process wrote a lane at the same time: retry the removal
+ * @throws TransientError if another process wrote a lane at the same time; call it again then
  */
 export async function removeLanes(accountId: string): Promise<void> {
   for (const kind of laneKinds) {

@@ -1,4 +1,3 @@
-/** Lists and closes the circuits of an account, for the API. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
@@ -57,7 +56,7 @@ export function listCircuits(
   );
 }
 
-/** Reads the circuit of a URL's host. Undefined if it holds nothing back. */
+/** Reads the circuit of a URL's host. Returns undefined if it holds nothing back. */
 export async function circuitOf(account: Account, url: string): Promise<CircuitAnswer | undefined> {
   const host = circuitHostOf(url);
   const lane = host === undefined ? undefined : await loadLane(circuitLane(account.id, host));
@@ -68,7 +67,7 @@ const noSuchCircuit = (host: string): HttpError =>
   notFound('circuit_not_found', `No circuit of the host ${quote(host)} is open.`);
 
 /**
- * Closes a circuit on request. Its waiting attempts start, a few at first.
+ * Closes a circuit on request. Waiting attempts start a few at a time.
  *
  * @throws HttpError 404 or 503; nothing is changed
  */

@@ -1,14 +1,13 @@
-/** Finds the lanes of an account that are paused, or whose host is down. */
 import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
 import { circuitIn } from './rules/circuits.ts';
 import { inFlightIn, isThere, waitingIn } from './lane.ts';
 import { listLanes } from './store/lanes.ts';
 
-/** The console reads again within half a minute. */
+/** The console refreshes every half minute. */
 const mayBeOld = { mayBeOld: true };
 
-/** Reads the hosts that are down; undefined for one that answers again. */
+/** Yields the hosts that are down, and undefined for each other circuit. */
 export async function* downHosts({ id }: Account) {
   for await (const lane of listLanes(id, 'circuit', mayBeOld)) {
     const circuit = circuitIn(lane);
@@ -18,7 +17,7 @@ export async function* downHosts({ id }: Account) {
   }
 }
 
-/** Reads the paused queues; undefined for one that is not paused. */
+/** Yields the paused queues, and undefined for each other queue. */
 export async function* pausedQueues({ id }: Account) {
   for await (const lane of listLanes(id, 'queue', mayBeOld)) {
     yield isThere(lane) && lane.isPaused
@@ -27,7 +26,7 @@ export async function* pausedQueues({ id }: Account) {
   }
 }
 
-/** Reads the paused flow-control keys; undefined for one that is not paused. */
+/** Yields the paused keys, and undefined for each other key. */
 export async function* pausedKeys({ id }: Account) {
   for await (const lane of listLanes(id, 'key', mayBeOld)) {
     yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;

@@ -31,7 +31,7 @@ const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
 const noSuchQueue = (name: string): HttpError =>
   notFound('queue_not_found', `There is no queue ${quote(name)}.`);
 
-/** @param queues how many the account has */
+/** @param queues the account's number of queues */
 const tooManyQueues = (account: Account, queues: number): HttpError =>
   overLimit(
     'queue_limit_reached',
@@ -44,12 +44,12 @@ async function loadQueue(accountId: string, name: string): Promise<Lane | undefi
   return lane !== undefined && isThere(lane) ? lane : undefined;
 }
 
-/** The queues of an account by name, after `behind` if it is given. */
+/** Yields the queues of an account by name, after `behind` if it is given. */
 async function* queuesBehind(accountId: string, behind?: string): AsyncGenerator<Lane> {
   for await (const queue of listLanes(accountId, 'queue', { behind })) if (isThere(queue)) yield queue;
 }
 
-/** Lists the queues of an account by name. @throws HttpError 400 for an invalid cursor */
+/** Lists an account's queues by name. @throws HttpError 400 for an invalid cursor */
 export const listQueues = (
   account: Account,
   cursor: string | undefined,
@@ -104,11 +104,11 @@ async function changeQueue(
   return changesOf(changed);
 }
 
-/** `max_delay` may have been longer when the messages were published: it is a year on the paid plan. */
+/** A year is `max_delay` of the paid plan. The limit may have been higher when the messages were published. */
 const longestUsualDelayMs = 366 * dayMs;
 
 /**
- * Deletes a queue. Waiting messages are cancelled, and delayed ones when they are due. Deliveries in flight continue.
+ * Deletes a queue. Its waiting messages are cancelled, and its delayed ones when they are due. Deliveries in flight continue.
  *
  * @throws HttpError 404 or 503
  */
@@ -118,7 +118,7 @@ export const deleteQueue = (account: Account, name: string): Promise<Changes> =>
 };
 
 /**
- * Pauses a queue: no message starts until it is resumed. A started one continues, with its retries.
+ * Pauses a queue: no message starts until it is resumed. Started messages continue, with their retries.
  *
  * @throws HttpError 404 or 503
  */
@@ -165,7 +165,7 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<Chan
   return changesOf(changed);
 }
 
-/** Reads the names of an account's queues. A deleted one counts until its row is removed. */
+/** Reads the names of an account's queues. A deleted queue counts until its row is removed. */
 export async function namesOfQueues(account: Account): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   for await (const name of laneNames(account.id, 'queue')) names.add(name);
@@ -173,18 +173,21 @@ export async function namesOfQueues(account: Account): Promise<ReadonlySet<strin
 }
 
 /**
- * Remembers queues for a minute, so that a known queue costs no call. If it is deleted in that minute, the next message in its line
- * makes it again without a check of `max_queues`.
+ * Caches queues for a minute, to save a call. If a queue is deleted in that minute, the next message creates it again without a
+ * check of `max_queues`.
  */
 const seen = cached(minuteMs, (key: string) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadQueue(accountId, name);
 });
 
-/** The requests of a batch share one read of a queue, even of a missing one. */
+/** The requests of a batch share one read of a queue, even if it is missing. */
 const circuitSettings = cached(secondMs, async (key: string) => ({ isOn: (await seen(key))?.isCircuitOn }));
 
-/** Whether a queue's messages wait while their host is down. Undefined: the account decides. A change takes effect within a minute. */
+/**
+ * Whether a queue's messages wait while their host is down; undefined if the account decides. A change takes effect within a
+ * minute.
+ */
 export async function circuitOfQueue(
   accountId: string,
   name: string | undefined,
@@ -196,8 +199,7 @@ export async function circuitOfQueue(
 const atOnce = 20;
 
 /**
- * Creates missing queues, as many as the limit allows. Processes that do so at the same time do not see each other, and may exceed
- * the limit.
+ * Creates missing queues, as many as the limit allows. Concurrent processes may exceed the limit.
  *
  * @returns 412 refusals by name
  */

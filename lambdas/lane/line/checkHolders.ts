@@ -1,6 +1,6 @@
 /**
- * A slot of a queue ends only with its message. If that fails because of an unknown bug, such as one in an older release, the queue
- * would block. So the slots of a queue with waiting messages are checked every few days.
+ * A slot of a queue ends only with its message. If a bug, such as one of an older release, prevents that, the queue would
+ * block. So the slots of queues with waiting messages are checked every few days.
  */
 import type { Lane } from '../lane.ts';
 import { endedHolder } from '../rules/leaving.ts';

@@ -1,4 +1,4 @@
-/** Attempts that arrive at an open circuit wait in its lane's line, and start as it closes. */
+/** Attempts that arrive at an open circuit wait in its lane's line, and start when it closes. */
 import { afterVerdict, isOverdue, closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
@@ -15,9 +15,9 @@ export interface CircuitArrival extends Arrival {
 }
 
 /**
- * Lets an attempt continue, or puts it into the line. An open circuit takes one at a time.
+ * Lets an attempt continue, or puts it in the line. An open circuit admits one attempt at a time.
  *
- * @returns `overdue` if the attempt waited too long and has to fail
+ * @returns `overdue` if the attempt waited too long and must fail
  */
 export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
   const { entry, ticket, rules, dueAt } = arrival;
@@ -49,11 +49,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
 
 export type Turn = 'opened' | 'closed' | undefined;
 
-/**
- * Makes an attempt leave a circuit, and updates the circuit by its verdict.
- *
- * @param entry the attempt's, which may have a slot
- */
+/** Frees an attempt's slot, if it has one, and updates the circuit with the attempt's verdict. */
 export function leaveCircuit(
   lane: Lane,
   entry: string,
@@ -70,5 +66,5 @@ export function leaveCircuit(
   return { lane: { ...left, circuit }, result: turn };
 }
 
-/** Closes a circuit on request. Waiting attempts start, a few at first. */
+/** Closes a circuit on request. Waiting attempts start a few at a time. */
 export const closeCircuit = (lane: Lane): Lane => ({ ...lane, circuit: closedCircuit });

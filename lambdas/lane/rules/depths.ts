@@ -13,8 +13,8 @@ const hourOf = (time: number): number => Math.floor(time / hourMs);
 const digits = 36;
 
 /**
- * Reads depths from a lane's row: the last hour, then its depth and the earlier ones, as in `a98h:5,,1f`. It is short because each
- * change writes the row, billed by the kilobyte.
+ * Parses a row's depths: the last hour, its depth and the earlier ones, as in `a98h:5,,1f`. The format is short because each
+ * write of the row is billed by the kilobyte.
  */
 function parse(text = ''): Depths {
   const [last = '', depths] = text.split(':');
@@ -39,7 +39,7 @@ function format(depths: Depths): string | undefined {
 }
 
 /**
- * Notes how many wait before and after a write. The number is constant between writes.
+ * Notes how many attempts wait before and after a write. The number is constant between writes.
  *
  * @param text from the row; undefined if nothing waited
  * @param time Unix milliseconds
@@ -56,7 +56,7 @@ export function noteDepth(
     if (depth > 0) depths.set(at, Math.max(depth, depths.get(at) ?? 0));
   };
   const oldest = hour - depthHours + 1;
-  // If some wait, the last noted hour is that of the last write.
+  // If attempts wait, the last noted hour is that of the last write.
   const lastWrite = Math.max(...depths.keys(), oldest);
   for (let at = depths.size === 0 ? hour : lastWrite; at <= hour; at += 1) note(at, before);
   note(hour, after);
@@ -72,7 +72,7 @@ export function withDepth(before: Lane, after: Lane, time: number): Lane {
 }
 
 export interface Depth {
-  /** The hour's beginning, Unix milliseconds. */
+  /** The beginning of the hour, Unix milliseconds. */
   readonly from: number;
   readonly depth: number;
 }

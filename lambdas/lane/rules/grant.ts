@@ -17,7 +17,7 @@ export type GrantStep =
  *
  * @param leaseOf makes an entry's lease
  * @param hasLeft whether an entry is over, although it is in the line a second time
- * @param nextOf finds the first, if `turns` entries are next
+ * @param nextOf finds the first; `turns` entries are granted in a row
  */
 export function grantNext(
   lane: Lane,

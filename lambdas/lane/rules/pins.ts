@@ -31,5 +31,5 @@ export const unpinned = (
   isPinnedRate: lane.isPinnedRate && !rate,
 });
 
-/** Forgets the starts that count, so that the whole rate is free. */
+/** Forgets the counted starts, so that the full rate is available. */
 export const forgetStarts = (lane: Lane): Lane => ({ ...lane, starts: [] });

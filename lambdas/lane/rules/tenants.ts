@@ -3,7 +3,7 @@ import { priorities, type Priority } from '../../value/turn.ts';
 import { unnamed, type Asked, type FairLine, type Tenant, type TenantPlace } from './fairLine.ts';
 import { isEmpty, join, lengthOf, spill, withPage, type Line, type Page } from './line.ts';
 
-/** The line names under which pages are stored. */
+/** The names of the lines that pages belong to. */
 export const ringLine = ({ id }: FairLine): string => `fair#${id}#ring`;
 export const tenantLine = ({ id }: FairLine, { name, priority }: TenantPlace): string =>
   `fair#${id}#${priority}#${name}`;
@@ -20,13 +20,13 @@ export const withTenantLine = (tenant: Tenant, priority: Priority, line: Line): 
   lines: { ...tenant.lines, [priority]: line },
 });
 
-/** Puts a tenant at the end of the ring, unless it is in it. */
+/** Puts a tenant at the end of the ring, unless it is in the ring. */
 export const inRing = (fair: FairLine, name: string, tenant: Tenant): FairLine =>
   tenant.isInRing
     ? withTenant(fair, name, tenant)
     : withTenant({ ...fair, ring: join(fair.ring, name) }, name, { ...tenant, isInRing: true });
 
-/** The front takes this many entries before others join the back. */
+/** The number of entries in the front before others join the back. */
 const frontSize = 8;
 
 /** A tenant's front is empty only if the whole line is, so its row shows the next entry. */
@@ -35,7 +35,7 @@ const joinTenant = (line: Line, entry: string): Line =>
     ? { ...line, front: [...line.front, entry] }
     : join(line, entry);
 
-/** An empty front takes the back, like {@link next} of `line.ts`. Pages have to be read. */
+/** An empty front takes the back, like {@link next} of `line.ts`. Pages must be read first. */
 const filled = (line: Line): Line => {
   if (line.front.length > 0 || line.firstPage < line.nextPage || line.back.length === 0) return line;
   const nextPage = line.nextPage + Math.floor(line.back.length / frontSize) + 1;
@@ -54,7 +54,7 @@ export function takeFirst(line: Line): { readonly entry: string; readonly rest: 
   return { entry, rest: filled({ ...line, front }) };
 }
 
-/** Puts the oldest page, after it was read, behind a line's front. */
+/** Adds the oldest page, after it was read, to a line's front. */
 export const withPageBehind = (line: Line, entries: readonly string[]): Line =>
   withPage(line, [...line.front, ...entries]);
 
@@ -64,9 +64,9 @@ function joined(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant
 }
 
 /**
- * Removes an entry, wherever it is.
+ * Removes an entry from any part of a tenant's line.
  *
- * @returns `paged` if it may be in a page: count it as cancelled
+ * @returns `paged` if the entry may be in a page: it counts as cancelled then
  */
 function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant): FairLine | 'paged' {
   const without = (entries: readonly string[]) => entries.filter((one) => one !== entry);
@@ -108,14 +108,14 @@ export function settled(
   return { fair: after, cancelled };
 }
 
-/** Tenants kept in the lane's row: they need no separate call. */
+/** The number of tenants in the lane's row. They need no separate call. */
 const keptTenants = 4;
 
 /**
- * Takes full pages, and tenants not changed lately, out of a fair line's row.
+ * Takes full pages, and the tenants that changed least recently, out of a fair line's row.
  *
  * @param fair from the table: see {@link spill}
- * @returns the line without them. Write them before the line
+ * @returns the line without them, and the rows to write before it
  */
 export function spillFair(fair: FairLine): {
   readonly fair: FairLine;

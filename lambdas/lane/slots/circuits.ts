@@ -1,4 +1,4 @@
-/** This process's view of circuits. While a circuit is closed, all its attempts share one read a second; a failure costs a write. */
+/** This process's view of circuits. All attempts of a closed circuit share one read a second; a failure costs a write. */
 import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
@@ -112,7 +112,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
      * Lets an attempt continue, or makes it wait.
      *
      * @param isGranted whether the circuit sent its job
-     * @param arrival called while the lane is changed
+     * @param arrival called during the lane's change
      */
     enter: async (
       accountId: string,
@@ -137,7 +137,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
       return {
         leave: async (verdict) => {
           left ??= leaveWith(key, entry, rules, verdict, holds).catch((error: unknown) => {
-            // The slot would expire, but later. An uncounted failure is one of many.
+            // The slot would be freed only when it expires. An uncounted failure matters less, because it is one of many.
             if (holds || !(error instanceof LaneBusy)) throw error;
             report(key, error);
           });

@@ -20,7 +20,7 @@ export interface LaneStore {
     names: readonly string[],
   ) => Promise<ReadonlyMap<string, Tenant>>;
   /**
-   * Writes tenants from a lane's row, unless their row has this version of the lane or a newer one.
+   * Writes tenants from a lane's row, except those whose row has this version of the lane or a newer one.
    *
    * @param version of the lane
    */

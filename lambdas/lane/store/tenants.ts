@@ -24,7 +24,7 @@ const tenantRow = z.object({ part: z.string(), at: z.number(), ...tenantShape })
 export interface StoredTenant {
   readonly name: string;
   readonly tenant: Tenant;
-  /** The lane's version when the tenant left its row. */
+  /** The lane's version when the tenant left the lane's row. */
   readonly at: number;
 }
 
@@ -47,7 +47,7 @@ export async function loadTenants(
 const writesAtOnce = 20;
 
 /**
- * Writes tenants from a lane's row, unless their row is as new or newer: a late process changes nothing.
+ * Writes tenants from a lane's row, unless their row is at least as new: a late process changes nothing.
  *
  * @param at the lane's version
  */
