@@ -1,4 +1,3 @@
-/** Lets a user rerun or cancel the failure function of a run. */
 import type { Account } from '../account/account.ts';
 import { deadLetterOf, isOfRun, type DeadLetterOfRun } from '../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../deadLetter/rows.ts';
@@ -65,7 +64,7 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
 }
 
 /**
- * Cancels the failure callback of a run: no further attempt starts, but one that has started may still arrive.
+ * Cancels the failure callback of a run. No attempt starts after that, but a started one may still arrive.
  *
  * @throws HttpError 404; 400 unless the failure function is still to run
  */
@@ -86,7 +85,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   });
   const { snapshot, record, result: requestId } = change;
   const state = stateIn(snapshot, deadLetter);
-  // Also done if another process wrote the state, because it may have died before it did this.
+  // Also done if another process wrote the state, because it may have died before this.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');
     await withdrawRequest(key, requestId);

@@ -1,6 +1,6 @@
 /**
- * The modules that workers load with the first message of a run. One file exports them all, because the bundler adds a chunk to
- * the cold start for every set of files that several lazily loaded files share: three such files cost 3 KB.
+ * The modules that workers load with the first message of a run. They are exported from one file because the bundler adds a
+ * chunk to the cold start for every set of files that lazily loaded files share: three such files cost 3 KB.
  */
 import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
@@ -22,7 +22,7 @@ function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean
   switch (role) {
     case 'list':
     case 'callResult':
-      // After a success the run goes on with the submissions of its endpoint.
+      // After a success the run continues with its endpoint's submissions.
       return attempt.state === 'FAILED';
     case 'failureRequest':
       return true;
@@ -32,7 +32,7 @@ function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean
   }
 }
 
-/** The callback belongs to the run, too. The callback of a call brings the result of its step. */
+/** The callback belongs to the run. After a call it brings the result of the step. */
 const callbackOf = (part: WorkflowPart): KindOfCallback => ({
   workflow: { ...part, role: 'callResult' },
   bodyOf: part.role === 'call' ? callResultBody : callbackBody,

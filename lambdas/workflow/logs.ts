@@ -32,8 +32,8 @@ const frameBytes = 1_000;
 const mostBytes = largestAnswer - frameBytes;
 
 /**
- * Makes a page of the log of runs. Runs are read one by one, because a large one fills the memory. A page has as many runs as the
- * time and the answer's size allow, but at least one.
+ * Makes a page of the log of runs. Runs are read one by one, because a large one fills the memory. A page has as many runs as
+ * the time and the answer's size allow, but at least one.
  *
  * @throws HttpError 400 for a malformed request
  */
@@ -56,7 +56,7 @@ export async function listRuns(
     if (last !== undefined && (runs.length >= count || now() > until)) return pageUpTo(last);
     if (mayBeWanted(read, candidate)) {
       const journal = await loadRunJournal(candidate, candidate.startSeq);
-      // After that moment the bodies may be deleted while records remain.
+      // Bodies may be deleted after that, while records remain.
       const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
       const run = isKept
         ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes)

@@ -27,7 +27,7 @@ export interface RecoveredRuns {
   readonly skippedRuns: number;
 }
 
-/** Does for each run what its records ask for. A run that fails inside the service is skipped. */
+/** Does for each run what its records ask for. Skips a run that fails inside the service. */
 export async function recoverRuns(since: number, isDryRun: boolean): Promise<RecoveredRuns> {
   let waits = 0;
   let skippedRuns = 0;
@@ -85,7 +85,7 @@ async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: Invo
   }
 }
 
-/** Repeats the work that follows a run's last record: its process may not have done it before the restored moment. */
+/** Repeats the work that follows a run's last record, because it may not have been done before the restored moment. */
 async function followNewest(key: RunKey, { record, snapshot }: JournalRow): Promise<void> {
   const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
   if (account === undefined) return;

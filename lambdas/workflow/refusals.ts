@@ -1,10 +1,9 @@
 /**
  * Refusals of requests that change runs.
  *
- * A run waits for the requests of its endpoint. The published client reads status 400 as "the run has ended" and answers its
- * delivery with a success, so the run would stay open forever. A permanent refusal therefore fails the run and has status 412, at
- * which newer clients fail their delivery at once. A temporary refusal, such as 429, keeps its status: it fails the delivery,
- * which is retried.
+ * The published client reads status 400 as "the run has ended" and answers its delivery with a success, so an open run would
+ * wait forever. A permanent refusal therefore fails the run, and has status 412, which makes newer clients fail their delivery
+ * at once. A temporary refusal, such as 429, keeps its status: it fails the delivery, which is retried.
  */
 import type { Caller } from '../account/caller.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -31,21 +30,21 @@ export interface RefusedRequest extends Glimpse {
   readonly host: string;
 }
 
-/** A run as a request names it. Its start is missing if the client does not send it. */
+/** A run as a request names it. Some clients omit its start. */
 interface NamedRun extends WhichRun {
   readonly message?: Glimpse | undefined;
 }
 
 /**
- * The run fails this long after the refusal unless its endpoint has ended it before. Newer clients end it by their answer to the
- * delivery, which also names the step.
+ * From the refusal to the run's failure. Before that, newer clients end the run by their answer to the delivery, which also
+ * names the step.
  */
 export const failsAfterMs = 3 * secondMs;
 
 /**
  * Makes the answer to a refused request, and fails its run.
  *
- * @throws errors of AWS: the request must then be answered with a 5xx status, so that the endpoint retries it
+ * @throws errors of AWS: answer the request with a 5xx status then, so that the endpoint retries it
  */
 export async function refusalOfRequest(
   { account, access }: Pick<Caller, 'account' | 'access'>,
@@ -65,8 +64,8 @@ export async function refusalOfRequest(
   if (snapshot === undefined || !isMeant(snapshot, run))
     return mayWrite && request.ends === undefined ? endedRun(run.runId) : error;
   const start = await settingsOfRun(key, snapshot);
-  // A token may fail runs only at its own destinations, and a read-only token may not fail any. Without that, the run hangs if
-  // its endpoint ignores the refusal.
+  // A token may fail runs only at its own destinations, and a read-only token none. The run may then hang if its endpoint
+  // ignores the refusal.
   if (!mayWrite || account.scope?.allows(start.url) === false) {
     await putRefusal(key, snapshot, { code: error.code, message: error.message, at: now() });
     return error;

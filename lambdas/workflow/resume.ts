@@ -33,7 +33,7 @@ type Many = (
 export const resumeRun: One = (...request) => rerun('resume', ...request);
 export const restartRun: One = (...request) => rerun('restart', ...request);
 
-/** Runs again all runs that a filter selects. Can be repeated: a run that could not be started keeps its dead letter. */
+/** Resumes all runs that a filter selects. Can be repeated: a run that could not be started keeps its dead letter. */
 export const resumeRuns: Many = (...request) => rerunAll('resume', ...request);
 export const restartRuns: Many = (...request) => rerunAll('restart', ...request);
 

@@ -21,8 +21,8 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
 }
 
 /**
- * Makes the body of a failure request: a callback's body, with the run. A response that would exceed `maxBytes` is shortened so
- * that the failure function can still parse it. The source is never shortened, because it is read as the run's input.
+ * Makes the body of a failure request: a callback's body, with the run. A response too long for `maxBytes` is shortened so that
+ * the failure function can still parse it. The source is never shortened, because it is the run's input.
  *
  * @param details those of the failed delivery; its `body` is the source
  */
@@ -40,7 +40,7 @@ const afterAttempt = {
   CANCELED: 'CALLBACK_CANCELED',
 } as const satisfies Record<AttemptState, FailureFunctionState>;
 
-/** Whether an endpoint answered a failure request that it has no failure function. */
+/** Whether an endpoint answered that it has no failure function. */
 export const hasNoFunction = (prefix: string, headers: readonly Header[]): boolean =>
   branded(prefix, { 'workflow-failure-callback-notfound': 'true' }).some(([name, value]) =>
     valuesOf(headers, name).some((given) => given.toLowerCase() === value),
@@ -60,7 +60,7 @@ export const failureFunctionStateAfter = (
 ): FailureFunctionState | undefined =>
   state === 'DELIVERED' && hasNoFunction(prefix, headers) ? undefined : afterAttempt[state];
 
-/** A user can rerun a failure function only after it failed, and cancel it only before it has run. */
+/** A failure function can be rerun only after it failed, and cancelled only before it has run. */
 export const mayRerun = (state: FailureFunctionState | undefined): boolean => state === 'CALLBACK_FAIL';
 export const mayCancel = (state: FailureFunctionState | undefined): boolean =>
   state === 'CALLBACK_INPROGRESS';

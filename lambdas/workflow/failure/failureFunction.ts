@@ -1,4 +1,4 @@
-/** The message that calls a run's failure function, when a user sends it again or withdraws it. */
+/** Sends or withdraws the message that calls a run's failure function, for a user. */
 import type { Account } from '../../account/account.ts';
 import { noSuchDeadLetter, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
@@ -17,7 +17,7 @@ export const runOf = ({ message: { accountId }, workflow: { runId } }: DeadLette
   runId,
 });
 
-/** The state of the failure function in the journal. Undefined if the id now has another run. */
+/** The state of the failure function in the journal; undefined if the id has a new run. */
 export const stateIn = (
   snapshot: Snapshot | undefined,
   { workflow }: DeadLetterOfRun,
@@ -36,7 +36,7 @@ export async function sendAgain(
   const [run, failed] = await Promise.all([loadRun(key, deadLetter.workflow.startSeq), loadMessage(message)]);
   const last = failed?.attempts.find(({ number }) => number === retried);
   if (run === undefined) throw noSuchDeadLetter(dlqId);
-  // First, because the message's end is recorded over this.
+  // Written first, because the message's end overwrites it.
   await noteFailureState(key.accountId, dlqId, 'CALLBACK_INPROGRESS', 'CALLBACK_FAIL');
   const { responseStatus: status, responseHeaders: headers, responseBody, error } = deadLetter;
   const response = last?.response ?? { status, error, headers, body: responseBody ?? new Uint8Array() };

@@ -17,7 +17,6 @@ import { loadEntryBodies } from '../runs/runEntries.ts';
 import type { RunKey, RunStart } from '../rules/journal.ts';
 import { withTrace } from '../../request/traceContext.ts';
 
-/** The delivery that failed permanently. */
 export interface FailedDelivery {
   readonly message: Message;
   readonly response: DestinationResponse;
@@ -25,7 +24,7 @@ export interface FailedDelivery {
   readonly dlqId: string;
 }
 
-/** The failure callback of a run, or else of its account. */
+/** The failure callback of a run, or of its account if the run has none. */
 export const failureCallbackOf = (
   { failureCallback }: RunStart,
   account: Account,

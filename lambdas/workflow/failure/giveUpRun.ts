@@ -1,6 +1,6 @@
 /**
- * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run waits for each of these jobs,
- * so it must not just be dropped: a run that would wait forever fails visibly, and an invoker is told of a failure.
+ * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run that would wait forever for
+ * a job fails visibly, and an invoker is told of a failure.
  */
 import type { Account } from '../../account/account.ts';
 import { log } from '../../aws/log.ts';
@@ -17,7 +17,7 @@ import { loadSnapshot } from '../store/journals.ts';
 import { isStuck } from '../waits/checkWait.ts';
 import { errorField, failGivenUp, sayGivenUp } from './failWithout.ts';
 
-/** Whether the check is true or the records cannot be read: such a run does not continue either. */
+/** Whether the check is true or the records cannot be read: the run cannot continue then either. */
 async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
   try {
     return await check();
@@ -28,7 +28,7 @@ async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
 }
 
 /**
- * Gives up the check of a start. The run fails if it was not delivered, because it would be shown as active forever.
+ * Gives up the check of a start. A run that was not delivered fails, because it would be shown as active forever.
  *
  * @throws if it must be retried
  */
@@ -41,7 +41,7 @@ export async function giveUpStart(job: RunStartJob, why: GiveUpReason): Promise<
 }
 
 /**
- * Gives up the follow-up of a run's end. The invoker is told of a failure, or fails if it cannot be told.
+ * Gives up the follow-up of a run's end. The invoker is told of a failure, or fails if that is impossible.
  *
  * @throws if it must be retried
  */

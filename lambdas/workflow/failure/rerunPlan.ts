@@ -13,7 +13,7 @@ import type { RetryRequest } from '../../publish/retryDeadLetters.ts';
 import type { RerunPlan } from '../runs/copyRun.ts';
 
 /**
- * Sends the failure callback to another URL. Its settings come from the request, or else from the failed run.
+ * Sends the failure callback to another URL. Settings that the request does not have come from the failed run.
  *
  * @param asked the callback of the request, with defaults for missing settings
  * @param given the settings that the request has

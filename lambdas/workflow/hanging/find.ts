@@ -1,4 +1,4 @@
-/** Finds the hanging runs of an account. This costs other runs nothing, because it reads only what they record anyway. */
+/** Finds the hanging runs of an account. It reads only what runs record anyway, so other runs cost nothing more. */
 import type { Account } from '../../account/account.ts';
 import { loadRunHistories } from '../../message/runHistories.ts';
 import { isFinal } from '../../message/message.ts';
@@ -16,7 +16,6 @@ import { awaitedBy, loadWithoutTexts } from './histories.ts';
 export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
 
 export interface HangingRuns {
-  /** Newest first. */
   readonly found: readonly HangingRun[];
   /** Unix milliseconds: runs that started earlier were not checked. Undefined if all were. */
   readonly lookedFrom: number | undefined;
@@ -25,10 +24,7 @@ export interface HangingRuns {
 const mostLookedAt = 1_000;
 const lookedAtAtOnce = 20;
 
-/**
- * Whether the last record of a run shows that something is pending. Most runs are waiting or within a delivery, so this is enough
- * for them.
- */
+/** Whether the last record of a run shows that something is pending. This is enough for most runs. */
 async function isBusy(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -59,11 +55,11 @@ export async function loadHanging(key: RunKey, startSeq: number): Promise<Hangin
 /**
  * Finds the hanging runs among an account's newest active ones.
  *
- * @param until Unix milliseconds after which no further run is checked
+ * @param until after which no further run is checked, Unix milliseconds
  */
 export async function findHangingRuns({ id: accountId }: Account, until: number): Promise<HangingRuns> {
   const parts = await Promise.all(runShardsOf(accountId).map(newestActiveRuns));
-  // The partitions are read back to different moments. Only from the latest of these on is every run known.
+  // The partitions are read back to different times. All runs are known only from the latest of these on.
   const readFrom = Math.max(0, ...parts.flatMap(({ oldest }) => oldest?.time ?? []));
   const runs = parts
     .flatMap((part) => part.runs)

@@ -1,6 +1,6 @@
 /**
- * Replaces an active run by a new one. The new run is stored whole before the start of the old one names it, and the old one is
- * cancelled last. So if a process dies in between, the old run still hangs, and the next request continues with the named run.
+ * Replaces an active run by a new one. The new run is stored whole, then the start of the old one names it, then the old one is
+ * cancelled. If a process dies in between, the old run still hangs, and the next request continues with the named run.
  */
 import type { Account } from '../../account/account.ts';
 import type { HttpError } from '../../error/httpError.ts';

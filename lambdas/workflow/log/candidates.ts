@@ -22,7 +22,7 @@ import { listRuns, loadListedRun, runShardsOf, type ListedRun } from '../store/r
 
 type Candidate = ListedRun & Ordered;
 
-/** Finds the runs of one id, newest first. The journal of one run directly follows the journal of the one before, so only their ends are read. */
+/** Finds the runs of one id, newest first. The journals of an id's runs follow each other, so only their ends are read. */
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   let snapshot = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
   while (snapshot !== undefined) {
@@ -68,7 +68,7 @@ async function* runsByName(
 /**
  * Finds the runs that messages belong to.
  *
- * @returns newest first; undefined if a message is not found, because a wait has an id but no message
+ * @returns newest first; undefined if a message is not found, because the id of a wait has no message
  */
 async function runsOfMessages(
   accountId: string,
@@ -103,7 +103,7 @@ export async function candidatesOf(
   );
 }
 
-/** Whether a run may match, by its row in the list. The row shows the run's end a moment late. */
+/** Whether a run may match, by its row in the list, which is updated a moment after the run's end. */
 export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Candidate): boolean {
   const { fromDate = 0, toDate = Infinity, states } = query;
   if (createdAt < fromDate || createdAt > toDate) return false;
@@ -115,7 +115,7 @@ export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Cand
 
 const loadedAtOnce = 10;
 
-/** The state is undefined if no run has the id, or if the run has ended or does not match. */
+/** The state is undefined if there is no run, or if it has ended or does not match. */
 interface CountedRun extends Ordered {
   readonly state: RunState | undefined;
 }

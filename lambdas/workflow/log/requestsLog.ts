@@ -1,4 +1,3 @@
-/** The requests to a run's endpoint, and why the run hangs. */
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
@@ -49,7 +48,7 @@ function shownHanging(hanging: Hanging | undefined, refusal: Refusal | undefined
 }
 
 /**
- * Reads the requests of a run, and whether it hangs.
+ * Reads the requests to a run's endpoint, and why the run hangs, if it does.
  *
  * @param failure the failure that ended the run, if it belongs to none of its messages
  * @returns a function that shows them, shortened

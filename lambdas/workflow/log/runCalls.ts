@@ -1,4 +1,4 @@
-/** The third-party calls and the invoked runs that a run's log shows. */
+/** The third-party calls and invoked runs of a run's log. */
 import * as z from 'zod/mini';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
@@ -15,7 +15,7 @@ import { loadRow } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
 import type { RunView } from './runView.ts';
 
-/** Whether a body is still stored. After that moment it may be deleted, although its row is still there. */
+/** Whether a body is still stored. It may be deleted while its row still exists. */
 const isKept = (untilMs: number): boolean => untilMs > now();
 
 /** Each may have a body of some megabytes. */
@@ -51,7 +51,7 @@ export function responseInResult(view: RunView, out: string): CallResponse | und
   return { status, headers: view.headers(lowerCase(header)), body: view.text(text) };
 }
 
-/** Reads the answer from the message that brings it to the endpoint, or else the part that the attempt recorded. */
+/** Reads the answer from the message that brings it to the endpoint, or the part that the attempt recorded. */
 async function responseOf(
   view: RunView,
   accountId: string,
@@ -73,7 +73,7 @@ async function responseOf(
   return { status, headers: view.headers(lowerCase(header)), body: view.text(bytes) };
 }
 
-/** A call and the id of the message that brings its answer to the endpoint, if there is one. */
+/** A call and the id of the message that brings its answer to the endpoint, if any. */
 export interface LoadedCall extends Omit<KnownCall, 'callback'> {
   readonly resultId: string | undefined;
 }

@@ -112,7 +112,6 @@ export function listedRecord(
 
 export const noBytes = new Uint8Array();
 
-/** The part of the last answer that is in the dead letter's row. */
 export const responseInRow = (deadLetter: DeadLetterOfRun): KeptResponse => ({
   status: deadLetter.responseStatus,
   error: deadLetter.error,

@@ -1,9 +1,8 @@
-/** The entries of a run, in the order in which they were accepted, and the bodies of its records. */
 import type { StoredBody } from '../../message/bodies.ts';
 import type { CallType } from '../../wire/states.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 
-/** An accepted message of a run. The first is the initial payload; each later one of type `step` is a step in JSON. */
+/** An accepted message of a run. The first is the initial payload; a later one of type `step` is a step in JSON. */
 export interface Entry {
   readonly messageId: string;
   readonly body: Uint8Array;

@@ -24,15 +24,15 @@ const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-contenttype',
 ]);
 
-/** A delivery's signature, which comes back from an endpoint that forwards all headers of its request. */
+/** A delivery's signature, which returns from an endpoint that forwards all headers of its request. */
 const ofOneDelivery: ReadonlySet<string> = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 
 const isForEndpoints = (name: string): boolean =>
   name === 'label' || (name.startsWith('workflow-') && !ofTheRun.has(name));
 
 /**
- * Whether a forwarded header reaches the endpoint. An endpoint that was called directly starts its run with all headers of that
- * request, so headers that do not belong to the run are dropped, not refused.
+ * Whether a forwarded header reaches the endpoint. A directly called endpoint starts its run with all headers of its request,
+ * so headers that do not belong to the run are dropped instead of refused.
  *
  * @param name in lower case, as the endpoint would see it
  */
@@ -43,8 +43,8 @@ export function isForwardedToEndpoint(name: string, prefixes: Prefixes): boolean
 }
 
 /**
- * Whether a call's header reaches the third party. All of the user's headers do, except the client's version: a target that is a
- * workflow endpoint would take the request for a delivery.
+ * Whether a call's header reaches the third party. All of the user's headers do, except the client's version: a workflow
+ * endpoint would take the request for a delivery.
  */
 export const isForwardedToThirdParty = (name: string, prefixes: Prefixes): boolean =>
   !isOwnHeader(name) && brandless(name, prefixes) !== 'workflow-sdk-version';

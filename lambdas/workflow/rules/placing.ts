@@ -1,6 +1,6 @@
 /**
- * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so that the last record
- * is enough to check a submission. Step numbers are consecutive, so a set is a few ranges.
+ * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so the last record is
+ * enough to check a submission. Step numbers are consecutive, so a set is a few ranges.
  */
 import type { StoredBody } from '../../message/bodies.ts';
 import { mostEntries } from '../../shared/bounds.ts';
@@ -56,15 +56,12 @@ const without = (set: StepSet, stepId: number): StepSet =>
   );
 
 /**
- * The marks that a step's result replaces. The mark of a wait stays, because a repeated request asks whether the step began as a
+ * The marks that a step's result replaces. The mark of a wait stays, for repeated requests that ask whether the step began as a
  * wait.
  */
 const endedByResult = ['plan', 'call', 'invoke'] as const satisfies readonly StepMark[];
 
-/**
- * Adds a mark of a step. A result replaces the step's earlier marks, so the sets of a long run stay small: steps with results
- * have consecutive numbers.
- */
+/** Adds a mark of a step. A result replaces earlier marks, so the sets of a long run stay small. */
 export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   const all = added(sets, mark, stepId);
   if (mark !== 'result') return all;
@@ -79,12 +76,12 @@ export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSe
 export const lastStep = (sets: StepSets, mark: StepMark): number =>
   rangesOf(sets[mark] ?? '').at(-1)?.[1] ?? 0;
 
-/** Bytes of the bodies in a run's list. A worker has the whole list in memory and sends it in one request. */
+/** Bytes of bodies in a run's list. A worker has the whole list in memory and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
 
-/** Bytes of an entry. DynamoDB rows have at most 400 KB, and a row has more than its entries. */
+/** Bytes of an entry. DynamoDB rows have at most 400 KB, including other attributes. */
 const mostEntryBytes = 360 * 1_024;
-/** Bytes of a record with several entries. Each read of a run's last snapshot reads and pays for the whole record. */
+/** Bytes of a record with several entries. Each read of a run's last snapshot pays for the whole record. */
 const mostRecordBytes = mostEntryBytes / 6;
 
 /** Checks that plans are a complete group: the endpoint submits them in one request, in order. @throws HttpError 412 */
@@ -119,7 +116,7 @@ interface HasBytes {
   readonly bodyBytes: number;
 }
 
-/** The bytes of bodies for which a run still has room. */
+/** The bytes of bodies for which a run has room. */
 export const capacityOf = ({ bodyBytes }: HasBytes): number => Math.max(0, mostListBytes - bodyBytes);
 
 export const sayNoCapacity = (what: string, bytes: number, run: HasBytes): string =>
@@ -143,12 +140,12 @@ interface HasBody {
   readonly body: StoredBody;
 }
 
-/** The bytes of an entry in its record, measured as JSON, which is longer than the stored attributes. */
+/** The bytes of an entry in its record, as JSON, which is longer than the stored attributes. */
 export function entryBytes({ body, ...rest }: HasBody): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }
 
-/** Splits the entries of one submission into records. @throws HttpError 412 if an entry is too large for a record */
+/** Splits the entries of one submission into records. @throws HttpError 412 if an entry is too large */
 export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (readonly E[])[] {
   const sizes = new Map(entries.map((entry) => [entry, entryBytes(entry)]));
   const largest = Math.max(...sizes.values());
@@ -158,7 +155,7 @@ export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (
     );
   }
   const sizeOf = (entry: E): number => sizes.get(entry) ?? largest;
-  // Earlier versions made records up to six times as large. Each of those equals several whole records of this size.
+  // Earlier versions made records up to six times as large. Each equals several whole records of this size.
   return weighedChunksOf(entries, mostEntryBytes, sizeOf).flatMap((some) =>
     weighedChunksOf(some, mostRecordBytes, sizeOf),
   );

@@ -10,8 +10,8 @@ interface EntryOfList {
 }
 
 /**
- * Picks the entries to deliver when a failed run is resumed: the branches of its last parallel group that have no result, each of
- * which continues separately, or else the last entry.
+ * Picks the entries to deliver when a failed run is resumed: the branches of its last parallel group without a result, or the
+ * last entry.
  *
  * @param entries the whole list, in order
  */

@@ -1,6 +1,6 @@
 /**
- * Webhooks of runs. A step creates a webhook with an id that cannot be guessed. Anyone who knows its URL may call it without a
- * token. So a call ends only a step that waits for this webhook, and a run keeps few calls that arrive before such a step.
+ * Webhooks of runs. A step creates a webhook with an id that cannot be guessed. Its URL needs no token. So a call ends only a
+ * step that waits for this webhook, and a run keeps few calls that arrive before that step.
  */
 import { HttpError } from '../../error/httpError.ts';
 import { eventDigest, type Snapshot } from './journal.ts';
@@ -13,8 +13,8 @@ const mostCalls = 100;
 const mostCallBytes = 8 * 1_024 * 1_024;
 
 /**
- * Whether a run keeps calls of a webhook until it waits for them. Runs that earlier versions started did not note their webhooks,
- * so for them any webhook may be the run's own.
+ * Whether a run keeps calls of a webhook until it waits for them. Runs of earlier versions did not note their webhooks, so any
+ * webhook may be theirs.
  */
 export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: string): boolean =>
   webhooks === undefined || webhooks.includes(eventDigest(eventId));

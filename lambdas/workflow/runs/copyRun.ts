@@ -1,6 +1,6 @@
 /**
- * Makes a run that resumes a failed one, with a copy of its entries, or of its payload alone. The run is stored whole under an id
- * that only this process knows, so that a process that dies leaves only rows that expire.
+ * Makes a run that resumes a failed one, with a copy of its entries or of its payload. The run is stored whole under an id that
+ * only this process knows, so a process that dies leaves only rows that expire.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -28,11 +28,11 @@ import type { Begun } from './follow.ts';
 export interface RerunPlan {
   readonly kind: RerunKind;
   readonly startOf: (failed: RunStart) => RunStart;
-  /** Unix milliseconds before which the run does not continue. */
+  /** The earliest time of the next delivery, Unix milliseconds. */
   readonly notBefore: number;
 }
 
-/** Bytes of the entries of one record. DynamoDB rows have at most 400 KB, and a row has more than its entries. */
+/** Bytes of the entries of one record. DynamoDB rows have at most 400 KB, including other attributes. */
 const largestRecord = 300 * 1_024;
 
 /** Each body may be in memory twice. */

@@ -27,7 +27,7 @@ import { putMessages } from '../../message/messages.ts';
 import { sendAll } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 
-/** The part of a run from which its messages are made. */
+/** The fields of a run that its messages need. */
 export interface OpenRun {
   readonly key: RunKey;
   readonly snapshot: Pick<Snapshot, 'createdAt' | 'startSeq'>;
@@ -49,7 +49,7 @@ export function listMessage(
   const { messageId, notBefore } = entry;
   return {
     ...settings,
-    // Earlier releases accepted invokes with malformed URLs. Their results go to the URL that the run was started with.
+    // Earlier releases accepted invokes with malformed URLs. Their results go to the run's URL.
     url: isDeliverable(entry.url) ? entry.url : start.url,
     method: 'POST',
     // Made at the delivery, like the body.
@@ -104,8 +104,8 @@ interface StoredMessage {
 const sentTogether = 100;
 
 /**
- * Sends the first attempts of runs' messages, and then stores the messages. A stored message has been sent, so a process that
- * repeats this skips it, and there are never two attempts at once.
+ * Sends the first attempts of runs' messages, and then stores the messages. So a stored message has been sent, and a process
+ * that repeats this skips it: there are never two attempts at once.
  *
  * @param isAgain whether a process may have done this before and died
  * @param beside done before the messages are stored, so that a stored message shows that this is done, too
@@ -171,8 +171,8 @@ export interface Begun {
 const listedAtOnce = 10;
 
 /**
- * Lists started runs and delivers their first entries. The rows of these messages are written last, so their presence shows that
- * the run is started.
+ * Lists started runs and delivers their first entries. These messages' rows are written last, so their presence shows that the
+ * run is started.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -191,7 +191,6 @@ export async function followStarts(
   );
 }
 
-/** Does {@link followStarts} for one run. */
 export const followStart = (
   account: Account,
   key: RunKey,
@@ -240,14 +239,14 @@ export async function findRecord<R extends JournalRecord>(
 }
 
 /**
- * When the job that checks a start is due. The API request has ended after 29 s, and an attempt that it sent without storing the
- * message is dropped 15 s later (`delivery/deliver.ts`).
+ * The delay of the job that checks a start. The API request has ended after 29 s, and an attempt that it sent without storing
+ * the message is dropped 15 s later (`delivery/deliver.ts`).
  */
 export const checkAfterMs = 45 * secondMs;
 
 /**
- * Sends the jobs that check starts before this process records them, ten to a call. The jobs finish the starts if the process
- * dies.
+ * Sends the jobs that check starts, ten to a call, before this process records the starts. The jobs finish the starts if the
+ * process dies.
  *
  * @throws if a job could not be sent: its start must not be recorded then
  */

@@ -1,6 +1,6 @@
 /**
- * Runs that this process delivered recently. Records of a journal never change, so each delivery reads only the records written
- * since the last one. Otherwise the deliveries of a group of N steps would read N² records.
+ * Runs that this process delivered recently. Records never change, so each delivery reads only those written since the last
+ * one. Otherwise the deliveries of a group of N steps would read N² records.
  */
 import { knownRunsBytes } from '../../aws/resources.ts';
 import { minuteMs, now } from '../../shared/clock.ts';
@@ -44,7 +44,7 @@ class Known {
 
   async add({ record, snapshot }: JournalRow): Promise<void> {
     for (const entry of entriesOf(record)) {
-      // Skips entries that are already there: a record that was added only in part is read again.
+      // A record that was added only in part is read again.
       if (this.#places.has(entry.messageId)) continue;
       await this.list.append(entry);
       this.#places.set(entry.messageId, { entries: this.list.entries, forwarded: this.#forwardedOf(entry) });
@@ -86,8 +86,8 @@ class KnownRun {
   }
 
   /**
-   * Reads new records. A caller that arrives during a read shares the next one with others, because it must see everything
-   * written before it arrived.
+   * Reads new records. Callers that arrive during a read share the next one, because they must see everything written before
+   * they arrived.
    */
   read(): Promise<RunList | undefined> {
     if (this.#next === undefined) {

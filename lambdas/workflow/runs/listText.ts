@@ -1,6 +1,6 @@
 /**
- * The list of a run as text, which grows with the run. A delivery shows its beginning, so nothing is encoded twice. Large bodies
- * are not in the text: each leaves a gap and is read for each delivery that needs it.
+ * The list of a run as text, which grows with the run. Each delivery shows its beginning, so nothing is encoded twice. Large
+ * bodies leave gaps in the text, and are read for each delivery that needs them.
  */
 import { loadBody, type StoredBody } from '../../message/bodies.ts';
 import type { ListedEntry } from '../rules/journal.ts';
@@ -49,7 +49,7 @@ export class ListText {
   async append(entry: ListedEntry): Promise<void> {
     const { messageId, body, bodyBytes } = entry;
     const isInText = body.at === 'here' && bodyBytes <= largestInText;
-    // Read before anything is written, so that an entry whose body cannot be read is not added in part.
+    // Read first, so that an entry with an unreadable body is not added in part.
     const bytes = isInText ? await loadBody(messageId, body) : undefined;
     const [before, after] = frameOf(sizeOf(entry));
     this.#write(this.entries === 0 ? before : `,${before}`);
@@ -81,7 +81,7 @@ export class ListText {
     const list = Buffer.allocUnsafe(this.bytesOf(entries));
     let read = 0;
     let written = 0;
-    // The text may grow during this, into another buffer with the same beginning.
+    // The text may move to another buffer with the same beginning while it grows.
     const copyTo = (to: number): void => {
       written += this.#text.copy(list, written, read, to);
       read = to;

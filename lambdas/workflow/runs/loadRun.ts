@@ -64,7 +64,9 @@ export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow
 
 export const isUpgraded = ({ factsSeq, startSeq }: Snapshot): boolean => factsSeq > startSeq;
 
-/** Reads the upgrade of a run. Undefined if a step has changed the run's settings since: then the upgrade was delivered. */
+/**
+ * Reads the upgrade of a run. Returns undefined if a step has changed the run's settings since: the upgrade was delivered then.
+ */
 export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord | undefined> {
   const record = await loadRecord(key, factsSeq);
   if (record === undefined) throw new Error(`The settings of the run ${key.runId} are not there.`);

@@ -4,7 +4,7 @@ import type { Entry } from '../rules/entry.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { loadBody } from '../../message/bodies.ts';
 
-/** Bodies that are read at once, and their bytes. A larger one is read alone. */
+/** Bodies read at once, and their bytes. A larger one is read alone. */
 const bodiesAtOnce = 20;
 const bytesAtOnce = 8 * 1_024 * 1_024;
 /** The S3 client has an answer in pieces, and then as a whole. */

@@ -27,7 +27,7 @@ export function optionsOfHeaders(
   return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
 }
 
-/** The configuration from the headers in an invoke's body. Empty if it cannot be read. */
+/** The configuration from the headers in an invoke's body; empty if the body is unreadable. */
 export function configOfInvoker(body: Uint8Array): Config {
   try {
     const { headers } = parseInvoke(body).invoker;

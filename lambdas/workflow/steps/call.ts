@@ -49,7 +49,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const first = await firstOf(key, active, step.stepId);
   if (first.kind === 'result') return { messageId: first.messageId, isDuplicate: true };
   const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
-  // The user's code may ask for something else the second time. The stored call is the one that counts.
+  // The user's code may ask for something different the second time. The stored call counts.
   if (begun === undefined) {
     const { messageId: id, createdAt: at } = first;
     await send({ ...call(active), messageId: id, createdAt: at }, request.body);
@@ -65,7 +65,7 @@ type First =
   | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
   | { readonly kind: 'result'; readonly messageId: string };
 
-/** Finds the call that was made before, or the result of a step that has a result without a call. */
+/** Finds the call that was made before, or the step's result if it has no call. */
 async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<First> {
   const isResult = isStepsOf({ kind: 'result', stepId });
   const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>

@@ -1,4 +1,4 @@
-/** Checks a start after its process has ended, and finishes the start if the process died before that. */
+/** Checks a start after its process has ended, and finishes it if the process died before that. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -45,10 +45,10 @@ async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Pr
 }
 
 /**
- * Lists and delivers a run. A delayed start may have an attempt in flight for a message that was not stored. The job is then sent
- * again until that attempt has been dropped, so that there are never two.
+ * Lists and delivers a run. A delayed start may have an attempt in flight for a message that was not stored. The job is then
+ * sent again until that attempt has been dropped, so that there are never two.
  *
- * @returns whether the run is delivered, and not left to a later job
+ * @returns whether the run is delivered, not left to a later job
  */
 async function finish(account: Account, begun: Begun, job: RunStartJob): Promise<boolean> {
   const { key, snapshot, record, entries } = begun;

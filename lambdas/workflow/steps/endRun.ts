@@ -29,8 +29,8 @@ export interface RunEnd {
 }
 
 /**
- * The job that follows up an end is due after this time, when the request that ends the run is over. It is sent before the end is
- * written, so that the invoker learns of the end even if this process dies in between.
+ * The delay of the job that follows up an end, longer than the request that ends the run. It is sent before the end is written,
+ * so that the invoker learns of the end even if this process dies.
  */
 const followUpMs = 30 * secondMs;
 
@@ -99,8 +99,8 @@ export async function followEnd(
 }
 
 /**
- * Does the work that follows an end, as {@link followEnd} does. If the service fails, a separate job retries it and is given up
- * after too many tries. So neither the request nor the delivery that ended the run must be retried.
+ * Does {@link followEnd}. If the service fails, a separate job retries it, and is given up after too many tries. So the request
+ * or delivery that ended the run need not be retried.
  */
 export async function followEndOrLeave(
   account: Account,

@@ -1,4 +1,4 @@
-/** The failure callback of a run. Its start names it, or a later submission, as with older clients. */
+/** The failure callback of a run. Its start names it, or (in older clients) a later submission. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Account } from '../../account/account.ts';
 import { settings } from '../../aws/settings.ts';
@@ -110,7 +110,7 @@ const isSame = (one: CallbackSettings | undefined, { headers: _headers, ...other
 };
 
 /**
- * Records the failure callback that a submission names, for the whole run from then on. Can be repeated.
+ * Records the failure callback that a submission names, for the rest of the run. Can be repeated.
  *
  * @returns the settings of the run
  */

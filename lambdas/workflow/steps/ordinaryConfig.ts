@@ -1,4 +1,4 @@
-/** The options of a workflow message that ordinary messages have, too. */
+/** The options that workflow messages share with ordinary ones. */
 import { secondMs } from '../../shared/clock.ts';
 import type { Config } from '../../shared/config.ts';
 import { isForwardedToEndpoint, isForwardedToThirdParty } from '../rules/forwarding.ts';
@@ -13,9 +13,7 @@ const durations = /^((failure-)?callback-)*(delay|timeout)$/;
 const wholeSecond = (text: string): string =>
   /^\d+\.\d+$/.test(text) ? String(Math.ceil(Number(text))) : text;
 
-/**
- * Rewrites a workflow's duration in the form of ordinary messages. The parser refuses a malformed text, which is left as it is.
- */
+/** Rewrites a workflow's duration in the form of ordinary messages. A malformed text is left for the parser to refuse. */
 function ordinaryDuration(text: string): string {
   const ms = stepDurationMs(text);
   return ms === undefined ? text : `${Math.ceil(ms / secondMs)}s`;

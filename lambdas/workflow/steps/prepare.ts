@@ -17,14 +17,13 @@ import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { atPlace, orThrow } from '../../publish/batchItems.ts';
 import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
-/** A workflow client's request, and its part in a workflow as its headers describe it. */
+/** A workflow client's request, and its part in a workflow, from its headers. */
 export interface WorkflowRequest<M extends WorkflowMessage = WorkflowMessage> {
   readonly request: PublishRequest;
   readonly message: M;
 }
 
 export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> extends WorkflowRequest<M> {
-  /** As of an ordinary message. */
   readonly options: PublishOptions;
   readonly url: string;
   /** The body of an invoke; undefined for other messages. */
@@ -43,7 +42,7 @@ const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T):
 };
 
 /**
- * Reads the part in a workflow of each request in one of a client's requests.
+ * Reads the parts in a workflow of one client's requests.
  *
  * @throws HttpError 400 for a malformed start, 412 for a malformed submission
  */

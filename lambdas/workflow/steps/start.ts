@@ -48,10 +48,12 @@ export interface StartDraft {
   readonly runId: string;
   readonly start: RunStart;
   readonly payload: Uint8Array;
-  /** Unix milliseconds before which its first delivery is not made. */
+  /** The earliest time of its first delivery, Unix milliseconds. */
   readonly notBefore: number;
   readonly isUpgrade?: boolean;
-  /** The first message, which identifies the start, and the start's time. Set if another process may try the same start again. */
+  /**
+   * The first message, which identifies the start, and the start's time. Set if another process may try the same start again.
+   */
   readonly fixed?: { readonly messageId: string; readonly createdAt: number } | undefined;
 }
 
@@ -87,7 +89,9 @@ export function startOf(
   };
 }
 
-/** Makes the draft of a run from the request that starts it. A fire of a schedule gets the same draft each time it is handled. */
+/**
+ * Makes the draft of a run from the request that starts it. A fire of a schedule gets the same draft each time it is handled.
+ */
 export function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
   const { message, request, options } = part;
   const { fire } = request;
@@ -123,8 +127,8 @@ const atOnce = 20;
 /**
  * Starts runs, each unless its id has an active run.
  *
- * A process that finds an active run of its id changes nothing. The process that wrote that run delivers it, or has died; then
- * the job delivers it that was sent before the record was written.
+ * A process that finds an active run of its id changes nothing: the process that wrote that run delivers it, or, if that one
+ * has died, the job that was sent before.
  *
  * @returns the runs, in the order of the drafts
  * @throws RunBusy, and errors of AWS: the starts must then be sent again
@@ -183,7 +187,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
     if (found === undefined || hasEnded(found.state)) {
       // An upgrade of a run that has ended starts no other run.
       if (draft.isUpgrade === true) throw endedRun(runId);
-      // Runs of one id are told apart by their start times.
+      // Runs of one id are distinguished by their start times.
       const at = Math.max(time, (found?.createdAt ?? 0) + 1);
       return {
         record: { kind: 'start', at, start, entry } satisfies StartRecord,

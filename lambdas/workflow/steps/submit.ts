@@ -1,4 +1,3 @@
-/** Submissions of results and plans of steps. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -66,8 +65,8 @@ export async function submitSteps(
       key,
       async (current): Promise<Decision<undefined>> => {
         const active = activeSnapshot(current, message);
-        // A repeated submission makes the same records. If only some of the steps are recorded, they came from another
-        // submission, and this one is refused below.
+        // A repeated submission makes the same records. If only some steps are recorded, they came from another submission, and
+        // this one is refused below.
         if (some.some(({ step }) => isRecorded(active, step))) return { result: undefined };
         for (const { step } of some) checkPlace(active, step);
         checkCapacity(active, some);

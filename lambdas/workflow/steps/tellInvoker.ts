@@ -37,8 +37,8 @@ async function endOf({ state, response, responseId }: EndRecord): Promise<Invoke
 }
 
 /**
- * Gives the invoker the result of its step, unless it has it. An ended invoker gets the result for its log. Can be repeated. A
- * result that does not fit into the run fails only the step, with an error that gives the size and the limit.
+ * Gives the invoker the result of its step, unless it has it. An ended invoker gets it for its log. Can be repeated. A result
+ * that does not fit into the run fails only the step, with an error that gives the size and the limit.
  *
  * @throws NoMemory
  */
@@ -74,7 +74,7 @@ async function tell(account: Account, invoker: Invoker, load: () => Promise<Invo
 /** {@link invokeResult} is in memory as the text of `out`, as JSON, and as bytes. */
 const copiesOfResult = 3;
 
-/** The result of an invoke, whole or refused. The run's free space is only known when the result is recorded. */
+/** The result of an invoke, whole or refused. The run's free space is known only when the result is recorded. */
 interface Results {
   readonly needed: number;
   /** Makes and stores the result, once. */

@@ -1,6 +1,6 @@
 /**
- * Starts runs for callers without a workflow client. They name the endpoint, which is assumed to have a client from 1.0 on until
- * its answer shows otherwise.
+ * Starts runs for callers without a workflow client. Their endpoint is assumed to have a client from 1.0 on until its answer
+ * shows otherwise.
  */
 import type { Account } from '../../account/account.ts';
 import { scoped, type Config } from '../../shared/config.ts';

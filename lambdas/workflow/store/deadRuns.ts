@@ -1,4 +1,4 @@
-/** Chooses the run that resumes a failed run. Only one is chosen, even if several processes try. */
+/** Chooses the run that resumes a failed run: only one, even if several processes try. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { rerunKinds, type RerunKind } from '../rules/resuming.ts';
@@ -22,7 +22,7 @@ function rerunOf(row: Row | undefined, kind?: RerunKind): string | undefined {
 }
 
 /**
- * Finds the run that resumed a dead letter. A repeated request gets its id for two days after the dead letter has left the queue.
+ * Finds the run that resumed a dead letter, for two days after the dead letter has left the queue.
  *
  * @param kind the kind of the request; for another kind the dead letter is gone
  */
@@ -43,8 +43,8 @@ export async function chosenRun(accountId: string, dlqId: string): Promise<strin
 }
 
 /**
- * The result of a claim. `ours`: this process may resume the run, and `runId` is the run that an earlier process chose and may
- * not have sent. `done`: another run has resumed it. `theirs`: another process has claimed it. `gone`: there is no such dead
+ * The result of a claim. `ours`: this process may resume the run; `runId` is a run that an earlier process chose and may not
+ * have sent. `done`: another run has resumed it. `theirs`: another process has claimed it. `gone`: there is no such dead
  * letter.
  */
 export type RunClaim =

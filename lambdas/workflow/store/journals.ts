@@ -1,6 +1,6 @@
 /**
- * The journals of runs. All runs of one id share a partition and one numbering of records. So two starts of one id, or two
- * submissions to one run, try to write the same key, and only one of them succeeds.
+ * The journals of runs. All runs of one id share a partition and one numbering of records. So of two concurrent starts of an
+ * id, or submissions to a run, only one succeeds: both write the same key.
  */
 import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -36,7 +36,7 @@ const rowOf = (key: RunKey, { record, snapshot }: JournalRow): object => ({
 });
 
 /**
- * DynamoDB removes expired rows of a run in any order, so the remaining rows do not show how the run ended. Such a run counts as
+ * DynamoDB removes expired rows of a run in any order, so the remaining rows do not show how the run ended. The run counts as
  * cancelled.
  */
 const unlessExpired = (snapshot: Snapshot): Snapshot =>
@@ -126,7 +126,7 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
 /**
  * Writes a record after the last one.
  *
- * @returns undefined if it was written; else the snapshot after the record that has its place
+ * @returns undefined if it was written; otherwise the snapshot after the record that has its place
  */
 export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
   const mark = randomBytes(9).toString('base64url');

@@ -57,7 +57,7 @@ const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
 });
 
 /**
- * Lists a started run unless it has a row: the run may have ended since, and its row says so.
+ * Lists a started run unless it has a row: the run may have ended since.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -66,7 +66,7 @@ export async function listRun(run: ListedRun, keptUntil: number): Promise<void> 
 }
 
 /**
- * Lists an ended run and replaces its row, because a run can end before the process that started it writes the row.
+ * Lists an ended run. Replaces its row, because a run can end before the process that started it writes the row.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -140,7 +140,7 @@ export async function* listRuns(shard: string, range: Range): AsyncGenerator<Lis
  * Reads the active runs of one partition, newest first, strongly consistent. They may be rare among thousands of ended ones, so
  * each read is as large as DynamoDB allows.
  *
- * @param until Unix milliseconds after which nothing more is read
+ * @param until after which nothing more is read, Unix milliseconds
  */
 export function listActiveRuns(
   shard: string,

@@ -1,6 +1,6 @@
 /**
- * The waits of all runs for an event: a partition for each event, in the order in which the waits began. A row has only the place
- * of a wait. The run's journal has its fields and says whether it is still open.
+ * The waits of all runs for an event: a partition for each event, in the order in which the waits began. A row has only the
+ * place of a wait. The run's journal has its fields and shows whether it is still open.
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';
@@ -12,7 +12,7 @@ export interface Waiter extends RunKey {
   readonly eventId: string;
   /** The place of its record in the run's journal. */
   readonly seq: number;
-  /** Unix milliseconds at which it began. */
+  /** When it began, Unix milliseconds. */
   readonly at: number;
 }
 

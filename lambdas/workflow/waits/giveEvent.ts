@@ -24,13 +24,14 @@ export interface GivenEvent {
   /** The refusal for a run that has ended or is unknown. */
   readonly noActiveRun: () => HttpError;
   /**
-   * Finds the place of the wait that the event ends; undefined if the event is kept. Called again if other processes were faster.
+   * Finds the place of the wait that the event ends; undefined if the event is kept. Called again if other processes were
+   * faster.
    */
   readonly findWait: (snapshot: Snapshot) => Promise<number | undefined>;
   readonly loadWait: (seq: number) => Promise<WaitRecord>;
   /** @throws HttpError if the run may not keep it */
   readonly checkKept: (snapshot: Snapshot) => void;
-  /** Bytes that a webhook call takes in the run's list; absent for a notification. */
+  /** Bytes of a webhook call in the run's list; undefined for a notification. */
   readonly callBytes?: number;
   /** The run's snapshot, if it was just read. */
   readonly known?: Snapshot | undefined;
@@ -38,7 +39,7 @@ export interface GivenEvent {
 
 export interface Given {
   readonly messageId: string;
-  /** Unix milliseconds at which the run started. */
+  /** When the run started, Unix milliseconds. */
   readonly createdAt: number;
   /** The wait that the event ended; undefined if the event is kept for the next one. */
   readonly wait: WaitRecord | undefined;

@@ -11,7 +11,7 @@ import { isRunId } from '../run.ts';
 import { waitResultBytes } from '../waiting.ts';
 import { loadWait, type PlacedWait } from './endWait.ts';
 
-/** All calls that find no webhook get this, so that it does not reveal whether the account or run exists. */
+/** All calls that find no webhook get this, to hide whether the account or run exists. */
 export const noWebhook = (): HttpError => notFound('webhook_not_found', 'There is no such webhook.');
 
 /** @throws HttpError 404 for an address that no webhook can have */

@@ -24,7 +24,7 @@ export const textCut =
   (text) =>
     text === undefined ? text : beginningOfText(text, textBytes);
 
-/** Shortens the texts of messages. @param keptHeader the header from which the log reads the names of steps; it is always kept */
+/** Shortens the texts of messages. @param keptHeader the header with the names of steps, which is always kept */
 export function cutMessages(
   messages: readonly RunMessage[],
   cut: Cut,

@@ -1,4 +1,4 @@
-/** A run hangs if it is active but nothing is pending that would continue it. */
+/** A run hangs if it is active but nothing pending would continue it. */
 import { minuteMs } from '../../../shared/clock.ts';
 import { isActive, type JournalRecord, type Snapshot } from '../../rules/journal.ts';
 import { hasStep } from '../../rules/placing.ts';
@@ -20,8 +20,8 @@ export const isAwaiting = ({ waits, steps }: Snapshot): boolean =>
   waits.length > 0 || (steps.invoke ?? '') !== '';
 
 /**
- * Whether a message may still be delivered. An old message may have lost its records; without them it counts only if its delivery
- * would continue the run.
+ * Whether a message may still be delivered. A message whose records have expired counts only if its delivery would continue the
+ * run.
  */
 function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot): boolean {
   const isOpen = ({ end }: Pick<RunMessage, 'end'>): boolean => end === undefined;
@@ -47,8 +47,8 @@ function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot):
 }
 
 /**
- * @param messages in the order in which they were accepted
- * @param at Unix milliseconds, now
+ * @param messages in the order of acceptance
+ * @param at now, Unix milliseconds
  */
 export function hangingOf(
   snapshot: Snapshot,
@@ -60,7 +60,8 @@ export function hangingOf(
   const hasOpenBranch = messages.some(
     (message) => message.kind === 'plan' && !hasStep(snapshot.steps, 'result', message.step.stepId),
   );
-  // Then only the branches go on: a run that was resumed within a parallel group does not deliver the entry before the group.
+  // If branches are open, only they continue: a run resumed within a parallel group does not deliver the entry before the
+  // group.
   const newest = hasOpenBranch
     ? undefined
     : messages.findLast(({ kind }) => kind === 'initial' || kind === 'result');

@@ -33,7 +33,7 @@ interface Details {
 }
 
 export interface ShownStep extends Details {
-  /** Absent for the initial payload. */
+  /** Undefined for the initial payload. */
   readonly stepId?: number | undefined;
   readonly stepName: string;
   readonly stepType: StepType;
@@ -51,7 +51,6 @@ export interface ShownStep extends Details {
   readonly kept?: true | undefined;
 }
 
-/** The state of a step whose message is pending. */
 export function stateOfHistory({ end, failures }: History): Exclude<StepState, 'STEP_SUCCESS'> {
   if (end === 'FAILED') return 'STEP_FAILED';
   if (end === 'CANCELED') return 'STEP_CANCELED';
@@ -73,7 +72,7 @@ const historyFields = (before: readonly FailedAttempt[], { failures, end, nextDe
   nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
 });
 
-/** Shows the start of a run. It succeeds as soon as the run is accepted. */
+/** Shows the start of a run, which succeeds as soon as the run is accepted. */
 export const shownInitial = (message: InitialRecord): ShownStep => ({
   stepName: 'init',
   stepType: 'Initial',
@@ -115,15 +114,14 @@ function detailsOf(message: PendingRecord): Details {
   }
 }
 
-/** The history that decides about a pending step. A call has two: first its own, then the one of the message with the answer. */
+/** The history that decides about a pending step. For a call, this is its own until the message with the answer exists. */
 const decisive = (message: PendingRecord): History =>
   message.kind === 'call' ? (message.callback ?? message) : message;
 
-/** Shows a step that has begun, and whose result comes from elsewhere. */
+/** Shows a step that has begun and whose result comes from elsewhere. */
 export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
   const history = decisive(message);
-  // A call never fails: its last answer is its result, whether or not it is an error. The message that brings the answer can
-  // fail.
+  // A call never fails: its last answer, even an error, is its result. Only the message that brings the answer can fail.
   const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
   return {
     ...message.step,
