@@ -17,7 +17,6 @@ const request = createDeliveryClient(
   settings.outboundProxies,
 );
 
-/** The request of an attempt, all but its URL. */
 async function requestOf(
   message: Message,
   attempt: number,
@@ -33,7 +32,7 @@ async function requestOf(
   };
 }
 
-/** Decodes an answer that came compressed. Few do, and the code is loaded for the first. */
+/** Decodes a compressed answer. Few answers are, so the code is loaded on first use. */
 async function decoded(answer: DestinationResponse, maxBytes: number): Promise<DestinationResponse> {
   const isPlain = !answer.headers.some(([name]) => name === 'content-encoding');
   if (isPlain || answer.body.length === 0) return answer;
@@ -41,10 +40,10 @@ async function decoded(answer: DestinationResponse, maxBytes: number): Promise<D
   return decodeAnswer(answer, maxBytes);
 }
 
-/** Answers an attempt without a request: the destination is not the cause. */
+/** Answers an attempt without a request, for a reason other than the destination. */
 const refused = (error: string): DestinationResponse => ({ ...noAnswer(error), isRefusal: true });
 
-/** Finds the certificates of an account for a URL. An entry of the host wins over `*`. */
+/** Finds an account's certificates for a URL. An entry of the host takes precedence over `*`. */
 function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | undefined {
   if (tlsIdentities === undefined) return undefined;
   const { protocol, hostname } = targetOf(url);
@@ -54,7 +53,7 @@ function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | u
 }
 
 /**
- * Makes the request of an attempt to a URL.
+ * Makes an attempt's request to a URL.
  *
  * @param attempt 0 for the first delivery
  */
@@ -74,7 +73,7 @@ export async function callUrl(
 }
 
 /**
- * Makes the request of an attempt: to a URL, or to what an ARN names. The code for the latter is loaded for the first.
+ * Makes an attempt's request to a URL or an ARN. The code for ARNs is loaded on first use.
  *
  * @param attempt 0 for the first delivery
  */

@@ -1,4 +1,4 @@
-/** The headers of an attempt: the signatures, and what tells the destination about its message. */
+/** The headers of an attempt: the signatures, and those that describe its message. */
 import type { Account } from '../account/account.ts';
 import { completionToken } from '../account/completionToken.ts';
 import { signingKeysOf } from '../account/credentials.ts';
@@ -14,7 +14,7 @@ import { loopMark } from './loopDetection.ts';
 import { deferralOf } from './rules/deferral.ts';
 import { signatureHeaders } from './rules/signature.ts';
 
-/** Makes the headers that tell a destination about its message, and where that came from. */
+/** Makes the headers that describe a message and its origin. */
 function tellingHeaders(message: Message, dialect: string, attempt: number): readonly Header[] {
   const told = {
     'message-id': message.messageId,
@@ -45,7 +45,7 @@ async function completionHeaders(
   return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
-/** Makes the signature that the endpoint of a URL group has besides ours. Few have one, and the code is loaded for the first. */
+/** Makes the additional signature of a URL group's endpoint. Few have one, so the code is loaded on first use. */
 async function ownSignature(message: Message, body: Uint8Array): Promise<readonly Header[]> {
   const { endpointSignature: known, accountId } = message;
   if (known === undefined) return [];
@@ -56,8 +56,8 @@ async function ownSignature(message: Message, body: Uint8Array): Promise<readonl
 }
 
 /**
- * Makes all headers of an attempt. The service's own go before those that the message forwards. With `hideHeaders`, those that
- * tell about the message are left out. The mark that stops loops stays: only paths that an API has get one.
+ * Makes all headers of an attempt, the service's before the forwarded ones. `hideHeaders` omits those that describe the
+ * message, but not the mark that stops loops, which only paths of the API get.
  *
  * @param attempt 0 for the first delivery
  */

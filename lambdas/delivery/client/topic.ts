@@ -1,4 +1,7 @@
-/** The client of the topics that messages go to. Its failures are those of users' topics, and not counted as the service's. The attempt has its own retries. */
+/**
+ * The client of the topics that messages go to. Its failures are the users', so they are not counted as the service's. The
+ * attempt has its own retries.
+ */
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { clientOptions } from '../../aws/clientOptions.ts';
 import { accepted, type MessageArn } from '../rules/awsAnswer.ts';

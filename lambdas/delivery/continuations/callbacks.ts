@@ -2,8 +2,8 @@ import { callbacksOf } from '../../message/consequenceIds.ts';
 import type { Continuation } from './continuation.ts';
 
 /**
- * Tells callback URLs the outcome. Each callback is a message of its own. Few messages have any, and the code is loaded for the
- * first.
+ * Reports the outcome to callback URLs. Each callback is a message. Few messages have callbacks, so the code is loaded on first
+ * use.
  */
 export const callbacks: Continuation = {
   store: (made) =>

@@ -1,4 +1,4 @@
-/** The event that a Lambda function gets for an attempt: that of a function URL, payload format 2.0. */
+/** The event that a Lambda function gets for an attempt, in the format of function URLs (payload format 2.0). */
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { readArn } from '../../destination/arns.ts';
 import type { Header } from '../../shared/headers.ts';
@@ -27,7 +27,7 @@ function requestTime(time: number): string {
 export function functionEvent(request: FunctionRequest, now: number): LambdaFunctionURLEvent {
   const { arn, messageId, method, body, callerIp } = request;
   const { region, accountId } = readArn(arn);
-  // The host that the request is sent to; adapters make the request's URL of it.
+  // The host that the request is sent to. Adapters build the request's URL from it.
   const host = `lambda.${region}.amazonaws.com`;
   const { cookie, ...headers } = Object.fromEntries(
     headersByName([...request.headers, ['host', host], ['content-length', String(body.length)]]),
