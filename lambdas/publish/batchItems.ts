@@ -25,7 +25,7 @@ export interface BatchRequest {
 /**
  * Reads a batch's items: each is a request or an error.
  *
- * @throws HttpError 400 for a body that is not a list, or too long
+ * @throws HttpError 400 if the body is not a list, or is too long
  */
 export async function readItems(request: BatchRequest): Promise<readonly (PublishRequest | HttpError)[]> {
   const items = parseJson('The body', request.body, batchBounds);
@@ -73,14 +73,14 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   }
 }
 
-/** A run may submit thousands of branches, each with some twenty headers. Header names count too. */
+/** A run may submit thousands of branches with some twenty headers each. Header names count too. */
 const batchBounds = { values: 500_000, depth: 100 };
 
 /** The beginning of an error about a message's field, which has the same name in an item. */
 const fieldOfItem = /^The (?=(destination|body) )/;
 
 /**
- * Names an item's place in its error, by the path in the body: `[3].headers.Svc-Delay is …`.
+ * Adds an item's place in its batch to its error: `[3].headers.Svc-Delay is …`.
  *
  * @param place undefined outside a batch
  */
@@ -97,7 +97,7 @@ export function atPlace(place: string | undefined, error: HttpError): HttpError 
 const isOfHeader = (message: string): boolean =>
   settings.headerPrefixes.some((prefix) => message.startsWith(`${prefix}-`));
 
-/** An item's own error. @throws any other */
+/** Returns an item's own error. @throws any other */
 export function orThrow(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   throw error;
@@ -135,10 +135,10 @@ const glimpse = (headers: readonly Header[], body: string): Glimpse => ({
   body: Buffer.from(body),
 });
 
-/** A workflow header in a body's text, as part of a JSON object. */
+/** A workflow header in a JSON body's text. */
 const workflowHeader = /"([a-z]+-workflow-[a-z-]+)"\s*:\s*"([^"\\]*)"/gi;
 
-/** Finds the run that an invalid JSON body names: it may have been truncated. */
+/** Finds the run that an invalid JSON body names, which may be truncated. */
 function messageInText(text: string): Glimpse {
   const found = new Map<string, string>();
   for (const [, name = '', value = ''] of text.matchAll(workflowHeader)) {

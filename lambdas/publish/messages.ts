@@ -47,7 +47,7 @@ export async function loadAccepted(account: Account, messageId: string): Promise
   return history;
 }
 
-/** Loads a message's body while it is kept. DynamoDB may remove an expired row days later, after its body. */
+/** Loads a message's body while it is kept. DynamoDB may remove an expired row days after its body. */
 export const loadKeptBody = async ({ message, body }: MessageHistory): Promise<Uint8Array | undefined> =>
   message.expiresAt > now() ? loadBody(message.messageId, body) : undefined;
 

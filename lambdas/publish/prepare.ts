@@ -35,7 +35,6 @@ export interface PublishRequest extends Pick<
   readonly callerIp: string;
   /** The service's host in the request. */
   readonly host: string;
-  /** The schedule's fire, if one publishes it. */
   readonly fire?: Fire | undefined;
 }
 
@@ -48,7 +47,6 @@ export interface Fire {
   readonly seed: string;
 }
 
-/** A message to accept, with its body. */
 export interface Draft {
   readonly message: Message;
   readonly body: Uint8Array;
@@ -62,12 +60,13 @@ export interface Prepared {
   readonly deduplication: PublishOptions['deduplication'];
 }
 
-/** Characters; common gateways allow about as many. */
+/** Characters; common gateways have similar limits. */
 const longestUrl = 8_192;
 
 /**
- * Adds the request's query parameters to a destination URL. The gateway decodes them and groups values by name, so they are encoded
- * again with `encodeURIComponent`. If a destination needs other bytes or another order, publish its whole URL percent-encoded.
+ * Adds the request's query parameters to a destination URL. The gateway decodes them and groups values by name, so they are
+ * encoded again with `encodeURIComponent`. If a destination needs other bytes or another order, publish its whole URL
+ * percent-encoded.
  */
 export function withQuery(url: string, query: readonly Header[]): string {
   if (query.length === 0) return url;
@@ -134,7 +133,7 @@ export async function prepare(
   return { drafts, isGroup: group !== undefined, queueName, deduplication };
 }
 
-/** A token that may publish to a URL group may reach its endpoints and its default callbacks. */
+/** Allows a token that may publish to a URL group to reach its endpoints and its default callbacks. */
 function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): DestinationRules {
   if (group === undefined || rules.scope === undefined) return rules;
   const callbacks = callbackScopes.flatMap((name) => group.defaults?.get(name) ?? []);

@@ -1,4 +1,4 @@
-/** Publishes many requests with few AWS calls. Each is published whole or not at all, without delaying the others. */
+/** Publishes many requests with few AWS calls, each whole or not at all. One request does not delay the others. */
 import type { Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -27,7 +27,7 @@ interface Publication {
   readonly deduplicated: readonly Deduplicated[];
   /** The new messages that it has to store. */
   readonly drafts: readonly Draft[];
-  /** Earlier requests in the batch that store messages of this one too. It cannot be stored without them. */
+  /** Earlier requests in the batch that store messages of this one, too. It fails if they do. */
   readonly leansOn: readonly Publication[];
   state: PublicationState;
 }
@@ -39,7 +39,7 @@ const atOnce = 20;
  *
  * @param prepared a request or its error
  * @returns an answer or error for each, in order
- * @throws if an error of AWS leaves open what is stored
+ * @throws if it is unknown after an error of AWS what is stored
  */
 export async function publishAll(
   account: Account,
@@ -49,7 +49,7 @@ export async function publishAll(
   for (const item of prepared) {
     if (item instanceof HttpError || item.deduplication?.by !== 'debounce') continue;
     const { publishDebounced } = await import('./repeated/debounce.ts');
-    // In order: for one id, the last has the newest body.
+    // In order: the last message of an id has the newest body.
     debounced.set(item, await publishDebounced(account, item, item.deduplication).catch(refusalOf));
   }
   if (debounced.size === 0) return publishEach(account, prepared);
@@ -82,7 +82,7 @@ async function publishEach(
 const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
   deduplication?.by === 'debounce' ? undefined : deduplication;
 
-/** Finds out which messages are new. For equal messages in a batch, the first request stores them. */
+/** Finds out which messages are new. The first of equal messages in a batch is stored. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (Publication | HttpError)[]> {
@@ -118,8 +118,8 @@ const inheritedError = ({ leansOn }: Publication): HttpError | undefined =>
   leansOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
 
 /**
- * Counts new messages against the account's limits, and creates missing queues. In order: earlier requests come first, and
- * dependent ones after those they need.
+ * Counts new messages against the account's limits, and creates missing queues. In order, because later requests may depend on
+ * earlier ones.
  */
 async function grant(
   account: Account,
@@ -167,8 +167,8 @@ async function store(
 }
 
 /**
- * Tells later requests the outcome. An unpublished request gives up its deduplication keys, so that it has no duplicates. Messages
- * that were stored are taken back.
+ * Tells later requests the outcome. An unpublished request gives up its deduplication keys, so that it has no duplicates, and
+ * its stored messages are taken back.
  */
 async function finish(
   { state, deduplicated }: Publication,

@@ -7,7 +7,7 @@ import { type Draft, prepare, type Prepared, type PublishRequest } from './prepa
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 
 /**
- * Publishes to a URL, or to a URL group: to all of its endpoints or to none.
+ * Publishes to a URL, or to all or none of the endpoints of a URL group.
  *
  * @throws HttpError 400, 403, 404, 412, 413, 429 or 503; nothing is accepted
  */

@@ -18,25 +18,22 @@ import { removeDeadLetters } from '../deadLetter/size.ts';
 
 /** A longer retry counts as dead, and another process may claim its dead letters. */
 export const retryTimeoutMs = 12_000;
-/** The first pause between claims of what other processes retry; pauses double. */
+/** The first pause between claims of dead letters that other processes retry; pauses double. */
 const firstPauseMs = 500;
 
 const atOnce = 10;
 /** Bytes of bodies in memory. A function has 512 MB, and sending needs each body twice. */
 const bodyBytesAtOnce = 64 * 1_024 * 1_024;
 
-/**
- * The outcome of a retry: the new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or a
- * refusal by a limit.
- */
+/** The new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or a refusal by a limit. */
 type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
 
-/** The outcomes by dead letter id. */
+/** By dead letter id. */
 type Outcomes = Map<string, RetryOutcome>;
 
 /**
- * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id in the dead letter's row.
- * Of several processes, one sends it and the others wait; if that one dies, another sends the same message.
+ * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id in the dead letter's
+ * row. One of several processes sends it and the others wait; if that one dies, another sends the same message.
  *
  * @param until when to stop waiting for other processes, Unix milliseconds
  * @returns outcomes by dead letter id
@@ -88,13 +85,13 @@ async function retryCharged(
       for (const { deadLetter } of theirs) outcomes.set(deadLetter.dlqId, 'failed');
       return outcomes;
     }
-    // Not beyond the end: the function must still answer.
+    // A longer pause would leave no time for the answer.
     await setTimeout(Math.min(pauseMs, leftMs));
     left = theirs;
   }
 }
 
-/** Finds dead letters' bodies. One whose message has expired is gone. */
+/** Finds dead letters' bodies. A dead letter whose message has expired is gone. */
 async function withBodies(
   deadLetters: readonly DeadLetter[],
   outcomes: Outcomes,
@@ -163,7 +160,7 @@ async function sendClaimed(
   });
   const failures = await acceptEach(drafts);
   const sent = drafts.filter(({ message }) => !failures.has(message));
-  // Before they are removed: if the process dies in between, another retries them and notes it again.
+  // Noted before they are removed, so that another process notes it again if this one dies.
   await eachOf(sent, atOnce, ({ deadLetter, message }) =>
     logAndContinue(noteRetry(deadLetter.message, message.messageId)),
   );

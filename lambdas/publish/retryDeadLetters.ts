@@ -48,7 +48,7 @@ export async function retryDeadLetter(
   return outcome;
 }
 
-/** Retries the dead letters that a filter selects. Safe to repeat: unsent ones are still there. */
+/** Retries the dead letters that a filter selects. Can be repeated: unsent ones are still there. */
 export async function retryDeadLetters(
   account: Account,
   filter: Filter,

@@ -54,7 +54,7 @@ async function debounceOne(
   const key = periodKey(account.id, id, isGroup ? (message.endpointName ?? message.url) : undefined);
   const { messageId, version, dueAt, isFirst } = await joinPeriod({
     ...{ key, quietMs, mostMs, messageId: message.messageId },
-    // If the row is missing, the worker looks for it as long as its publisher may take.
+    // The worker looks for a missing row until its publisher must have finished.
     onBegin: (firstDueAt) => sendJob({ ...attemptJob(message, 0), madeAt: firstDueAt }, firstDueAt),
   });
   const timed = { ...message, messageId, notBefore: dueAt, debounce: { key, version } };

@@ -24,7 +24,7 @@ export interface Deduplicated {
 /** A publisher counts as dead if it has not accepted its message this long after its claim. */
 const memoryTimeoutMs = 2_000;
 /**
- * How long a request waits for other publishers of its messages, some of which may die. It still has to accept its own messages,
+ * How long a request waits for other publishers of its messages, which may be dead. It still has to accept its own messages,
  * and an API function times out after 28 s.
  */
 const longestWaitMs = 10_000;

@@ -3,7 +3,7 @@ import { expiryOf, type Message } from '../../message/message.ts';
 import type { MessageChanges } from '../../request/messageChange.ts';
 import type { Limits } from '../../value/limits.ts';
 
-/** Makes the changed message. @param before when its next attempt was due, Unix milliseconds */
+/** @param before when the next attempt was due, Unix milliseconds */
 export function changed(
   message: Message,
   { attempt, before }: { readonly attempt: number; readonly before: number },
@@ -28,7 +28,10 @@ export function changed(
   return { ...after, expiresAt: Math.max(message.expiresAt, needed) };
 }
 
-/** A message keeps its queue's slot between attempts, under a name with its delivery queue. */
+/**
+ * Whether another delivery queue is allowed. Between attempts, a message keeps its queue's slot under a name with its delivery
+ * queue.
+ */
 export const isDeliverableBy = (
   { message: before, attempts }: { readonly message: Message; readonly attempts: readonly unknown[] },
   after: Message,

@@ -69,11 +69,7 @@ export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
     ),
   );
 
-/**
- * Notes that a key's message is accepted.
- *
- * @returns false if the message no longer has the key
- */
+/** @returns false if the message no longer has the key */
 export const markAccepted = (key: string, messageId: string): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
@@ -115,11 +111,7 @@ export const takeOver = (claim: {
     ),
   );
 
-/**
- * Gives up a key.
- *
- * @returns false if another publisher took over the message, or the claim expired
- */
+/** @returns false if another publisher took over the message, or the claim expired */
 export const releaseKey = (key: string, messageId: string): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
