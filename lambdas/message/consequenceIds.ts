@@ -1,6 +1,6 @@
 /**
- * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that each is made once even if
- * the attempt is repeated, and can be found from the message.
+ * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that a repeated attempt
+ * makes no others, and that they can be found from the message.
  */
 import { derivedId } from '../shared/ids.ts';
 import { isFinal, type Attempt } from './message.ts';
@@ -36,7 +36,7 @@ export function callbacksOf({ history, attempt }: Followed): Callbacks {
   if (attempt.state === 'CANCELED') return [];
   // The endpoint waits for the call's end.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
-  // If two workers make the attempt, the second must not overwrite the recorded callback.
+  // A second worker of the attempt must not overwrite the recorded callback.
   const outcome = attempt.callbacksByOutcome === true ? `/${attempt.state} ${attempt.response.status}` : '';
   const idFor = (kind: string): string =>
     derivedId(

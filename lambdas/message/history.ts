@@ -1,4 +1,3 @@
-/** Reads a message and its records. */
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Account } from '../account/account.ts';
@@ -43,7 +42,7 @@ export interface MessageRows {
   readonly following: readonly Row[];
 }
 
-/** Reads a message's rows in one strongly consistent query; undefined if its own is missing. */
+/** Reads a message's rows in one strongly consistent query. Returns undefined if its own is missing. */
 export async function loadMessageRows(key: MessageKey): Promise<MessageRows | undefined> {
   const { messageId } = key;
   if (!isId('msg', messageId)) return undefined;
@@ -78,7 +77,6 @@ export async function endedUndelivered(key: MessageKey): Promise<boolean> {
   return endIn(rows) !== undefined || states.some((state) => state === 'FAILED' || state === 'CANCELED');
 }
 
-/** Undefined if there is no such row. */
 export async function loadMessage(key: MessageKey): Promise<MessageHistory | undefined> {
   const rows = await loadMessageRows(key);
   return rows && historyOf(rows);
@@ -112,7 +110,7 @@ export async function isEnded(key: MessageKey): Promise<boolean> {
 export const isHeldBack = async (key: MessageKey, attempt: number): Promise<boolean> =>
   (await getRow(settings.messagesTable, keyOf(key, heldId(key.messageId, attempt)), false)) !== undefined;
 
-/** Finds a body's place; undefined without a message. Cheaper than its history, which may be long. */
+/** Finds a body's place; cheaper than the history, which may be long. Returns undefined without a message. */
 export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {
   const row = await getRow(settings.messagesTable, keyOf(key), true);
   return row && storedBody.parse(row['body']);
@@ -121,7 +119,7 @@ export async function loadStoredBody(key: MessageKey): Promise<StoredBody | unde
 export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
   attempts.find((attempt) => attempt.number === number);
 
-/** An attempt in the table, with everything its consequences need: a redelivery reads it again. */
+/** An attempt in the table, with everything its consequences need. A redelivery reads it again. */
 export interface RecordedAttempt {
   /** Read before the attempt, or after a redelivery. */
   readonly history: MessageHistory;

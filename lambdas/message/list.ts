@@ -25,7 +25,6 @@ import {
   type MessageKey,
 } from './rows.ts';
 
-/** A message from the log, without its body. */
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
@@ -37,7 +36,6 @@ export interface LoggedMessage extends Ordered {
 export interface ListedMessage extends LoggedMessage {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** The open attempt, if any. */
   readonly open: OpenAttempt | undefined;
   /** When an end from outside happened, Unix milliseconds, if it did. */
   readonly endedAt: number | undefined;

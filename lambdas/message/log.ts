@@ -1,4 +1,3 @@
-/** Reads the log: the records of messages. */
 import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -64,7 +63,7 @@ function logRowOf(row: Row): LogRow {
   };
 }
 
-/** A log row that is parsed on demand, because most are skipped. */
+/** Parsed on demand, because most log rows are skipped. */
 class ListedLogRow implements LogRow {
   readonly id: string;
   readonly time: number;
@@ -172,14 +171,13 @@ export interface ReadAttempts {
 }
 
 export interface WantedAttempts {
-  /** The most records to read; by default one call's megabyte. */
+  /** The most records to read; one call's megabyte by default. */
   readonly most?: number | undefined;
   /** Unix milliseconds, inclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   /** The destination contains one of these; undefined for all. */
   readonly destinations?: readonly string[] | undefined;
-  /** Their queue or flow-control key. */
   readonly of?: LogLane | undefined;
 }
 

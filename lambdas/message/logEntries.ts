@@ -1,4 +1,3 @@
-/** Makes log entries from a message and its records. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { LogState } from '../wire/states.ts';
@@ -47,7 +46,7 @@ export const cancelledEntries = (subject: LogSubject, at: number): readonly LogE
 export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
   const retried = { retried: number };
-  // A formerly open attempt has this entry from when it was left open.
+  // An attempt that was open got this entry when it was left open.
   const active = attempt.wasOpen === true ? [] : [entry(subject, 'ACTIVE', attempt.startedAt, retried)];
   if (attempt.state === 'DELIVERED') {
     const delivered = { ...retried, responseStatus: response.status };
@@ -72,7 +71,7 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
 
 type Event = Answer<typeof answers.event>;
 
-/** Shows a callback's headers. Its message's redaction applies too. */
+/** Shows a callback's headers, with its message's redaction, too. */
 function callbackHeaders(
   callback: CallbackSettings | undefined,
   { redaction = noRedaction }: Message,

@@ -20,7 +20,7 @@ export interface Origin {
   readonly scheduleId?: string | undefined;
 }
 
-/** Related messages: retrying a dead letter makes another message, and so do publishing again and callbacks. */
+/** Related messages. Retries of dead letters, repeated publishes and callbacks make another message. */
 export interface Lineage {
   /** The message that it was made from. */
   readonly retriedFrom?: string | undefined;
@@ -92,9 +92,8 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly failureCallback?: CallbackSettings | undefined;
   /** For a callback: the slot of the message that it reports, if that has a queue. */
   readonly slotOf?: QueueSlot | undefined;
-  /** Its part in a run, if any. */
   readonly workflow?: WorkflowPart | undefined;
-  /** Whether it reports an alarm of its account. Alarms do not count its attempts or its dead letter. */
+  /** Whether it reports an alarm of its account. Its attempts and its dead letter are not counted by alarms. */
   readonly isAlarm?: true | undefined;
   /** The signature of its URL group's endpoint, besides the service's. */
   readonly endpointSignature?: MessageSignature | undefined;
@@ -103,8 +102,8 @@ export interface Message extends DeliverySettings, Origin, Lineage {
 }
 
 /**
- * An attempt's outcome: success (DELIVERED); failure with another attempt to follow (RETRY); failure of the last one (FAILED);
- * failure of a message cancelled in between (CANCELED).
+ * DELIVERED: success. RETRY: failure, with another attempt to follow. FAILED: failure of the last attempt. CANCELED: failure of
+ * a message cancelled in between.
  */
 export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'] as const;
 export type AttemptState = (typeof attemptStates)[number];
@@ -119,7 +118,7 @@ export interface KeptResponse {
   readonly body: Uint8Array;
 }
 
-/** The record of a finished attempt. Written once; only then the attempt counts. */
+/** The record of a finished attempt, written once. The attempt counts only from then on. */
 export interface Attempt {
   /** 0 for the first delivery, n for the nth retry. */
   readonly number: number;
@@ -136,7 +135,7 @@ export interface Attempt {
   readonly accountCallback?: string | undefined;
   /** Whether it was open after a 202: see {@link OpenAttempt}. */
   readonly wasOpen?: true | undefined;
-  /** Whether its answer is a completion. Then messages that need the whole answer are stored after the record. */
+  /** Whether its answer is a completion: messages that need the whole answer are then stored after the record. */
   readonly isCompleted?: true | undefined;
   /** A completion's whole body, if the record truncates it. */
   readonly wholeBody?: { readonly id: string; readonly stored: StoredBody } | undefined;
@@ -156,7 +155,6 @@ export interface OpenAttempt {
 /** Whether no other attempt follows. */
 export const isFinal = ({ state }: Pick<Attempt, 'state'>): boolean => state !== 'RETRY';
 
-/** The history needed to know whether a message is over. */
 interface AttemptsAndEnd {
   readonly attempts: readonly { readonly state: AttemptState }[];
   /** An end from outside, if any. */
@@ -170,7 +168,7 @@ export const isOver = ({ attempts, end }: AttemptsAndEnd): boolean =>
 /** The limits by which rows expire. */
 type Retention = Pick<Limits, 'max_dlq_retention_time_milis' | 'log_retention_days'>;
 
-/** How long records of finished messages and runs are kept for the log, in milliseconds. */
+/** How long the log keeps records of finished messages and runs, in milliseconds. */
 export const logRetentionMs = ({ log_retention_days: days }: Pick<Retention, 'log_retention_days'>): number =>
   days * dayMs;
 
@@ -181,8 +179,8 @@ export const latestEndOf = ({ notBefore, maxRetries, timeoutMs, deferredMs = 0 }
   notBefore + (maxRetries + 1) * (longestRetryDelayMs + timeoutMs + deferredMs);
 
 /**
- * When a message's row may expire: a day after its retries, log entries and dead letter. Set at acceptance, because an extension
- * costs a write; only messages that wait long in a line are extended.
+ * When a message's row may expire: a day after its retries, log entries and dead letter. Set at acceptance, because an
+ * extension costs a write; only messages that wait long in a line are extended.
  *
  * @returns Unix milliseconds
  */

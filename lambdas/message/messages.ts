@@ -27,7 +27,6 @@ export async function putMessage(message: Message, body: StoredBody): Promise<vo
   );
 }
 
-/** Writes many messages' rows; see {@link putAll}. */
 export const putMessages = (
   messages: readonly { readonly message: Message; readonly stored: StoredBody }[],
 ): Promise<void> =>
@@ -56,8 +55,6 @@ export async function putVersion(message: Message, body: StoredBody): Promise<vo
 }
 
 /**
- * Replaces a message's row.
- *
  * @param before the message as it was read
  * @returns false if it was changed or removed since
  */
@@ -84,11 +81,7 @@ export async function replaceMessage(before: Message, after: Message, body: Stor
   );
 }
 
-/**
- * Extends the lifetime of a message's row.
- *
- * @param body its body's new place
- */
+/** @param body its body's new place */
 export async function extendMessageRow(message: Message, body: StoredBody): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({
@@ -128,7 +121,7 @@ export async function noteRetry(message: MessageKey, retriedAs: string): Promise
  */
 export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
   const { number, response, ...rest } = attempt;
-  // The log shows answers of failed attempts only. But a failure function's answer is shown nowhere else, and a completion's
+  // The log shows only answers of failed attempts. But a failure function's answer is shown nowhere else, and a completion's
   // callbacks are not made yet.
   const kept =
     attempt.state === 'DELIVERED' &&
@@ -176,8 +169,8 @@ export async function noteOpen(message: Message, open: OpenAttempt, now: number)
 }
 
 /**
- * Ends a message: a worker that finds this row makes no attempt. The log shows a cancelled message's end; a message that was not
- * accepted is never shown.
+ * Ends a message: a worker that finds this row makes no attempt. The log shows a cancelled message's end, but never a message
+ * that was not accepted.
  *
  * @returns whether this is its first such end
  */

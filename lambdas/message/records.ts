@@ -1,4 +1,4 @@
-/** How the API shows messages, attempts and dead letters. The only place for redaction. */
+/** The API's view of messages, attempts and dead letters. The only place for redaction. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';

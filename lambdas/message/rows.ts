@@ -1,9 +1,9 @@
 /**
  * The rows of the messages table.
  *
- * A partition has, by sort key: a message's own row, one for each attempt, and one for an end from outside. The own row is written
- * once. Later only its expiry and its body's place may change, when a waiting message is extended, and the id of the message made
- * from it.
+ * A partition has, by sort key: a message's own row, one for each attempt, and one for an end from outside. The own row is
+ * written once. Later changes are only its expiry and its body's place, when a waiting message is extended, and the id of the
+ * message made from it.
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
@@ -143,7 +143,6 @@ const endRow = z.object({ end: z.enum(ends), endedAt: z.number() });
 
 export type MessageKey = Pick<Message, 'accountId' | 'messageId'>;
 
-/** The part of an attempt that says when the next one is due. */
 export type LastAttempt = Pick<Attempt, 'number' | 'recordedAt' | 'nextDeliveryAt'>;
 
 export const keyOf = ({ accountId, messageId }: MessageKey, id = messageId) => ({
@@ -208,7 +207,6 @@ function withImplied(row: Row): Row {
   return { ...row, ...ownKeyOf(row) };
 }
 
-/** @throws if these are not a message's attributes */
 export function messageOf(attributes: Row): Message {
   const { expiresAt, ...rest } = messageRow.parse(attributes);
   return { ...rest, expiresAt: expiresAt * 1000 };
@@ -251,7 +249,7 @@ export const isEnd = (row: Row): boolean => 'end' in row;
 
 export const endOf = (row: Row): End => endRow.parse(row).end;
 
-/** When a message ended, Unix milliseconds. */
+/** Unix milliseconds. */
 export const endedAtOf = (row: Row): number => endRow.parse(row).endedAt;
 
 /** Names attributes for a query, `a.b` for a nested one. DynamoDB reserves some names, so each gets a `#`. */

@@ -1,4 +1,3 @@
-/** A message's status, from its history. */
 import { isFinal, type Attempt, type KeptResponse, type Message, type OpenAttempt } from './message.ts';
 import type { MessageState } from '../wire/states.ts';
 
@@ -28,7 +27,6 @@ export interface StatusHistory {
   readonly message: Pick<Message, 'notBefore' | 'change'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** The open attempt, if any. */
   readonly open: OpenAttempt | undefined;
   /** When it was cancelled, Unix milliseconds, if it was. */
   readonly endedAt: number | undefined;

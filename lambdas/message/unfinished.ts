@@ -20,7 +20,6 @@ export interface Unfinished {
 /** The attributes that a scan reads. Bodies and answers, most of a table, are left out. */
 const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
 
-/** A message as the scan sees it. */
 interface Sighted extends MessageKey {
   readonly attempts: AttemptOutline[];
   end: unknown;

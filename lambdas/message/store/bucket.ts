@@ -1,6 +1,6 @@
 /**
  * The bucket of large bodies, imported on demand because the S3 client is larger than a handler. `lib/bundle.ts` bundles it
- * separately. To avoid a second copy of settings and metrics, the bucket's name and the client's preparation are passed in.
+ * separately. The bucket's name and the client's preparation are passed in, to avoid a second copy of settings and metrics.
  */
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { clientOptions } from '../../aws/clientOptions.ts';
