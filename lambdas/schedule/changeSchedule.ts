@@ -18,8 +18,7 @@ export interface ChangeRequest {
 }
 
 /**
- * Changes the settings that a request names and keeps the rest, even values that answers hide, such as a redacted body or callback
- * settings.
+ * Changes the settings that a request names and keeps the rest, even values that answers hide, such as a redacted body.
  *
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
  */

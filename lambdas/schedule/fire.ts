@@ -36,7 +36,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
     if (mayStillCome(saveId, schedule)) throw new Error('The row of the save may still come.');
-    // If two saves compete, the request of the losing one removes it. If it still fires later, it was left over.
+    // The request of a save that lost against another one removes it. If it still fires later, it was left over.
     if (now() - timeOfId(saveId) > savingMs) await endLeftOver(accountId, saveId);
     return;
   }
@@ -49,7 +49,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
   if (claim === 'done') return;
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
-  // Sent before this fire is noted: afterwards, earlier fires no longer count as missed.
+  // Sent before this fire is noted, because earlier fires no longer count as missed afterwards.
   if (notice.kind === undefined) await sendMissed(schedule, time);
   const published = await publishFire(schedule, time);
   await noteFire(accountId, scheduleId, { time, ...published });
@@ -95,8 +95,8 @@ export async function giveUpFire(
 }
 
 /**
- * The minute of a fire, Unix milliseconds. Scheduler writes it into the notice. Emulators leave the keyword, but send within that
- * minute.
+ * The minute of a fire, Unix milliseconds. Scheduler writes it into the notice. Emulators leave the keyword, but send within
+ * that minute.
  */
 function fireTime({ time }: FireNotice, sentAt: number): number {
   const timeMs = Date.parse(time);

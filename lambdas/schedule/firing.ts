@@ -64,7 +64,10 @@ export async function lookForMissed(schedule: Schedule): Promise<void> {
   await sendNotice({ accountId, scheduleId, saveId, time: new Date(now()).toISOString(), kind: 'look' });
 }
 
-/** Ends an unused save: deletes its body, then its schedules in Scheduler. A failure is logged; the save's next fire does the rest. */
+/**
+ * Ends an unused save: deletes its body, then its schedules in Scheduler. A failure is logged; the save's next fire does the
+ * rest.
+ */
 export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSchedule): Promise<void> {
   try {
     const { schedulerExpressions } = parseCron('Svc-Cron', cron);
@@ -82,8 +85,8 @@ export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSched
 const mostExpressions = 2;
 
 /**
- * Ends the rest of a save that was overwritten, deleted or not finished. Its schedules in Scheduler go last, so that their next
- * fire can finish this if the process dies.
+ * Ends the rest of a save that was overwritten, deleted or not finished. Its schedules in Scheduler are deleted last, so that
+ * their next fire can finish this if the process dies.
  */
 export async function endLeftOver(accountId: string, saveId: string): Promise<void> {
   await deleteLostBody(saveId, accountId);

@@ -13,8 +13,6 @@ import { withCharges } from '../usage/charge.ts';
 import { reportUsage } from '../usage/counter.ts';
 
 /**
- * Publishes a fire's messages.
- *
  * @param time the fire's time, Unix milliseconds
  * @returns the message ids, or why there are none
  */

@@ -89,7 +89,6 @@ export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   for await (const row of rows) yield scheduleOf(row);
 }
 
-/** All schedules of an account, by id. */
 export async function listSchedules(accountId: string): Promise<readonly StoredSchedule[]> {
   const schedules: StoredSchedule[] = [];
   for await (const schedule of schedulesBehind(accountId, undefined)) schedules.push(schedule);
@@ -193,8 +192,6 @@ const fireRow = z.object({
 });
 
 /**
- * Claims a fire.
- *
  * @param now Unix milliseconds
  * @param endedBy Unix milliseconds; workers with claims up to then have died
  * @returns `mine`; `done` if it was handled before; `busy` if another worker handles it

@@ -45,7 +45,10 @@ const noticeShape = z.object({
   saveId: z.string(),
   /** ISO 8601. */
   time: z.string(),
-  /** Undefined for Scheduler's fires. `missed`: a missed fire. `look`: not a fire, but a search for those missed before its time. */
+  /**
+   * Undefined for Scheduler's fires. `missed`: a missed fire. `look`: not a fire, but a search for those missed before its
+   * time.
+   */
   kind: z.optional(z.enum(['missed', 'look'])),
 });
 

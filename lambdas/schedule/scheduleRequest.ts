@@ -37,7 +37,7 @@ interface RequestedSchedule {
 }
 
 /**
- * Reads a request for a schedule. Refuses one that could not be published.
+ * Parses a request for a schedule. Refuses a request that could not be published.
  *
  * @param before the schedule that is replaced
  * @throws HttpError 400, 403, 404, 412 or 413
@@ -78,7 +78,6 @@ function readCron(reader: ConfigReader): Cron {
   return cron;
 }
 
-/** The settings in the schedule's row. */
 async function settingsOf(account: Account, request: PublishRequest): Promise<string> {
   const time = now();
   const options = parsePublishOptions(request, account, await destinationRules(request.host, account), time);
@@ -86,7 +85,8 @@ async function settingsOf(account: Account, request: PublishRequest): Promise<st
 }
 
 /**
- * A schedule's destination. Query parameters that are not the service's belong to its URL; a group's are kept for its endpoints.
+ * A schedule's destination. Query parameters that are not the service's belong to its URL; a group's are kept for its
+ * endpoints.
  *
  * @param before the replaced schedule's destination
  */

@@ -1,7 +1,6 @@
 /**
- * Checks the five fields of a cron expression, and writes them for croner as numbers, lists, ranges and steps. croner does not read
- * wrapping ranges or a start with a step (`5/15`), and misreads typing errors (`5*`, `JANFEB`). Checking each entry here lets the
- * error name its field.
+ * Checks the five fields of a cron expression, and writes them for croner as numbers, lists, ranges and steps. croner does not
+ * read wrapping ranges or a start with a step (`5/15`), and misreads typing errors (`5*`, `JANFEB`). An error names its field.
  */
 import { quote } from '../../error/httpError.ts';
 
