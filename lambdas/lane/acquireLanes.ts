@@ -17,8 +17,6 @@ import { laneGate } from './slots/laneGate.ts';
 export type { Acquired };
 
 /**
- * Takes a slot of each lane of an attempt.
- *
  * @returns undefined if the attempt waits in a line, or its job was sent again; `overdue` if it waited too long for its host
  * and must fail
  */
@@ -37,14 +35,14 @@ export async function acquireLanes(
     if (typeof acquired !== 'string' || acquired === 'overdue') return acquired;
     await afterRefusal(history, account, job, isAgain, acquired);
   } catch (error) {
-    // SQS must redeliver this job: a new job would not be marked as redelivered, and would ignore another worker's record.
+    // Only SQS marks this job as redelivered. A new job would ignore another worker's record.
     if (isAgain || !(error instanceof LaneBusy)) throw error;
     await sendJob(job, now() + secondMs);
   }
   return undefined;
 }
 
-/** The delay of a follow-up, and the time to record an attempt. Most attempts have ended by then. */
+/** Most attempts have ended and are recorded after this time. */
 const followUpMs = 900 * secondMs;
 const recordMs = minuteMs;
 
@@ -65,8 +63,7 @@ async function afterRefusal(
     return;
   }
   if (isAgain) {
-    // This job is dropped because another worker has it. That worker may die before it records the attempt, so a follow-up job
-    // checks.
+    // This job is dropped because another worker has it. A follow-up job checks whether that worker recorded the attempt.
     const followUp: AttemptJob = { ...attemptJob(history.message, job.attempt), isFollowUp: true };
     await sendJob(followUp, now() + Math.max(followUpMs, history.message.timeoutMs + recordMs));
   }
@@ -76,8 +73,8 @@ async function afterRefusal(
 /**
  * Makes an attempt wait until its account is active again.
  *
- * The account is read again after the attempt joined the line. If the account became active in between, either the activation
- * found the attempt in the line, or this read resumes the lane.
+ * If the account becomes active while the attempt joins the line, either the activation finds the attempt there, or the second
+ * read of the account resumes the lane.
  */
 export async function waitForAccount(
   history: MessageHistory,

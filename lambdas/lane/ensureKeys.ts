@@ -1,6 +1,6 @@
 /**
  * Creates a flow-control key's lane before the first message with that key is stored, so that the key can be read, paused and
- * pinned before the message is due. An unused key expires.
+ * pinned at once. An unused key expires.
  */
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import type { FlowControl } from '../value/flowControl.ts';
@@ -10,21 +10,18 @@ import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/**
- * How long a process assumes that a key still exists. If the key is deleted in that time, a later message or attempt creates it
- * again.
- */
+/** How long a process assumes that a key exists. A key that is deleted in that time is created again later. */
 const knownMs = 10 * minuteMs;
 
-/** How long after its message's due time a key is kept. The attempt then extends it. */
+/** How long after its message's due time a key is kept. The attempt extends it. */
 const leastLifetimeMs = dayMs;
 
-/** The process's knowledge of a key. Times are Unix milliseconds. */
+/** Times are Unix milliseconds. */
 interface Known {
   /** The row exists at least until then; 0 if unknown. */
   lastsUntil: number;
   relyUntil: number;
-  /** The last check. Checks run one after another, so a batch reads a key once. */
+  /** Checks run one after another, so a batch reads a key once. */
   turn: Promise<void>;
 }
 
@@ -36,7 +33,7 @@ const isKnown = ({ lastsUntil, relyUntil }: Known, until: number): boolean =>
 type Naming = Pick<Message, 'accountId' | 'createdAt' | 'notBefore'> &
   Partial<Pick<Message, 'flowControl' | 'callback' | 'failureCallback'>>;
 
-/** Creates a missing key's lane, or extends one that would expire too soon. */
+/** Creates a missing key's lane, or extends its lifetime. */
 async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowControl, until: number) {
   const lane = keyLane(naming.accountId, key);
   let lastsUntil = await laneLastsUntil(lane);
@@ -74,8 +71,7 @@ async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void
 }
 
 /**
- * Creates the missing flow-control keys of a message and its callbacks. A recently checked key costs no call, another key a
- * read, and a new key a write.
+ * Creates the missing flow-control keys of a message and its callbacks. A recently checked key costs no call.
  *
  * @throws LaneBusy, and errors of AWS; do not store the message then
  */

@@ -8,7 +8,6 @@ import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 const mostRead = 2_000;
 /** Leaves room for keys. */
 const mostQueues = 1_000;
-/** The most names to count for each kind: one or two calls. */
 const mostNames = 10_000;
 
 export interface LaneFigures {
@@ -32,7 +31,6 @@ async function readLanes(accountId: string, kind: LaneKind, most: number): Promi
   return lanes;
 }
 
-/** Counts the lanes of a kind that were not read. */
 async function countBehind(
   accountId: string,
   kind: LaneKind,

@@ -44,8 +44,6 @@ const noSuchKey = (key: string): HttpError =>
   notFound('flow_control_key_not_found', `There is no flow-control key ${quote(key)}.`);
 
 /**
- * Lists an account's keys by name.
- *
  * @param search a part of the names to list
  * @throws HttpError 400 for an invalid cursor
  */
@@ -98,7 +96,6 @@ export async function getGlobalParallelism(
   };
 }
 
-/** The settings that the audit trail records. */
 const settingsOf = (lane: Lane): Values => ({
   ...{ parallelism: lane.parallelism, rate: lane.rate },
   period: lane.rate === undefined ? undefined : toSeconds(periodOf(lane)),
@@ -119,11 +116,7 @@ async function changeKey(account: Account, key: string, change: (lane: Lane) => 
   return changesBetween(settingsOf(before), settingsOf(after));
 }
 
-/**
- * Pauses a key: its messages wait until it is resumed.
- *
- * @throws HttpError 404 or 503
- */
+/** @throws HttpError 404 or 503 */
 export const pauseFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: true }));
 

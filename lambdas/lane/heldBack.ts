@@ -4,10 +4,9 @@ import { circuitIn } from './rules/circuits.ts';
 import { inFlightIn, isThere, waitingIn } from './lane.ts';
 import { listLanes } from './store/lanes.ts';
 
-/** The console refreshes every half minute. */
 const mayBeOld = { mayBeOld: true };
 
-/** Yields the hosts that are down, and undefined for each other circuit. */
+/** Yields undefined for other circuits, so that readers can stop. */
 export async function* downHosts({ id }: Account) {
   for await (const lane of listLanes(id, 'circuit', mayBeOld)) {
     const circuit = circuitIn(lane);
@@ -17,7 +16,6 @@ export async function* downHosts({ id }: Account) {
   }
 }
 
-/** Yields the paused queues, and undefined for each other queue. */
 export async function* pausedQueues({ id }: Account) {
   for await (const lane of listLanes(id, 'queue', mayBeOld)) {
     yield isThere(lane) && lane.isPaused
@@ -26,7 +24,6 @@ export async function* pausedQueues({ id }: Account) {
   }
 }
 
-/** Yields the paused keys, and undefined for each other key. */
 export async function* pausedKeys({ id }: Account) {
   for await (const lane of listLanes(id, 'key', mayBeOld)) {
     yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;

@@ -1,4 +1,3 @@
-/** Adds messages to their queues' lines, in the order of acceptance. */
 import { now } from '../shared/clock.ts';
 import { joinLine, placeOf } from './rules/arrival.ts';
 import { asQueue, queueLane } from './lane.ts';
@@ -19,7 +18,7 @@ const turnsTogether = 20;
 const queuesAtOnce = 20;
 
 /**
- * Adds stored messages to the lines of their queues, and grants slots if there is capacity. Creates missing queues.
+ * Adds stored messages to the lines of their queues. Creates missing queues.
  *
  * @returns the messages that may not have joined, each with its error
  */
@@ -44,7 +43,6 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
   return failures;
 }
 
-/** Adds a stored message to its queue's line. */
 export const joinQueue = (message: Message): Promise<void> => join(message.queueName ?? '', [message]);
 
 /** @param messages of one account */

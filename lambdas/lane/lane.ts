@@ -2,8 +2,8 @@
  * A lane limits how many attempts are in flight, and how many start in a period. A paused lane starts none. Attempts without
  * capacity wait in the lane's line, in order of arrival.
  *
- * This file defines a lane's state and limits; `rules` has the events that change it. Both are pure: a function takes a lane
- * and returns another one. `slots/lanes.ts` reads lanes, applies these functions, and writes the result.
+ * This file defines a lane's state and limits, `rules` the events that change it. Both are pure. `slots/lanes.ts` reads lanes,
+ * applies these functions, and writes the result.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
@@ -16,7 +16,6 @@ import { type Starts, freeStarts, recentStarts } from './rules/rate.ts';
 export interface LaneKey {
   readonly accountId: string;
   readonly kind: LaneKind;
-  /** Empty if an account has only one lane of this kind. */
   readonly name: string;
 }
 
@@ -30,17 +29,15 @@ export const circuitLane = (accountId: string, host: string): LaneKey => ({
   name: host,
 });
 
-/** The prefix of leases that belong to processes. Other leases belong to attempts, or to messages of a queue. */
+/** Leases of processes. Others belong to attempts, or to messages of a queue. */
 export const processPrefix = 'process#';
 
-/** A right to some of a lane's slots. */
 export interface Lease {
   readonly slots: number;
   /** Unix milliseconds. Undefined if the lease ends only with its message. */
   readonly until?: number | undefined;
-  /** When its start was counted, Unix milliseconds. Undefined if it was not counted, or if there is no rate. */
+  /** When its start was counted, Unix milliseconds. Undefined if it was not counted. */
   readonly startAt?: number | undefined;
-  /** The id of the job that was sent for this lease. */
   readonly ticket?: string | undefined;
   /** Unfinished callbacks, for which the queue's message keeps its slot. */
   readonly callbacks?: readonly string[] | undefined;
@@ -49,14 +46,12 @@ export interface Lease {
 }
 
 export interface Limits {
-  /** The most attempts in flight. */
   readonly parallelism?: number | undefined;
   /** The most starts in any `periodMs`. */
   readonly rate?: number | undefined;
   readonly periodMs?: number | undefined;
 }
 
-/** The line of a deleted queue, whose messages are being cancelled. */
 export interface DeletedLine {
   readonly entries: readonly string[];
   readonly firstPage: number;
@@ -84,15 +79,14 @@ export interface Lane extends LaneKey, Limits {
   readonly line: Line;
   /** The waiting messages with a fair key or a priority, if any. */
   readonly fair?: FairLine | undefined;
-  /** Cancelled entries that are still in the line's pages. They are dropped when they are next. */
+  /** Cancelled entries in the line's pages. They are dropped when they are next. */
   readonly cancelled: number;
   /** When the next pump runs, Unix milliseconds; in the past if none is scheduled. */
   readonly pumpAt: number;
-  /** When a pump extends the lifetimes of waiting messages, Unix milliseconds; in the past if none is scheduled. */
+  /** When a pump extends waiting messages' lifetimes, Unix milliseconds; in the past if none is scheduled. */
   readonly keepAt: number;
   /**
-   * How long the row of an unused flow-control key or a deleted queue is kept, because a delayed message may still name it:
-   * Unix milliseconds, or 0.
+   * How long an unused key's or deleted queue's row is kept, because a delayed message may name it: Unix milliseconds, or 0.
    */
   readonly keptUntil: number;
   readonly isDeleted: boolean;
@@ -101,7 +95,7 @@ export interface Lane extends LaneKey, Limits {
   /** Lines of a deleted queue with messages to cancel. */
   readonly deletedLines: readonly DeletedLine[];
   readonly deletedFairLines: readonly DeletedFairLine[];
-  /** How many attempts waited in the last hours, if any: see `rules/depths.ts`. For queues and keys. */
+  /** How many attempts waited in a queue or key in the last hours: see `rules/depths.ts`. */
   readonly depths?: string | undefined;
   readonly circuit?: Circuit | undefined;
   readonly createdAt: number;
@@ -143,7 +137,7 @@ export const hasDeletedLines = ({ deletedLines, deletedFairLines }: Lane): boole
 
 export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
 
-/** Creates a missing queue, with a parallelism of 1. Leaves an existing queue unchanged. */
+/** Creates a missing queue, with a parallelism of 1. */
 export const asQueue = (lane: Lane, now: number): Lane =>
   isThere(lane)
     ? lane
@@ -162,7 +156,7 @@ export const slotsInUse = ({ leases }: Lane, now: number): number =>
     0,
   );
 
-/** Counts the attempts (in a queue, the messages) that have a slot. Messages that only wait for callbacks do not count. */
+/** Counts the attempts (in a queue, the messages) that have a slot, without messages that only wait for callbacks. */
 export const inFlightIn = ({ leases }: Lane): number =>
   [...leases.values()].filter(({ isOver }) => isOver !== true).length;
 
@@ -170,11 +164,10 @@ export const inFlightIn = ({ leases }: Lane): number =>
 export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | undefined =>
   circuit === undefined ? parallelism : heldAtOnce(circuit, now);
 
-/** The number of free slots; Infinity if unlimited. */
 export const freeSlots = (lane: Lane, now: number): number =>
   Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
 
-/** Whether a circuit holds attempts back: it is open, or attempts wait in its line. */
+/** Whether a circuit is open, or attempts wait in its line. */
 export const holdsBack = (lane: Lane): boolean =>
   (lane.circuit !== undefined && isOpen(lane.circuit)) || !isLineEmpty(lane);
 
@@ -184,7 +177,6 @@ export const mostLeases = 2_000;
 export const hasCapacity = (lane: Lane, now: number): boolean =>
   !lane.isPaused && lane.leases.size < mostLeases && freeSlots(lane, now) > 0 && freeStarts(lane, now) > 0;
 
-/** Removes expired leases and starts that no longer count. */
 export function pruned(lane: Lane, now: number): Lane {
   const leases = [...lane.leases].filter(([, { until }]) => until === undefined || until > now);
   const starts = recentStarts(lane, now);
@@ -199,7 +191,7 @@ export function pruned(lane: Lane, now: number): Lane {
   return { ...lane, leases: new Map(leases), starts, cancelled };
 }
 
-/** Whether a lease is sure to be valid for another process, whose clock may differ. */
+/** Whether a lease is still valid for a process whose clock differs. */
 export const isLasting = ({ until }: Lease, now: number): boolean =>
   until === undefined || until > now + clockMarginMs;
 
@@ -218,7 +210,7 @@ export interface Changed<T> {
 /**
  * Sets the number of slots that a process has.
  *
- * @returns the number of slots it gets: fewer if there is no capacity, or if attempts wait
+ * @returns the slots it gets: fewer if there is no capacity, or if attempts wait
  */
 export function leaseTo(
   lane: Lane,
@@ -242,7 +234,7 @@ export const limitsOfKey = ({ parallelism, rate, period }: Omit<FlowControl, 'ke
   periodMs: period && period * secondMs,
 });
 
-/** A key's lifetime is extended in steps, to save a write for most messages of the far future. */
+/** A key's lifetime is extended in steps, so that few messages of the far future cost a write. */
 const extensionStepMs = 30 * dayMs;
 
 /** Keeps an unused key at least until a time, Unix milliseconds. */
@@ -254,7 +246,6 @@ export const keptUntilAtLeast = (lane: Lane, until: number): Lane =>
 const isSame = (one: Limits, other: Limits): boolean =>
   one.parallelism === other.parallelism && one.rate === other.rate && one.periodMs === other.periodMs;
 
-/** Sets limits, even pinned ones. */
 export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits): Lane {
   const limits = { parallelism, rate, periodMs };
   return isSame(lane, limits) ? lane : { ...lane, ...limits };
@@ -263,13 +254,13 @@ export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits):
 /**
  * Sets the limits of the newest message, except pinned ones.
  *
- * @param madeAt when the message was created, Unix milliseconds; or another number that grows with each change
+ * @param madeAt when the message was created, Unix milliseconds; or another number that grows
  */
 export function withNewestLimits(lane: Lane, limits: Limits, madeAt: number): Lane {
   if (madeAt < lane.limitsMadeAt) return lane;
   const { parallelism } = lane.isPinnedParallelism ? lane : limits;
   const { rate, periodMs } = lane.isPinnedRate ? lane : limits;
   const after = withLimits(lane, { parallelism, rate, periodMs });
-  // Noted even if the limits are equal, so that an older message cannot change them later.
+  // Noted so that an older message cannot change equal limits later.
   return after === lane && madeAt === lane.limitsMadeAt ? lane : { ...after, limitsMadeAt: madeAt };
 }

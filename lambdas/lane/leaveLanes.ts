@@ -17,11 +17,9 @@ import { lanes } from './slots/processLanes.ts';
 /**
  * Ends a grant that is no longer needed.
  *
- * If the grant is not written yet, the job is sent again. For a cancelled message this is soon, because others wait for the
- * slot. A finished attempt has another grant only if it was in the line twice. That is checked once, when the grant must have
+ * If the grant is not written yet, the job is sent again: soon for a cancelled message, because others wait for the slot. A
+ * finished attempt has another grant only if it was in the line twice, so a single check is enough, when the grant must have
  * been written.
- *
- * @param reason why the grant is not needed
  */
 export async function declineLanes(job: AttemptJob, reason: DeclineReason): Promise<void> {
   const { admittedTo } = job;
@@ -36,7 +34,7 @@ export async function declineLanes(job: AttemptJob, reason: DeclineReason): Prom
 
 /** Leaves the lanes of a message that ended before this attempt. */
 export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain: boolean): Promise<void> {
-  // Another worker may still be making the attempt of a redelivered job.
+  // Another worker may still be making a redelivered job's attempt.
   await declineLanes(job, isAgain ? 'goesOn' : 'cancelled');
   // An attempt that waits for its account keeps its key's slot.
   if (job.admittedTo?.lane === 'account') await leaveLanesAgain(message, job.attempt);
@@ -44,7 +42,7 @@ export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain
 }
 
 /**
- * Leaves the queue of a message that ended, and ends its hold on its parent's slot if it is a callback.
+ * Leaves the queue of a message that ended. If it is a callback, this also ends its hold on its message's slot.
  *
  * @param isAgain whether another worker may still be making an attempt
  */
@@ -60,7 +58,7 @@ export async function leaveAsMessage(message: Message, isAgain: boolean): Promis
 }
 
 /**
- * Leaves the lanes of a recorded attempt, because its worker may have died before it did so.
+ * Leaves the lanes of a recorded attempt whose worker may have died.
  *
  * @param account the message's; undefined if the attempt has surely left its host's circuit
  */

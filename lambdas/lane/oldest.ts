@@ -21,7 +21,6 @@ export interface Waiting {
   readonly fairKeys?: readonly WaitingKey[] | undefined;
 }
 
-/** The most fair keys in an answer. */
 const mostShown = 20;
 /** The most tenants to read: about four calls of DynamoDB. */
 const mostTenants = 10_000;
@@ -51,9 +50,7 @@ async function waitingInFair(lane: Lane, fair: FairLine) {
 export const isReadForOldest = ({ line, fair }: Lane): boolean =>
   fair !== undefined || (line.front.length === 0 && line.firstPage < line.nextPage);
 
-/**
- * Describes the messages that wait in a lane. If necessary it reads the next page of the line, and the tenants of a fair line.
- */
+/** Describes the messages that wait in a lane. May read a page of the line, and the tenants of a fair line. */
 export async function whatWaits(lane: Lane): Promise<Waiting> {
   const inLine = await oldestInLine(lane);
   const { heads, fairKeys } = lane.fair

@@ -1,6 +1,6 @@
 /**
  * A pump grants slots to the attempts that wait in a lane. It runs when the rate allows another start, and when a lease ends
- * whose holder may have died. In a long line it also runs every few days, so that no waiting message expires.
+ * whose holder may have died. A long line's pump also extends its messages' lifetimes every few days.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
@@ -9,7 +9,7 @@ import { sendJob } from '../job/send.ts';
 import { hasDeletedLines } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/** The time for all lines of a lane. The function times out after 60 s. */
+/** For all lines of a lane. The function times out after 60 s. */
 const budgetMs = 30 * secondMs;
 
 /** @throws if the pump must be retried */
@@ -25,8 +25,7 @@ export async function pump(job: PumpJob): Promise<void> {
   // Any change grants slots, even one that changes nothing.
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
-  // The lines of a deleted queue are cancelled even if the queue was created again. This is rare, so its code is loaded on
-  // demand.
+  // Even if the queue was created again. This is rare, so its code is loaded on demand.
   const isCancelled = async (): Promise<boolean> =>
     (await import('./line/cancelDeletedLines.ts')).cancelDeletedLines(lane, until);
   if (hasDeletedLines(lane) && !(await isCancelled())) {

@@ -13,7 +13,7 @@ export const queueSlotOf = (message: Message): QueueSlot | undefined =>
     : { queueName: message.queueName, entry: queueEntry(attemptJob(message, 0)) };
 
 /**
- * Ends a callback's hold on its message's slot. Call it each time a job finds the callback over: a second worker of the same
+ * Ends a callback's hold on its message's slot. Call it each time a job finds the callback over, because a second worker of the
  * attempt may have added the hold again.
  */
 export async function leaveAsCallback({
@@ -36,6 +36,6 @@ export const keepSlotFor = (
     keepFor(lane, slot.entry, callbackIds),
   );
 
-/** Frees the slot of a message that is over, when its attempts' callbacks are over too. */
+/** Frees the slot of a message that is over, when its callbacks are over too. */
 export const leaveSlot = (message: Message, slot: QueueSlot, owed: ReadonlySet<string>): Promise<unknown> =>
   lanes.update(queueLane(message.accountId, slot.queueName), (lane) => leaveWith(lane, slot.entry, owed));

@@ -33,7 +33,6 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
     const { accountId, kind, name, line, fair, deletedLines, deletedFairLines, leases } = lane;
     const lines = [
       { entries: [...line.front, ...line.back], firstPage: line.firstPage, nextPage: line.nextPage },
-      // Their messages are being cancelled.
       ...deletedLines,
     ];
     const onEntry = (entry: Entry): Promise<void> => {

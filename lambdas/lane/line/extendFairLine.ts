@@ -9,10 +9,8 @@ import { onFairLine } from './fairEntries.ts';
 const ringPagesAtOnce = 10;
 
 /**
- * Extends the lifetimes of a fair line's messages and rows.
- *
  * @param from where to continue; undefined for the beginning
- * @param until when to stop, Unix milliseconds; a page that was begun is finished
+ * @param until when to start no more pages, Unix milliseconds
  * @param onEntry extends a message
  * @returns where to continue if the time ran out
  */

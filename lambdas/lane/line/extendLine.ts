@@ -19,9 +19,9 @@ export interface ExtendedTo {
 }
 
 /**
- * Extends the lifetimes of all messages that wait in a lane, and of the line's pages.
+ * Extends the lifetimes of messages that wait in a lane, and of their pages.
  *
- * @param until when to stop, Unix milliseconds; a page that was begun is finished
+ * @param until when to start no more pages, Unix milliseconds
  * @returns where to continue if the time ran out
  */
 export async function extendLine(

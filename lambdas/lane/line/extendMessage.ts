@@ -6,12 +6,12 @@ import type { MessageHistory } from '../../message/history.ts';
 import { extendMessageRow } from '../../message/messages.ts';
 import { kindOf } from '../../message/kinds.ts';
 
-/** How much of its lifetime a message may lose by waiting. The rest must cover its retries and its time as a dead letter. */
+/** How much of its lifetime a message may lose by waiting. The rest must cover its retries and dead letter. */
 const missingMs = dayMs;
 const addedLifetimeMs = 30 * dayMs;
 
 /**
- * Extends the lifetime of a waiting message, so that its retries, its dead letter and its log entries are still possible.
+ * Extends the lifetime of a waiting message, to leave time for its retries, dead letter and log entries.
  *
  * @param startsAt the latest possible start before the next extension, Unix milliseconds
  */
@@ -20,7 +20,7 @@ export async function extendMessage(
   account: Account,
   startsAt: number,
 ): Promise<void> {
-  // Calculated from the current time: if it were based on the row, the lifetime would grow with each call.
+  // Calculated from now. Calculated from the row, the lifetime would grow with each call.
   const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, limitsOf(account));
   if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);

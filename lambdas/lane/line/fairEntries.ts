@@ -32,7 +32,6 @@ function placeOf(text: string): Place {
   return { name, priority, page: Number(page) };
 }
 
-/** The rows of some tenants, or some pages of one line. */
 type Part =
   | { readonly place: Place; readonly tenants: readonly FoundTenant[] }
   | { readonly place: Place; readonly pages: readonly number[] };
@@ -78,8 +77,6 @@ interface Doing {
 }
 
 /**
- * Calls a function for all entries of a fair line.
- *
  * @param from where to continue; undefined for the beginning
  * @param until when to stop, Unix milliseconds; at least one part is done
  * @returns where to continue if the time ran out

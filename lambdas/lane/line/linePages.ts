@@ -8,11 +8,8 @@ const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 
 /**
- * Calls a function for the entries of a line and its pages.
- *
  * @param pages the number of the first page, and of the one after the last
- * @param until when to stop, Unix milliseconds; a page that was begun is finished
- * @param onPage called for each page
+ * @param until when to start no more pages, Unix milliseconds
  * @returns the page to continue from if the time ran out
  */
 export async function onLine(

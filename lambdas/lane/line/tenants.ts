@@ -8,11 +8,6 @@ export type FoundTenant = Pick<StoredTenant, 'name' | 'tenant'> & { readonly at?
 
 const order = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-/**
- * Reads all tenants of a fair line, in the lane's row and in separate rows, by name as UTF-8.
- *
- * @param from the first name
- */
 export async function* tenantsOf(lane: LaneKey, fair: FairLine, from = ''): AsyncGenerator<FoundTenant> {
   const inRow = [...fair.tenants]
     .filter(([name]) => order(name, from) >= 0)

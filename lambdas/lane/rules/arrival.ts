@@ -28,11 +28,11 @@ export interface Arrival {
   readonly turn?: Turn | undefined;
   /** The ticket of the grant that its job names, if any. */
   readonly ticket?: string | undefined;
-  /** Whether the grant that its job names is so recent that it may not be written yet. Any lane may have granted it. */
+  /** Whether the grant that its job names, by any lane, may not be written yet. */
   readonly isYoung: boolean;
   /** When its lease ends, Unix milliseconds; undefined if it ends with the message. */
   readonly until: number | undefined;
-  /** Whether it has waited in another lane's line: it does not wait again if there is capacity. */
+  /** Whether it has waited in another lane's line. It does not wait again if there is capacity. */
   readonly hasWaited: boolean;
   /** Whether another job of the attempt may have started it. */
   readonly mayHaveStarted: boolean;
@@ -43,8 +43,7 @@ export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant>
   const { entry, ticket, until } = arrival;
   const lease = lane.leases.get(entry);
   if (lease?.ticket === ticket && lease !== undefined) return claim(lane, arrival, lease, now);
-  // A message keeps one slot of its queue. For a key or an account, an attempt may give its slot back and get another one while
-  // the row is read.
+  // A message keeps one slot of its queue. In other lanes, an attempt may get another slot while the row is read.
   if (lane.kind === 'queue' && lease !== undefined && isLasting(lease, now)) return { lane, result: 'stale' };
   if (arrival.isYoung && (ticket !== undefined || lease !== undefined)) return { lane, result: 'early' };
   if (lease !== undefined) return { lane, result: 'stale' };
@@ -62,14 +61,14 @@ export const startOf = ({ rate }: Lane, now: number): Pick<Lease, 'startAt'> =>
   rate === undefined ? {} : { startAt: now };
 
 /**
- * How long a job that is too late for its counted start waits for the next free start. Without this wait, later grants would
- * always overtake it in a long backlog.
+ * How long a late job waits for the next free start. Without this wait, later grants would always overtake it in a long
+ * backlog.
  */
 export const longestStartWaitMs = 5_000;
 
 /**
- * Lets an attempt with a lease continue: the lane granted it, or its job is redelivered because its worker died. If SQS
- * delivers the job late, its start is counted again up to {@link longestStartWaitMs} from now, at `startAt` of its lease.
+ * Lets an attempt with a lease continue: the lane granted it, or its job is redelivered. If the job is late, its start is
+ * counted again, up to {@link longestStartWaitMs} from now, at `startAt` of its lease.
  *
  * @param isBack whether it has waited for another lane: its start is always counted again then, see {@link keepWaiting}
  * @param countedAt when its start was counted before, if it is back
@@ -88,7 +87,7 @@ function claim(
   const isInTime = startAt !== undefined && now - startAt <= startToleranceMs;
   const isCounted = found.rate === undefined || (isInTime && !isBack);
   if (isLongEnough && isCounted) return { lane: found, result: 'in' };
-  // The first delivery of the job may have counted this start, and be about to make it.
+  // The job's first delivery may have counted this start and be about to make it.
   const isOfAnother = isBack && startAt !== countedAt;
   const lane = isCounted || mayHaveStarted || isOfAnother ? found : uncountStart(found, startAt);
   const longer = { ...lease, until: isLongEnough ? lease.until : until };
@@ -108,7 +107,7 @@ function claim(
   };
 }
 
-/** A message's place in a fair line; undefined if it waits in the lane's own line. */
+/** Undefined if the message waits in the lane's own line. */
 export function placeOf({ fairKey = unnamed, priority = 'normal' }: Turn = {}): TenantPlace | undefined {
   return fairKey === unnamed && priority === 'normal' ? undefined : { name: fairKey, priority };
 }
@@ -121,7 +120,7 @@ export function joinLine(lane: Lane, entry: string, turn?: Turn): Lane {
     : { ...lane, fair: askToJoin(lane.fair, place, entry) };
 }
 
-/** Puts an attempt at the front of the line, because it lost its slot through no fault of its own. */
+/** Puts an attempt that lost its slot through no fault of its own at the front of the line. */
 export const joinAgain = (lane: Lane, entry: string): Lane =>
   lane.fair === undefined
     ? { ...lane, line: rejoin(lane.line, entry) }
@@ -140,12 +139,12 @@ export function keepWaiting(lane: Lane, holder: string, until: number, countedAt
   if (hasGoneOn) return lane;
   if (lease === undefined) return uncountStart(lane, countedAt);
   const kept = withLease(lane, holder, { ...lease, until, startAt: undefined });
-  // A lease without a start was handled before. The starts that are counted now belong to other attempts.
+  // A lease without a start was handled before. The starts counted now belong to other attempts.
   return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 
 /**
- * Extends the lease of an attempt, if its lease exists and ends earlier.
+ * Extends the lease of an attempt, if it has one that ends earlier.
  *
  * @param until Unix milliseconds
  */
@@ -156,8 +155,7 @@ export function keepUntil(lane: Lane, holder: string, until: number): Lane {
 }
 
 /**
- * Continues an attempt that has waited for another lane. It starts now in the slot that it kept, or arrives again if its lease
- * has ended.
+ * Continues an attempt that has waited for another lane: now, or as a new arrival if its lease has ended.
  *
  * @param countedAt see {@link keepWaiting}
  */

@@ -1,4 +1,3 @@
-/** Cancels messages, and deletes queues with their waiting messages. */
 import { clockMarginMs } from '../../shared/clock.ts';
 import type { Turn } from '../../value/turn.ts';
 import { type DeletedFairLine, type DeletedLine, type Lane, withLease } from '../lane.ts';
@@ -8,18 +7,14 @@ import { askToLeave } from './fairLine.ts';
 /**
  * Removes a cancelled message from the line, or ends its slot.
  *
- * @param until when a possible attempt in flight must have ended, Unix milliseconds; undefined if none is possible
+ * @param until when a possible attempt in flight must have ended, Unix milliseconds
  */
 export function withdraw(lane: Lane, entry: string, until: number | undefined, turn?: Turn): Lane {
   if (!lane.leases.has(entry)) return withdrawWaiting(lane, entry, turn);
   return until === undefined ? withLease(lane, entry, undefined) : endLease(lane, entry, until);
 }
 
-/**
- * Sets when a cancelled message's slot ends.
- *
- * @param until when a possible attempt in flight must have ended, Unix milliseconds
- */
+/** @param until when a possible attempt in flight must have ended, Unix milliseconds */
 export function endLease(lane: Lane, holder: string, until: number): Lane {
   const lease = lane.leases.get(holder);
   if (lease === undefined || (lease.until !== undefined && lease.until <= until)) return lane;
@@ -48,8 +43,7 @@ export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
  * Deletes a queue: it no longer holds messages back, and its waiting messages are to be cancelled.
  *
  * @param now Unix milliseconds
- * @param longestDelayMs the longest possible delay of its messages. The row is kept until then, so that delayed messages are
- * cancelled when they are due
+ * @param longestDelayMs the row is kept this long, so that delayed messages are cancelled when they are due
  */
 export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   const { fair } = lane;
@@ -82,17 +76,15 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
 }
 
 interface Arriving {
-  /** When it was published, Unix milliseconds. */
   readonly createdAt: number;
   /** When it could first join the line, Unix milliseconds. */
   readonly notBefore: number;
-  /** Whether its job was delivered before. */
   readonly isAgain: boolean;
 }
 
 /**
- * Whether an arriving message's queue was deleted during its delay: the message is cancelled then too. A message published
- * within seconds of the deletion may be newer, because clocks differ. The request that deletes the queue finds these.
+ * Whether an arriving message's queue was deleted during its delay. The message is cancelled then, unless it was published
+ * within seconds of the deletion: clocks differ, and the request that deletes the queue finds these.
  */
 export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAgain }: Arriving): boolean {
   if (deletedAt === undefined || createdAt >= deletedAt - clockMarginMs) return false;
@@ -100,7 +92,7 @@ export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAg
   return !isAgain || notBefore > deletedAt + clockMarginMs;
 }
 
-/** Notes the page up to which a deleted line's messages are cancelled. Another pump may have noted it already. */
+/** Notes the page up to which a deleted line's messages are cancelled. */
 export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane {
   // Page numbers repeat if a queue was removed and created again.
   const isIt = ({ nextPage, entries }: DeletedLine): boolean =>
@@ -114,11 +106,7 @@ export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane
   return { ...lane, deletedLines };
 }
 
-/**
- * Notes the place up to which a deleted fair line's messages are cancelled.
- *
- * @param from undefined if all are cancelled
- */
+/** @param from undefined if all are cancelled */
 export const fairLineCancelled = (lane: Lane, { fair }: DeletedFairLine, from: string | undefined): Lane => ({
   ...lane,
   deletedFairLines: lane.deletedFairLines.flatMap((one): DeletedFairLine[] => {

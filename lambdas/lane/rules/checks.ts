@@ -10,8 +10,8 @@ const deletionPauseMs = 100;
 const cancellationMs = 70_000;
 
 /**
- * Returns when a pump must check a lane's waiting attempts: when the rate allows a start, when a lease ends whose process may
- * have died, or when an open circuit accepts a probe.
+ * When a pump must check a lane's waiting attempts: when the rate allows a start, when a lease ends whose process may have
+ * died, or when an open circuit accepts a probe.
  *
  * @returns Unix milliseconds; undefined if no pump is needed
  */

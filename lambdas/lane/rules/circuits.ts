@@ -10,15 +10,10 @@ export const circuitIn = ({ circuit }: Pick<Lane, 'circuit'>): Circuit => circui
 
 export interface CircuitArrival extends Arrival {
   readonly rules: CircuitRules;
-  /** When it was due, Unix milliseconds. */
   readonly dueAt: number;
 }
 
-/**
- * Lets an attempt continue, or puts it in the line. An open circuit admits one attempt at a time.
- *
- * @returns `overdue` if the attempt waited too long and must fail
- */
+/** @returns `overdue` if the attempt waited too long and must fail */
 export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
   const { entry, ticket, rules, dueAt } = arrival;
   const circuit = circuitIn(found);
@@ -29,7 +24,6 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
   if (!holdsBack(found) && ticket === undefined && !found.leases.has(entry)) {
     return { lane: found, result: 'in' };
   }
-  // An unchanged lane is not written.
   const entered = enter(found.circuit === undefined ? { ...found, circuit } : found, arrival, now);
   if (entered.result !== 'in' || !isOpen(circuit)) return entered;
   const { lane } = entered;
@@ -49,7 +43,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
 
 export type Turn = 'opened' | 'closed' | undefined;
 
-/** Frees an attempt's slot, if it has one, and updates the circuit with the attempt's verdict. */
+/** Frees an attempt's slot, if any, and updates the circuit with its verdict. */
 export function leaveCircuit(
   lane: Lane,
   entry: string,
@@ -66,5 +60,4 @@ export function leaveCircuit(
   return { lane: { ...left, circuit }, result: turn };
 }
 
-/** Closes a circuit on request. Waiting attempts start a few at a time. */
 export const closeCircuit = (lane: Lane): Lane => ({ ...lane, circuit: closedCircuit });

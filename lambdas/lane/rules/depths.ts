@@ -1,11 +1,10 @@
-/** The most attempts that waited in a lane, for each of the last hours. */
+/** The most attempts that waited in a lane, by hour. */
 import { hourMs } from '../../shared/clock.ts';
 import { waitingIn, type Lane } from '../lane.ts';
 
 /** Includes the current hour. */
 export const depthHours = 24;
 
-/** By hours since the epoch. Hours without waiting attempts are left out. */
 type Depths = ReadonlyMap<number, number>;
 
 const hourOf = (time: number): number => Math.floor(time / hourMs);
@@ -13,8 +12,8 @@ const hourOf = (time: number): number => Math.floor(time / hourMs);
 const digits = 36;
 
 /**
- * Parses a row's depths: the last hour, its depth and the earlier ones, as in `a98h:5,,1f`. The format is short because each
- * write of the row is billed by the kilobyte.
+ * Parses a row's depths: the last hour, its depth and the earlier ones, as in `a98h:5,,1f`. Short, because writes are billed by
+ * the kilobyte.
  */
 function parse(text = ''): Depths {
   const [last = '', depths] = text.split(':');
@@ -39,7 +38,7 @@ function format(depths: Depths): string | undefined {
 }
 
 /**
- * Notes how many attempts wait before and after a write. The number is constant between writes.
+ * Notes how many attempts wait before and after a write.
  *
  * @param text from the row; undefined if nothing waited
  * @param time Unix milliseconds
@@ -63,7 +62,6 @@ export function noteDepth(
   return format(new Map([...depths].filter(([at]) => at >= oldest)));
 }
 
-/** Notes the depth of a queue or a key that is about to be written. */
 export function withDepth(before: Lane, after: Lane, time: number): Lane {
   if (after === before || (after.kind !== 'queue' && after.kind !== 'key')) return after;
   const waiting = { before: waitingIn(before), after: waitingIn(after) };

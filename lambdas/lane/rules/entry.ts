@@ -10,7 +10,6 @@ export interface Entry {
 
 const prefix = 'msg_';
 
-/** Formats an entry as `01J…/0s`: short, because a row has many. */
 export const formatEntry = ({ messageId, attempt, queue }: Entry): string =>
   `${messageId.slice(prefix.length)}/${attempt}${queue === 'short' ? 's' : 'l'}`;
 
@@ -30,10 +29,9 @@ const longestAttemptMs = { short: 30 * secondMs, long: 840 * secondMs } as const
 /** From an attempt's deadline to its lease's end: the worker must end the exchange, and clocks differ. */
 export const leaseMarginMs = 10 * secondMs;
 
-/** From a grant to its attempt, because the job goes through SQS. A late attempt extends its lease. */
+/** From a grant to its attempt, because the job goes through SQS. */
 const pickUpMs = 60 * secondMs;
 
-/** When a granted attempt's lease ends, Unix milliseconds. */
 export const endOfGrant = ({ queue }: Entry, now: number): number =>
   now + pickUpMs + longestAttemptMs[queue] + leaseMarginMs;
 

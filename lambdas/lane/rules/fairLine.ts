@@ -1,12 +1,11 @@
 /**
  * The waiting line of messages with a fair key or a priority: a round robin of tenants. A tenant is all messages with one fair
- * key; messages without one are the tenant with the empty name. Each tenant has a line for each priority, and is in the ring
- * while it has waiting entries. Messages with neither stay in the lane's own line (`line.ts`), the unnamed tenant's normal
- * line.
+ * key, or without one. Each tenant has a line for each priority, and is in the ring while it has waiting entries. Messages with
+ * neither stay in the lane's own line (`line.ts`), the unnamed tenant's normal line.
  *
- * The lane's row has both ends of the ring and the tenants that changed last. Other tenants have separate rows. A tenant's row
- * is written before the lane's row drops the tenant, and never replaces a newer one. So the tenant in the lane's row is valid,
- * and otherwise the tenant's row. One conditional write changes a lane.
+ * The lane's row has both ends of the ring and the tenants that changed last, others have separate rows. A tenant's row is
+ * written before the lane's row drops the tenant, and never replaces a newer one. So one conditional write of the lane's row
+ * changes a lane, and its tenants take precedence over the separate rows.
  */
 import type { Priority } from '../../value/turn.ts';
 import { emptyLine, type Line } from './line.ts';
@@ -59,7 +58,7 @@ const newFairLine: FairLine = {
   asked: [],
 };
 
-/** Notes that an entry joins. It gets its place after its tenant is read. */
+/** The entry gets its place after its tenant is read. */
 export const askToJoin = (fair: FairLine = newFairLine, place: TenantPlace, entry: string): FairLine => ({
   ...fair,
   asked: [...fair.asked, { ...place, entry, leaves: false }],

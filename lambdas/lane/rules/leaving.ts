@@ -2,8 +2,8 @@ import { isLasting, type Lane, type Changed, withLease } from '../lane.ts';
 import { uncountStart } from './rate.ts';
 
 /**
- * The most callbacks in a row, of some 35 bytes each, beside {@link mostLeases}. Only dozens of unfinished messages with dozens
- * of callbacks each would exceed it.
+ * Callbacks of some 35 bytes each, beside {@link mostLeases}. Only dozens of messages with dozens of callbacks each would have
+ * more.
  */
 const mostCallbacks = 3_000;
 
@@ -12,11 +12,11 @@ const callbacksIn = ({ leases }: Lane): number =>
 
 /**
  * Keeps a message's slot until these callbacks are over too, unless the row would become too large. Call it before they are
- * sent: each calls {@link leaveCallback} when it is over, and again if its job is redelivered.
+ * sent: each calls {@link leaveCallback}, possibly repeatedly.
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  // No callback is added after the last attempt is recorded: these belong to a second worker's attempt.
+  // Callbacks that arrive after the last attempt's record belong to a second worker's attempt.
   if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
@@ -24,7 +24,7 @@ export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]
   return withLease(lane, holder, { ...lease, callbacks: all });
 }
 
-/** Frees a slot whose attempt or message is over, but keeps it for the message's callbacks. */
+/** Frees a slot, or keeps it for the message's callbacks. */
 export function leave(lane: Lane, holder: string): Lane {
   const lease = lane.leases.get(holder);
   if (lease === undefined || lease.isOver === true) return lane;
@@ -35,8 +35,7 @@ export function leave(lane: Lane, holder: string): Lane {
 /**
  * Frees the slot of a message that is over, when its callbacks are over.
  *
- * @param owed the callbacks of its recorded attempts. Other callbacks in the lease are of a second worker's unrecorded attempt,
- * and are never sent
+ * @param owed the callbacks of its recorded attempts. Others are of a second worker's unrecorded attempt, and are never sent
  */
 export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>): Lane {
   const lease = lane.leases.get(holder);
@@ -47,7 +46,6 @@ export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>)
   return withLease(lane, holder, callbacks.length === 0 ? undefined : { ...lease, callbacks, isOver: true });
 }
 
-/** Why a granted job is no longer needed. */
 export type DeclineReason =
   /** Its attempt is recorded, but its message continues with the slot. */
   | 'goesOn'
@@ -56,7 +54,7 @@ export type DeclineReason =
   | 'cancelled';
 
 /**
- * Ends the lease of a grant that is no longer needed, unless its message continues.
+ * Ends an unneeded grant's lease, unless its message continues.
  *
  * @returns `early` if the grant is not written yet
  */

@@ -1,19 +1,17 @@
 /**
- * A waiting line that can grow while its lane's row stays small. The row has both ends of the line; pages in separate rows have
- * the entries between them.
+ * A waiting line that can grow while its lane's row stays small. The row has both ends of the line; separate rows have the
+ * pages between them.
  *
  * Entries join `back`. If `back` is full, the next change writes it as a page. Entries leave from `front`; if it is empty, it
- * takes the oldest page. A page is written before the row refers to it. Its number determines its content, so a second or late
+ * takes the oldest page. A page is written before the row refers to it. Its number determines its content, so a late second
  * write changes nothing.
  */
 export interface Line {
-  /** The next entries, in order. */
   readonly front: readonly string[];
   /** The oldest page's number; `nextPage` if there is no page. */
   readonly firstPage: number;
   /** The number of `back` when it becomes a page. */
   readonly nextPage: number;
-  /** The newest entries. */
   readonly back: readonly string[];
 }
 
@@ -29,7 +27,6 @@ export const isEmpty = (line: Line): boolean => lengthOf(line) === 0;
 
 export interface Page {
   readonly number: number;
-  /** The page's line, if it is not the lane's own. */
   readonly line?: string | undefined;
   readonly entries: readonly string[];
 }
@@ -57,8 +54,6 @@ export const join = (line: Line, entry: string): Line => ({ ...line, back: [...l
 export const rejoin = (line: Line, entry: string): Line => ({ ...line, front: [entry, ...line.front] });
 
 /**
- * Takes the first entry.
- *
  * @returns the entry and the rest; the number of a page to read first (see {@link withPage}); undefined if the line is empty
  */
 export function next(line: Line): { readonly entry: string; readonly rest: Line } | number | undefined {
@@ -66,7 +61,7 @@ export function next(line: Line): { readonly entry: string; readonly rest: Line 
   if (entry !== undefined) return { entry, rest: { ...line, front } };
   if (line.firstPage < line.nextPage) return line.firstPage;
   if (line.back.length === 0) return undefined;
-  // The page numbers of `back` are skipped: a process that read it may still write its pages.
+  // These page numbers are skipped: a process that read `back` may still write its pages.
   const nextPage = line.nextPage + Math.floor(line.back.length / pageSize) + 1;
   return next({ front: line.back, firstPage: nextPage, nextPage, back: [] });
 }

@@ -12,11 +12,10 @@ export interface Starts {
 interface Rated {
   readonly rate?: number | undefined;
   readonly periodMs?: number | undefined;
-  /** The last period's starts and those counted in advance, oldest first. */
   readonly starts: readonly Starts[];
 }
 
-/** The most start times in a row. The two closest of a longer list are merged at the later time. */
+/** The most start times in a row. In a longer list, the two closest are merged at the later time. */
 const mostStarts = 24;
 
 export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number =>
@@ -48,11 +47,7 @@ export function nextFreeStart(lane: Rated, now: number): number {
 /** How late a start may be, because its job goes through SQS: a tenth of the shortest period. */
 export const startToleranceMs = 100;
 
-/**
- * Counts a start.
- *
- * @param at Unix milliseconds; in the future if counted in advance
- */
+/** @param at Unix milliseconds; in the future if counted in advance */
 export function countStart<T extends Rated>(lane: T, at: number): T {
   if (lane.rate === undefined) return lane;
   const same = lane.starts.find((one) => one.at === at)?.count ?? 0;
@@ -76,7 +71,7 @@ export function countStart<T extends Rated>(lane: T, at: number): T {
 }
 
 /**
- * Removes a start that was counted but not made, because a late attempt would use two starts.
+ * Removes a start that was counted but not made, so that a late attempt does not use two starts.
  *
  * @param at when it was counted, Unix milliseconds; undefined if it was not
  */

@@ -3,7 +3,6 @@ import { priorities, type Priority } from '../../value/turn.ts';
 import { unnamed, type Asked, type FairLine, type Tenant, type TenantPlace } from './fairLine.ts';
 import { isEmpty, join, lengthOf, spill, withPage, type Line, type Page } from './line.ts';
 
-/** The names of the lines that pages belong to. */
 export const ringLine = ({ id }: FairLine): string => `fair#${id}#ring`;
 export const tenantLine = ({ id }: FairLine, { name, priority }: TenantPlace): string =>
   `fair#${id}#${priority}#${name}`;
@@ -42,11 +41,7 @@ const filled = (line: Line): Line => {
   return { front: line.back, firstPage: nextPage, nextPage, back: [] };
 };
 
-/**
- * Takes the first entry of a tenant's line.
- *
- * @returns the number of a page to read first: see {@link withPageBehind}
- */
+/** @returns the number of a page to read first: see {@link withPageBehind} */
 export function takeFirst(line: Line): { readonly entry: string; readonly rest: Line } | number | undefined {
   const [entry, ...front] = line.front;
   if (entry === undefined) return undefined;
@@ -63,11 +58,7 @@ function joined(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant
   return inRing({ ...fair, waiting: fair.waiting + 1 }, name, longer);
 }
 
-/**
- * Removes an entry from any part of a tenant's line.
- *
- * @returns `paged` if the entry may be in a page: it counts as cancelled then
- */
+/** @returns `paged` if the entry may be in a page: it counts as cancelled then */
 function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant): FairLine | 'paged' {
   const without = (entries: readonly string[]) => entries.filter((one) => one !== entry);
   const line = tenant.lines[priority];
@@ -108,7 +99,6 @@ export function settled(
   return { fair: after, cancelled };
 }
 
-/** The number of tenants in the lane's row. They need no separate call. */
 const keptTenants = 4;
 
 /**

@@ -15,14 +15,12 @@ import { isEmpty, next, withPage, type Line } from './line.ts';
 /** At least one of eight starts of a tenant is for a lower priority, if one waits. */
 const mostOvertakes = 7;
 
-/** The next entry, or the rows to read to find it. */
 export type NextTurn =
   | { readonly kind: 'next'; readonly entry: string; readonly lane: Lane }
   /** All entries of the tenant were cancelled. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
   /** A page of the lane's own line. */
   | { readonly kind: 'page'; readonly number: number; readonly line?: undefined }
-  /** A page of another line, and the lane with that page. */
   | {
       readonly kind: 'fairPage';
       readonly number: number;
@@ -38,11 +36,7 @@ const isOwn = (name: string, priority: Priority): boolean => name === unnamed &&
 /** Entries begin with message ids, which grow with time. */
 const isOlder = (one: string, other: string): boolean => one < other;
 
-/**
- * Chooses the priority for a tenant's turn.
- *
- * @param heads the first entries of its lines, highest priority first
- */
+/** @param heads the first entries of its lines, highest priority first */
 function priorityOf(
   heads: readonly (readonly [Priority, string])[],
   overtakes: number,
@@ -65,8 +59,6 @@ function afterTurn(lane: Lane, fair: FairLine, name: string, tenant: Tenant): La
 }
 
 /**
- * Finds the next entry.
- *
  * @param loaded tenants that were read
  * @param turns the number of turns to prepare, whose tenants are read together
  */
@@ -106,8 +98,6 @@ export function nextTurn(
 }
 
 /**
- * Takes an entry of the tenant whose turn it is.
- *
  * @param fair the line after the tenant left the ring
  * @param withLine makes the lane before the turn, with this line of the tenant
  */

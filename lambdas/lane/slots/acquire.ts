@@ -1,8 +1,7 @@
 /**
  * An attempt acquires its lanes in this order: queue, circuit of its host, flow-control key, account. It takes a slot of each,
  * and waits in the line of the first lane without capacity. It keeps its slots while it waits, except the circuit's. The fixed
- * order prevents deadlocks. The attempts of a queue or key that wait for the account are limited by its parallelism, so a full
- * lane does not block others.
+ * order prevents deadlocks.
  */
 import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import {
@@ -40,11 +39,11 @@ export interface Acquired {
   /** Call it when the request is over. A second call does nothing. The message keeps the queue's slot. */
   readonly release: () => Promise<void>;
   /**
-   * Call it instead of `release` if the attempt stays open after its request, until a time in Unix milliseconds. It keeps its
-   * key's slot, and frees the others.
+   * Call it instead of `release` if the attempt stays open until a time, Unix milliseconds. It keeps its key's slot, and frees
+   * the others.
    */
   readonly keep: (until: number) => Promise<void>;
-  /** Call it instead of `release` if no request was made, so that the attempt does not count for its key's rate. */
+  /** Call it instead of `release` if no request was made. The attempt does not count for its key's rate. */
   readonly giveBack: () => Promise<void>;
 }
 
@@ -57,7 +56,7 @@ export interface LaneGateParts extends RenewalParts {
 /** How long an attempt that waits for its account keeps its key's slot. */
 const longestKeptMs = dayMs;
 
-/** The key's lease is extended if entering the account takes longer than this: half of the lease's margin. */
+/** If entering the account takes longer than half of the margin, the key's lease is extended. */
 const longestEntryMs = leaseMarginMs / 2;
 
 /**
@@ -70,16 +69,14 @@ const longestEntryMs = leaseMarginMs / 2;
 export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue' | 'deleted';
 
 interface AcquiredSlot extends Slot {
-  /** Frees the slot without a start. */
   readonly giveBack?: () => Promise<void>;
-  /** Keeps the slot while the attempt is open. If undefined, the slot is released. */
+  /** If undefined, an open attempt's slot is released. */
   readonly keep?: (until: number) => Promise<void>;
 }
 
 const giveSlotBack = (slot: AcquiredSlot): Promise<void> => (slot.giveBack ?? slot.release)();
 
 interface CountedSlot extends AcquiredSlot {
-  /** When its start was counted, Unix milliseconds. */
   readonly countedAt: number;
 }
 
@@ -98,7 +95,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     };
   };
 
-  /** Enters the queue. A message keeps its slot until it is over, so its retries pass. */
+  /** A message keeps its queue's slot until it is over, so its retries pass. */
   async function enterQueue(dueAttempt: DueAttempt): Promise<Grant | 'deleted'> {
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
@@ -115,7 +112,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     release: () => lanes.update(key, (lane) => leave(lane, entry)),
   });
 
-  /** @param back when the start was counted, for an attempt that kept its slot of this key while it waited for its account */
+  /** @param back when the start was counted, for an attempt that kept its slot while it waited for its account */
   async function enterKey(
     dueAttempt: DueAttempt,
     back?: { readonly countedAt: number | undefined },
@@ -131,7 +128,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       const arrival = arrivalOf(dueAttempt, 'key');
       const changed =
         back === undefined ? enter(after, arrival, time) : resume(after, arrival, back.countedAt, time);
-      // A granted start is counted at the time of the grant, before its job arrives.
+      // A granted start is counted at the grant, before the job arrives.
       countedAt = changed.lane.leases.get(entry)?.startAt ?? time;
       return changed;
     });
@@ -170,7 +167,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return grant === 'in' ? leaving(lane, formatEntry(dueAttempt)) : grant;
   }
 
-  /** Enters the key with a slot of the account, and frees that slot if the key has no capacity. */
+  /** Enters the key with a slot of the account, which is freed if the key has no capacity. */
   async function returnToKey(
     dueAttempt: DueAttempt,
     account: Slot,
@@ -191,7 +188,6 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     const key = await enterKey(dueAttempt);
     if (typeof key === 'string') return key;
     const keyEnteredAt = now();
-    // The first delivery of a redelivered job may have made this start.
     const countedAt = dueAttempt.isAgain ? undefined : key.countedAt;
     const account = await enterAccount(dueAttempt);
     if (typeof account !== 'string') {
@@ -249,8 +245,6 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
 
   return {
     /**
-     * Takes a slot of each lane.
-     *
      * @returns the slots, or why the attempt may not continue. Its job may be dropped then, but must be sent again if it is
      * `early`
      */
@@ -279,7 +273,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Ends a grant that is no longer needed.
+     * Ends an unneeded grant.
      *
      * @param reason with `goesOn` the message keeps its queue's slot, but no others
      * @returns false if the grant is not written yet: send the job again
@@ -297,12 +291,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       return outcome === 'left' || now() - sentAt > youngMs;
     },
 
-    /** Frees the slots of a recorded attempt whose worker died. */
     leaveAgain: async (
       attempt: Entry & {
         readonly accountId: string;
         readonly key: string | undefined;
-        /** The host of its circuit, if any. */
         readonly host: string | undefined;
       },
     ): Promise<void> => {
@@ -316,8 +308,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Makes an attempt wait for its account, which is not active: the account's lane is paused until then. The attempt enters
-     * its queue first.
+     * Makes an attempt enter its queue and wait for its account, whose lane is paused until it is active.
      *
      * @returns why it may not continue
      */

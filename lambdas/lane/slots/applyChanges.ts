@@ -9,7 +9,6 @@ import type { LaneStore } from './laneStore.ts';
 /** Slots granted in one write. A pump grants the rest. */
 const mostGranted = 100;
 
-/** A decided grant, as its job carries it. */
 export interface Granted extends Entry {
   readonly ticket: string;
 }
@@ -31,15 +30,14 @@ interface Granting {
 interface Applied extends Granting {
   /** Called after the write, one for each change. */
   readonly tells: readonly (() => void)[];
-  /** When the changes were made, Unix milliseconds. */
   readonly time: number;
 }
 
 /**
  * Grants the free slots to the attempts in the line.
  *
- * @param before the lane in the table. If a message had a slot of its queue there, but no longer has, it is over. Its next job
- * would arrive before this write, use the old lease, and be dropped
+ * @param before the lane in the table. A message whose slot of its queue this change frees is over: its next job would arrive
+ * before the write, use the old lease, and be dropped
  */
 function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: LineRows): Read<Granting> {
   const granted: Granted[] = [];
@@ -95,16 +93,12 @@ function applied(
   const granting = grantAll(lane, before, time, ticket, rows);
   if (granting.unread !== undefined) return granting;
   const { lane: after, granted } = granting;
-  // Expired leases and old starts are not worth a write, because each reader drops them. Tenants can be moved by the next
-  // write.
+  // Expired leases and old starts are not worth a write, because each reader drops them. The next write can move tenants.
   const isUnchanged = after === start && spilled.pages.length === 0;
   return { lane: isUnchanged ? before : withoutEmptyFair(after), granted, tells, time };
 }
 
-/**
- * Applies changes to a lane, then grants free slots to its line. Reads the rows that this needs, and starts over after each
- * read, because time passes.
- */
+/** Applies changes to a lane, then grants free slots to its line. Starts over after each read, because time passes. */
 export async function applyChanges(
   { store, now }: { readonly store: LaneStore; readonly now: () => number },
   key: LaneKey,

@@ -9,8 +9,6 @@ export interface ChangedLane {
 }
 
 /**
- * Changes a lane for an API request.
- *
  * @param to may throw an HttpError: nothing is changed then
  * @throws HttpError from `to`, or 503 after too many conflicts
  */
@@ -24,7 +22,7 @@ export async function changeOrRefuse(
         const after = to(lane, time);
         return { lane: after, result: { before: lane, after } };
       } catch (error) {
-        // The same write may have other changes, so the error must not stop it.
+        // The same write may have other changes.
         if (!(error instanceof HttpError)) throw error;
         return { lane, result: error };
       }

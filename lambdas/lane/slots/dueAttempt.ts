@@ -11,13 +11,11 @@ interface KeyLimits extends Limits {
   readonly madeAt: number;
 }
 
-/** A due attempt, with the facts that its lanes need. */
 export interface DueAttempt extends Entry {
   readonly accountId: string;
   readonly queueName: string | undefined;
   readonly flowControl: KeyLimits | undefined;
   readonly turn?: Turn | undefined;
-  /** The circuit of its host, if one may hold it back. */
   readonly circuit: CircuitOf | undefined;
   /** The limits that this process knows. */
   readonly accountLimits: Limits & { readonly version: number };
@@ -34,7 +32,7 @@ export interface DueAttempt extends Entry {
 /** If a grant is not in the table this long after its job was sent, its process died before the write. */
 export const youngMs = minuteMs;
 
-/** Whether it has a slot of its queue. A message keeps the slot until it is over. */
+/** Whether it has a slot of its queue, which a message keeps until it is over. */
 export const hasEnteredQueue = ({
   attempt,
   admittedTo,

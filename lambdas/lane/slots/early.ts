@@ -1,12 +1,9 @@
-/** Handles jobs that arrive before their grant is visible. */
 import { setTimeout } from 'node:timers/promises';
 import type { AttemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 
-/**
- * SQS can deliver a job a few milliseconds before the row of its grant is visible. The row is read again after these delays.
- */
+/** SQS can deliver a job a few milliseconds before its grant is visible. The row is read again after these delays. */
 const earlyPausesMs = [10, 20, 40, 80, 160];
 
 export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T) => boolean): Promise<T> {
@@ -20,7 +17,7 @@ export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T)
 }
 
 /**
- * Sends a job again whose grant is not written yet, after a growing delay. The grant is usually never written, because another
+ * Sends a job again whose grant is not written yet, after a growing delay. Usually the grant is never written, because another
  * process granted a slot first.
  */
 export const comeAgain = (job: AttemptJob): Promise<void> =>

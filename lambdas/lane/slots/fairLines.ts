@@ -1,11 +1,11 @@
-/** The part of a lane's change that only a fair line needs: reads tenants, and places joining entries. */
+/** The part of a lane's change that only a fair line needs. */
 import type { Lane } from '../lane.ts';
 import { newTenant, unnamed, type FairLine, type Tenant } from '../rules/fairLine.ts';
 import { inRing, settled, spillFair } from '../rules/tenants.ts';
 import type { Unread } from '../rules/turns.ts';
 import { isEmpty, spill, type Page } from '../rules/line.ts';
 
-/** The pages and tenants that leave a lane's row. They are written before it. */
+/** The pages and tenants that leave a lane's row, and are written before it. */
 export interface Spilled {
   /** Unchanged if nothing leaves the row. */
   readonly lane: Lane;

@@ -1,9 +1,9 @@
 /**
- * Changes lanes. A process combines its concurrent changes of a lane into one write, on condition that the row has not changed.
- * After a conflict they are applied to the newer row.
+ * Changes lanes. A process combines concurrent changes of a lane into one conditional write. After a conflict they are applied
+ * to the newer row.
  *
- * A grant's job is sent before the lane is written, so a grant always has a job. If the process dies in between, the job has no
- * grant, which is harmless ({@link Grant} `early`).
+ * A grant's job is sent before the lane is written, so a grant always has a job. A job without a grant, after a crash, is
+ * harmless ({@link Grant} `early`).
  */
 import { randomBytes } from 'node:crypto';
 import { formatEntry } from '../rules/entry.ts';
@@ -22,8 +22,7 @@ import type { LaneStore } from './laneStore.ts';
 export interface JobSender {
   readonly sendGranted: (key: LaneKey, granted: readonly Granted[]) => Promise<void>;
   /**
-   * Sends a pump; `dueAt` in Unix milliseconds.
-   *
+   * @param dueAt Unix milliseconds
    * @param extendsLine whether it also extends the lifetimes of waiting messages
    */
   readonly sendPump: (key: LaneKey, dueAt: number, extendsLine: boolean) => Promise<void>;
@@ -47,7 +46,6 @@ export interface Lanes {
    * @throws LaneBusy after too many conflicts; nothing is changed
    */
   readonly change: <T>(key: LaneKey, change: LaneChange<T>) => Promise<T>;
-  /** Makes a change without a result. */
   readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
 }
 
@@ -56,7 +54,7 @@ export class LaneBusy extends TransientError {
   override readonly name = 'LaneBusy';
 }
 
-/** Each try pauses, reads and writes: four seconds in all if the table answers in 5 ms. */
+/** Four seconds in all if the table answers in 5 ms. */
 const mostTries = 24;
 const longestPauseInTurns = 32;
 /** No try starts after this time: an API request times out after 28 s, and has other work. */
@@ -78,7 +76,6 @@ export const extendEveryMs = 3 * dayMs;
 /** Changes in one write. Each may add 100 entries of 34 bytes, and a row has 400 KB. */
 const mostAtOnce = 50;
 
-/** The process's knowledge of a lane. */
 interface Known {
   readonly pending: PendingChange[];
   isBusy: boolean;
@@ -100,7 +97,6 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
       ({ isBusy, pending }) => !isBusy && pending.length === 0,
     );
 
-  /** Sends the pumps that a lane needs, and notes them in the lane. */
   function pumpsOf(key: LaneKey) {
     const sent = { pumpAt: 0, keepAt: 0 };
     return async (lane: Lane, time: number): Promise<Lane> => {
@@ -155,7 +151,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
           for (const tell of tells) tell();
           return tells.length;
         }
-        // Without a write there is no conflict to show that the remembered lane is old.
+        // Without a write, no conflict shows that the remembered lane is old.
         isRemembered = false;
         base = await store.load(key);
         continue;
@@ -175,7 +171,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
         known.lane = { ...after, version: after.version + 1 };
         known.knownAt = now();
         countLargest('LongestLine', waitingIn(after));
-        // A pump due before this write may have run already and found an empty line.
+        // A pump due before this write may have found an empty line.
         await withPumps(after, known.knownAt);
         for (const tell of tells) tell();
         return tells.length;
@@ -186,10 +182,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
     throw new LaneBusy(`Too many processes are writing the lane ${nameOf(key)}.`);
   }
 
-  /**
-   * Finds the lane to retry with. The first retry uses the other process's row. Later retries pause, so they must read it
-   * again.
-   */
+  /** Finds the lane to retry with: first the other process's row; after the pauses of later retries, a new read. */
   async function afterConflict(
     key: LaneKey,
     current: Lane | undefined,

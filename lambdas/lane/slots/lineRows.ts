@@ -1,4 +1,3 @@
-/** Reads and writes the pages and tenants outside a lane's row. */
 import type { Lane, LaneKey } from '../lane.ts';
 import { newTenant, type Tenant } from '../rules/fairLine.ts';
 import { spill, type Page } from '../rules/line.ts';
@@ -20,8 +19,8 @@ let loaded: Promise<FairRules> | undefined;
 export const fairRules = (): Promise<FairRules> => (loaded ??= loadFairRules());
 
 /**
- * Entries that join or leave a fair line in one write, plus one change. Until the next write their tenants are in the row, up
- * to 2 KB each.
+ * Entries that join or leave a fair line in one write, plus one change. The row has their tenants until the next write, up to 2
+ * KB each.
  */
 export const mostAsked = 10;
 /** Slots granted in one write to a fair line: each may be for another tenant. */
@@ -45,9 +44,7 @@ export class LineRows {
   readonly #key: LaneKey;
   readonly #store: Pick<LaneStore, 'loadPage' | 'loadTenants'>;
   readonly #pages = new Map<string, readonly string[]>();
-  /** Undefined until loaded. */
   fairRules: FairRules | undefined;
-  /** Tenants that are not in the lane's row. */
   readonly tenants: Map<string, Tenant>;
 
   /** @param spilled pages and tenants that leave the lane's row and are not written yet */
@@ -62,12 +59,11 @@ export class LineRows {
     for (const page of spilled.pages) this.#pages.set(pageName(page), page.entries);
   }
 
-  /** Returns a page's entries, if it was read. */
   page(page: Pick<Page, 'line' | 'number'>): readonly string[] | undefined {
     return this.#pages.get(pageName(page));
   }
 
-  /** Reads the rows for the next turn. A tenant without a row has no waiting entries. */
+  /** A tenant without a row has no waiting entries. */
   async read(unread: Unread | 'rules'): Promise<void> {
     if (unread === 'rules') {
       this.fairRules = await fairRules();

@@ -26,7 +26,7 @@ async function sendGranted(
   }));
 }
 
-/** SQS delays are whole seconds. A pump arrives up to a second early, and its worker waits. */
+/** SQS delays are whole seconds, so a pump may arrive a second early, and its worker waits. */
 const sendPump = (
   { accountId, kind: lane, name }: LaneKey,
   dueAt: number,

@@ -1,8 +1,8 @@
 /**
  * Slots that a process leases for itself, so that most deliveries need no call.
  *
- * A process leases slots for about a minute and reuses them for its attempts. In a tight lane it frees unused slots at once. A
- * lease is renewed while an attempt is in flight, and outlives a dead process by at most 70 s.
+ * A process leases slots for about a minute. In a tight lane it frees unused slots at once. A lease is renewed while an attempt
+ * is in flight, and outlives a dead process by at most 70 s.
  */
 import { isLineEmpty, leaseTo, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
 import { secondMs } from '../../shared/clock.ts';
@@ -36,18 +36,16 @@ class ProcessSlots {
   readonly #key: LaneKey;
   readonly #parts: ProcessSlotsParts;
   #limit: (lane: Lane) => Lane = (lane) => lane;
-  /** The lane's parallelism at the last write. */
   #parallelism = Infinity;
   #inUse = 0;
   #slots = 0;
   #until = 0;
   #isTight = true;
-  /** Attempts that ask for a slot. */
   #asking: ((slot: Slot | undefined) => void)[] = [];
   #leasing: Promise<void> | undefined;
   #freeing: Promise<void> | undefined;
   #renewal: NodeJS.Timeout | undefined;
-  /** Writes are sequential, so the lease in the table is never smaller than the one in use. */
+  /** Sequential, so the lease in the table is never smaller than the one in use. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(key: LaneKey, parts: ProcessSlotsParts) {
@@ -72,7 +70,7 @@ class ProcessSlots {
     return given;
   }
 
-  /** Leases the slots in use and those that callers ask for before or during the write. */
+  /** Leases the slots that are in use or asked for. */
   async #lease(): Promise<void> {
     try {
       while (this.#asking.length > 0) await this.#inTurn(() => this.#answerAsking());

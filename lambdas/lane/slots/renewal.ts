@@ -1,4 +1,4 @@
-/** Renews the leases of a long attempt, so that it keeps its slots, but a dead worker does not block a lane for hours. */
+/** Renews the leases of a long attempt. Short leases prevent that a dead worker blocks a lane for hours. */
 import { minuteMs } from '../../shared/clock.ts';
 import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
 import { keepUntil } from '../rules/arrival.ts';
@@ -29,9 +29,9 @@ function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] 
 }
 
 /**
- * Starts to renew an attempt's leases. Does nothing for a short attempt.
+ * Does nothing for a short attempt.
  *
- * @returns a function that stops it. Call it before the slots are released
+ * @returns a function that stops the renewals. Call it before the slots are released
  */
 export function renewWhileMade(attempt: DueAttempt, { lanes, now, report }: RenewalParts): () => void {
   if (!outlastsLease(attempt.timeoutMs)) return () => undefined;

@@ -1,7 +1,4 @@
-/**
- * The table of lanes: a row for each lane, and its line's pages. A lane is written if its version has not changed. Default
- * values are left out.
- */
+/** The table of lanes: a row for each lane, and its line's pages. Default values are left out. */
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -128,7 +125,7 @@ function rowOf(lane: Lane, mark: string): object {
   };
 }
 
-/** Whether lists show a lane. Account lanes have no name; deleted queues and closed circuits are not shown. */
+/** Account lanes have no name; deleted queues and closed circuits are not shown. */
 const isListed = (lane: Lane): boolean =>
   lane.name !== '' && !lane.isDeleted && (lane.kind !== 'circuit' || holdsBack(lane));
 
@@ -173,8 +170,7 @@ const ifVersionIs = ({ version }: Lane) =>
       };
 
 /**
- * Writes a lane that was read, or a new one (version 0).
- *
+ * @param lane that was read, or a new one (version 0)
  * @returns undefined after the write, or the lane in the table if another process wrote it
  */
 export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
@@ -194,11 +190,7 @@ export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | u
   return { current: outcome.row && laneOf(lane, outcome.row) };
 }
 
-/**
- * Removes a lane, unless it was written since it was read.
- *
- * @returns whether it is removed
- */
+/** @returns whether it is removed; not if it was written since it was read */
 export const removeLane = (lane: Lane): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
@@ -219,7 +211,7 @@ export const pageLifetimeMs = 60 * dayMs;
 export async function loadPage(key: LaneKey, page: number, line?: string): Promise<readonly string[]> {
   const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page, line) }, true);
   if (row !== undefined) return pageRow.parse(row).entries;
-  // A page is written before the lane refers to it. If one is lost, the other entries continue.
+  // Pages are written first, so this is unexpected. The other entries continue.
   log.error('A page of a waiting line is missing', { ...key, page, line });
   return [];
 }
@@ -278,13 +270,12 @@ const lanesTogether = 100;
 interface LaneListing {
   /** Lists the names after this one. */
   readonly behind?: string | undefined;
-  /** Selects lanes by name. */
   readonly isWanted?: (name: string) => boolean;
   /** Whether eventually consistent reads are enough, at half the cost. */
   readonly mayBeOld?: boolean;
 }
 
-/** Lists an account's lanes of a kind, by name. New lanes appear after a moment. */
+/** Lists lanes by name. New lanes appear after a moment. */
 export async function* listLanes(
   accountId: string,
   kind: LaneKind,
@@ -301,7 +292,6 @@ export async function* listLanes(
   if (names.length > 0) yield* await loadLanes(accountId, kind, names, mayBeOld);
 }
 
-/** Reads the lanes that exist, by name. */
 async function loadLanes(
   accountId: string,
   kind: LaneKind,
