@@ -64,7 +64,7 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
 }
 
 /**
- * Cancels the failure callback of a run. No attempt starts after that, but a started one may still arrive.
+ * Cancels the failure callback of a run. A started attempt may still arrive.
  *
  * @throws HttpError 404; 400 unless the failure function is still to run
  */
@@ -72,7 +72,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
   const key = runOf(deadLetter);
   const change = await changeRun(key, async (current): Promise<Decision<string | undefined>> => {
-    // Read in each try: the failure function may have failed and been run again with another message.
+    // Read in each try, because the failure function may have been run again with another message.
     const messageId = await failureRequestIdOf(key, deadLetter.workflow.startSeq);
     if (messageId === undefined || !mayCancel(stateIn(current, deadLetter))) return { result: messageId };
     const note: FailureFunctionRecord = {

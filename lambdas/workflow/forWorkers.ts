@@ -1,6 +1,6 @@
 /**
- * The modules that workers load with the first message of a run. They are exported from one file because the bundler adds a
- * chunk to the cold start for every set of files that lazily loaded files share: three such files cost 3 KB.
+ * The modules that workers load with the first message of a run. They are in one file because the bundler adds a chunk to the
+ * cold start for every set of files that lazily loaded files share: three such files cost 3 KB.
  */
 import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
@@ -32,13 +32,12 @@ function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean
   }
 }
 
-/** The callback belongs to the run. After a call it brings the result of the step. */
 const callbackOf = (part: WorkflowPart): KindOfCallback => ({
   workflow: { ...part, role: 'callResult' },
   bodyOf: part.role === 'call' ? callResultBody : callbackBody,
 });
 
-/** Fails the run of a call whose result could not be stored, because its endpoint would wait forever. */
+/** The endpoint would wait forever. */
 async function failWithoutResult(
   message: Message,
   part: WorkflowPart,
@@ -58,7 +57,7 @@ async function failWithoutResult(
 
 export const messageKind: MessageKind = {
   open: openDelivery,
-  // The process that ended the run may have died before it reported the end, and no later job checks that.
+  // The process that ended the run may have died, and no later job checks that.
   drop: (_, part, account) => followUpEnd(account, part, followEndOrLeave),
   store: async (made, part) => {
     if (endsPart(made, part) && part.role !== 'failureRequest') await storeFailureRequest(made, part);

@@ -1,6 +1,6 @@
 /**
- * Calls of webhooks. A webhook's URL needs no token. So the form of a call is checked first, then the run, and the account only
- * if the run has the webhook. All calls that find no webhook get the same answer, cost at most one read, and are not charged.
+ * Calls of webhooks. Their URLs need no token, so the form of a call is checked first, then the run, and the account only if
+ * the run has the webhook. All calls that find no webhook get the same answer, cost at most one read, and are not charged.
  */
 import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';

@@ -32,12 +32,10 @@ export async function notifyAt(
 }
 
 const readAtOnce = 20;
-/** The gateway times out after 29 s. */
 const budgetMs = 20 * secondMs;
 
 /**
- * Lists the waits for an event, in the order in which they are woken. The client has no cursor, so the list has only the first
- * waits that fit into an answer.
+ * Lists the first waits for an event that fit into an answer, because the client has no cursor.
  *
  * @throws HttpError 400 for a malformed event id
  */

@@ -3,7 +3,7 @@
  *
  * The published client reads status 400 as "the run has ended" and answers its delivery with a success, so an open run would
  * wait forever. A permanent refusal therefore fails the run, and has status 412, which makes newer clients fail their delivery
- * at once. A temporary refusal, such as 429, keeps its status: it fails the delivery, which is retried.
+ * at once. A temporary refusal, such as 429, fails the delivery, which is retried.
  */
 import type { Caller } from '../account/caller.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -36,8 +36,8 @@ interface NamedRun extends WhichRun {
 }
 
 /**
- * From the refusal to the run's failure. Before that, newer clients end the run by their answer to the delivery, which also
- * names the step.
+ * From the refusal to the run's failure. Newer clients end the run before, by their answer to the delivery, which also names
+ * the step.
  */
 export const failsAfterMs = 3 * secondMs;
 
@@ -52,7 +52,6 @@ export async function refusalOfRequest(
   error: HttpError,
 ): Promise<HttpError> {
   const refusal = asSubmissionRefusal(error);
-  // A temporary refusal fails the endpoint's delivery, which is retried.
   if (refusal.status !== 412) return error;
   const run = runOf(request);
   const mayWrite = access !== 'read';
@@ -64,8 +63,8 @@ export async function refusalOfRequest(
   if (snapshot === undefined || !isMeant(snapshot, run))
     return mayWrite && request.ends === undefined ? endedRun(run.runId) : error;
   const start = await settingsOfRun(key, snapshot);
-  // A token may fail runs only at its own destinations, and a read-only token none. The run may then hang if its endpoint
-  // ignores the refusal.
+  // A token may fail runs only at its own destinations, and a read-only token none. If the endpoint ignores the refusal, the
+  // run hangs.
   if (!mayWrite || account.scope?.allows(start.url) === false) {
     await putRefusal(key, snapshot, { code: error.code, message: error.message, at: now() });
     return error;
@@ -84,7 +83,6 @@ export async function refusalOfRequest(
   return refusal;
 }
 
-/** Finds the run that a request belongs to, if any. */
 function runOf({ config, body, isBatch, ends }: RefusedRequest): NamedRun | 'unreadable' | undefined {
   if (ends !== undefined) return { runId: ends, createdAt: createdAtIn(config) };
   for (const message of isBatch ? messagesIn(body) : [{ config, body }]) {
@@ -117,7 +115,6 @@ function runOfMessage(message: Glimpse): NamedRun | 'unreadable' | undefined {
   return isOfRun(message) && runId !== '' ? { runId, createdAt: createdAtIn(config), message } : undefined;
 }
 
-/** Finds the invoker in the body of an invoke, even if the body is invalid. */
 function invokerIn(body: Uint8Array): NamedRun | undefined {
   const text = Buffer.from(body).toString('utf8');
   try {
@@ -134,11 +131,7 @@ function invokerIn(body: Uint8Array): NamedRun | undefined {
   }
 }
 
-/**
- * Does the work of a request that changes runs.
- *
- * @throws HttpError 503 if other processes kept changing the run; and the errors of the work
- */
+/** @throws HttpError 503 if other processes kept changing the run; and the errors of the work */
 export async function refuseWhenBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

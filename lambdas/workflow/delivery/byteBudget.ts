@@ -24,7 +24,7 @@ export class ByteBudget {
   }
 
   /**
-   * Waits for bytes of the budget. A holder must not acquire more: two such holders could wait for each other.
+   * A holder must not acquire more: two such holders could wait for each other.
    *
    * @returns undefined after the timeout
    */

@@ -4,9 +4,7 @@ import type { DestinationResponse } from '../../destination/response.ts';
 
 const isSuccess = ({ status }: DestinationResponse): boolean => status >= 200 && status < 300;
 
-/**
- * Puts the reason into the body, the only part that the client reads, if the answer is missing or does not fit into a result.
- */
+/** Puts the reason for a missing or unusable answer into the body, the only part that the client reads. */
 const told = (response: DestinationResponse): DestinationResponse =>
   response.error === undefined
     ? response
@@ -21,8 +19,8 @@ function toldDetails(details: CallbackDetails): CallbackDetails {
 }
 
 /**
- * Makes the body that reports the last answer to a call, even an error. The client would wait for another answer after a
- * failure before the last retry, so a call that stopped early reports its retries as the maximum.
+ * Makes the body that reports the last answer to a call, even an error. Because the client would wait for another answer before
+ * the last retry, a call that stopped early reports its retries as the maximum.
  *
  * @param details with an answer that is not {@link tooLargeForStep}
  * @param maxBytes the largest result; to fit, the call's own body is shortened, which the client does not read

@@ -1,29 +1,23 @@
-/**
- * The headers of a run's requests to its endpoint: the service's and the forwarded ones. Calls to third parties are ordinary
- * messages without them.
- */
+/** The headers of a run's requests to its endpoint. Calls to third parties are ordinary messages without them. */
 import type { Header } from '../../shared/headers.ts';
 import { brandless, branded, type Prefixes } from '../rules/brands.ts';
 import { forwardedByRun, forwardedToEndpoint, overlaid } from '../rules/forwarding.ts';
 import type { Run } from '../run.ts';
 import type { CallType } from '../../wire/states.ts';
 
-/** The version of the clients' protocol. */
 export const protocolVersion = '1';
 
-/** The fields of a run that its deliveries' headers need. */
 export interface DeliveringRun extends Run {
   /** The header prefix of the run's dialect. */
   readonly prefix: string;
-  /** Forwarded headers of the start; names in lower case. */
+  /** From the start; names in lower case. */
   readonly forwarded: readonly Header[];
-  /** The client's protocol version, from the start. */
   readonly sdkVersion: string | undefined;
   /** Whether the endpoint has not yet identified its client. */
   readonly isUnknownClient: boolean;
 }
 
-/** All bodies for endpoints are JSON, whatever the payload's type. */
+/** All bodies for endpoints are JSON, whichever type the payload has. */
 const json: Header = ['content-type', 'application/json'];
 
 const ofRun = (run: DeliveringRun, callType: CallType): readonly Header[] =>
@@ -42,7 +36,6 @@ const without = (
   prefixes: Prefixes,
 ): readonly Header[] => headers.filter(([name]) => !names.includes(brandless(name, prefixes) ?? ''));
 
-/** The headers that make the client read a request as a list of entries. */
 const marksOfLists = ['workflow-sdk-version', 'workflow-unknown-sdk'] as const;
 
 /**
@@ -63,7 +56,6 @@ export function listHeaders(
   return overlaid(forwarded, [...ofRun(run, 'step'), ...marks, json]);
 }
 
-/** Makes the headers of a delivery of a call's answer. @param ofCallback the call's forwarded headers for its answer */
 export function callResultHeaders(
   run: DeliveringRun,
   ofCallback: readonly Header[],
@@ -76,11 +68,7 @@ export function callResultHeaders(
   return overlaid(without(forwarded, marksOfLists, prefixes), [...ofRun(run, 'fromCallback'), json]);
 }
 
-/**
- * Makes the headers of a failure request.
- *
- * @param ofFailure the start's forwarded headers for the failure callback, or the run's own if it has none
- */
+/** @param ofFailure the start's forwarded headers for the failure callback, or the run's own if it has none */
 export function failureHeaders(
   run: DeliveringRun,
   ofFailure: readonly Header[],

@@ -31,7 +31,6 @@ export function wrongDestination(
   return isWithoutClient && !says('workflow-sdk') ? tooOld : undefined;
 }
 
-/** The step whose function threw, according to the endpoint. */
 export const failedStepName = (
   prefix: string,
   { headers }: Pick<DestinationResponse, 'headers'>,

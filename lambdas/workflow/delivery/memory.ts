@@ -1,4 +1,3 @@
-/** Limits this process's memory for large data: the bodies of runs' deliveries, and the results of invokes. */
 import { secondMs } from '../../shared/clock.ts';
 import { ByteBudget } from './byteBudget.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -8,10 +7,7 @@ import { settings } from '../../aws/settings.ts';
 /** Not counted, because a batch has at most ten messages. */
 const smallBytes = 1_048_576;
 
-/**
- * The longest wait for memory. A function of the short queue has 60 s: up to 30 s for the message's timeout, the rest for
- * recording.
- */
+/** A function of the short queue has 60 s: up to 30 s for the message's timeout, the rest for recording. */
 export const memoryTimeoutMs = 10 * secondMs;
 
 export const memory = new ByteBudget(largeWorkBytes(settings.memoryMb), smallBytes);

@@ -1,4 +1,3 @@
-/** Makes a run's message from the run's journal at the moment of delivery. */
 import type { DestinationResponse } from '../../destination/response.ts';
 import type { OpenedDelivery } from '../../message/kinds.ts';
 import type { Message, WorkflowPart } from '../../message/message.ts';
@@ -17,7 +16,7 @@ import { memory, memoryTimeoutMs } from './memory.ts';
 
 const holdsNothing = (): undefined => undefined;
 
-/** Milliseconds. A run that was read this recently is not read again before its message is sent. */
+/** Milliseconds. A run that was read this recently is not read again. */
 const freshMs = 10;
 
 const allIsWell = (): undefined => undefined;

@@ -31,8 +31,8 @@ const keptBeginning = (response: KeptResponse): KeptResponse => ({
 });
 
 /**
- * Fails a run after a delivery to its endpoint has failed permanently, unless the run has ended. Only the delivery that failed
- * the run makes a dead letter, sends the failure callback, and follows up the end. Can be repeated.
+ * Fails a run after a delivery to its endpoint has failed permanently. Only the delivery that failed the run makes a dead
+ * letter and sends the failure callback. Can be repeated.
  */
 export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt } = recorded;
@@ -70,14 +70,13 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 
-/** Finds the failure callback, which may be missing if the delivery failed inside the service. */
+/** The failure callback is missing if the delivery failed inside the service. */
 async function findRequest(recorded: RecordedAttempt, start: RunStart): Promise<Message | undefined> {
   if (failureCallbackOf(start, recorded.account) === undefined) return undefined;
   const { accountId } = recorded.history.message;
   return (await loadMessage({ accountId, messageId: requestIdOf(recorded) }))?.message;
 }
 
-/** Makes the dead letter and sends the failure callback. */
 async function tellFailure(
   recorded: RecordedAttempt,
   part: WorkflowPart,
@@ -100,7 +99,6 @@ async function tellFailure(
     await sendJob(attemptJob({ ...callback, ...request }, 0), attempt.recordedAt + callback.delayMs);
     return;
   }
-  // The account has removed the failure callback since the message was stored.
   const stored = await loadMessage(request);
   if (stored !== undefined) await sendJob(attemptJob(stored.message, 0), stored.message.notBefore);
 }

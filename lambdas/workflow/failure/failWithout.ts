@@ -28,7 +28,7 @@ export const errorField = (error: unknown): { readonly error: Error | string } =
 });
 
 /**
- * Fails a run that cannot continue because one of its jobs was given up, unless the run has ended. Can be repeated.
+ * Fails a run that cannot continue because one of its jobs was given up. Can be repeated.
  *
  * @param what the job, for the error
  * @throws if it must be retried
@@ -46,8 +46,8 @@ export async function failGivenUp(
 }
 
 /**
- * Fails a run after a refused request of its endpoint, unless the run has ended. Older clients would read the refusal as the
- * end of the run, or retry the step forever. Can be repeated.
+ * Fails a run after a refused request of its endpoint, because older clients would read the refusal as the end of the run, or
+ * retry the step forever. Can be repeated.
  *
  * @throws if it must be retried
  */
@@ -71,7 +71,7 @@ export async function failRefused({
 }
 
 /**
- * Fails a run like a failed delivery does. The delivery is made only for this and never sent.
+ * Fails a run by a delivery that is made only for this and never sent.
  *
  * @param mark the reason, which distinguishes this delivery from similar ones
  * @param fail fails the delivery

@@ -1,4 +1,3 @@
-/** The failure of a run: the body of its failure request, and the state and result of its failure function. */
 import { failedCallbackBody } from '../../delivery/callbackBody.ts';
 import type { CallbackDetails } from '../../message/kinds.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
@@ -11,7 +10,7 @@ import { listBody } from '../runs/listBody.ts';
 import type { Run } from '../run.ts';
 
 /**
- * The source of a failure request: the run's payload, or the list for old clients.
+ * The run's payload, or the list for old clients.
  *
  * @param entries those of the failed delivery
  */
@@ -22,7 +21,7 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
 
 /**
  * Makes the body of a failure request: a callback's body, with the run. A response too long for `maxBytes` is shortened so that
- * the failure function can still parse it. The source is never shortened, because it is the run's input.
+ * JSON can still be parsed. The source is never shortened, because it is the run's input.
  *
  * @param details those of the failed delivery; its `body` is the source
  */
@@ -47,8 +46,6 @@ export const hasNoFunction = (prefix: string, headers: readonly Header[]): boole
   );
 
 /**
- * The state of a failure function after an attempt of its request.
- *
  * @param prefix the header prefix of the run's dialect
  * @param headers those of the answer
  * @returns undefined if the endpoint has no failure function

@@ -1,4 +1,4 @@
-/** Sends or withdraws the message that calls a run's failure function, for a user. */
+/** The message that calls a run's failure function at a user's request. */
 import type { Account } from '../../account/account.ts';
 import { noSuchDeadLetter, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
@@ -23,7 +23,7 @@ export const stateIn = (
   { workflow }: DeadLetterOfRun,
 ): Snapshot['failureState'] => (snapshot?.startSeq === workflow.startSeq ? snapshot.failureState : undefined);
 
-/** Stores and sends the message of a record, unless it was attempted or has ended. Replaces the message of an earlier try. */
+/** Stores and sends the message of a record, unless it was attempted or has ended. */
 export async function sendAgain(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -51,7 +51,6 @@ export async function sendAgain(
   await sendJob(attemptJob(request, 0), request.notBefore);
 }
 
-/** Withdraws the failure callback, unless it has ended. */
 export async function withdrawRequest({ accountId }: RunKey, messageId: string): Promise<void> {
   const request = await loadMessage({ accountId, messageId });
   if (request !== undefined && !isOver(request)) await withdraw(request);

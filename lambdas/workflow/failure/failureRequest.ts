@@ -1,4 +1,3 @@
-/** The message that reports a run's failure to its endpoint. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { accountCallbackSettings } from '../../delivery/accountCallbackSettings.ts';
@@ -50,7 +49,7 @@ export async function storeRequestOf(
   const { delayMs, ...ofCallback } = callback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
-  // The headers of the run's deliveries. Clients before 1.0 read the user's headers from here.
+  // Clients before 1.0 read the user's headers from here.
   const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
   const details = {
     ...failed,

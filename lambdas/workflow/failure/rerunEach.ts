@@ -1,7 +1,6 @@
 /**
- * Runs failed runs again. The new run is stored whole before the dead letter's row names it. Its deliveries are made by this
- * process, by the next request, or by a job that is sent before. The dead letter is removed last. So a process that dies loses
- * no run and starts none twice.
+ * Runs failed runs again. The new run is stored whole before the dead letter's row names it, and the dead letter is removed
+ * last. So a process that dies loses no run and starts none twice: the next request, or a job that is sent before, continues.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Account } from '../../account/account.ts';
@@ -23,7 +22,7 @@ import { noteRerun } from '../store/journals.ts';
 
 /** How long a request waits for other processes that start the same runs. The gateway times out after 29 s. */
 export const waitingMs = 2 * rerunTimeoutMs;
-/** The first pause before reading again dead letters that other processes have claimed. Each pause doubles. */
+/** The first pause before reading dead letters that other processes have claimed; pauses double. */
 const firstPauseMs = 500;
 
 /** Dead letters in one step of a bulk operation. */
@@ -108,7 +107,6 @@ async function takeEach(
   return theirs;
 }
 
-/** A run that a dead letter has chosen. */
 interface Made {
   readonly deadLetter: DeadLetterOfRun;
   readonly runId: string;
@@ -124,7 +122,7 @@ function logFailure(error: unknown, dlqIds: readonly string[]): 'failed' {
   return 'failed';
 }
 
-/** Makes the run that resumes a dead letter, unless another process has claimed the dead letter or made the run. */
+/** Makes the run that resumes a dead letter, unless another process does. */
 async function take(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -159,11 +157,7 @@ async function take(
   }
 }
 
-/**
- * Lists and delivers runs, and removes their dead letters.
- *
- * @returns whether they were delivered; otherwise the next request or the job of the start does it
- */
+/** @returns whether the runs were delivered; otherwise the next request or the job of the start does it */
 async function send(account: Account, made: readonly Made[]): Promise<boolean> {
   const deadLetters = made.map(({ deadLetter }) => deadLetter);
   try {

@@ -1,4 +1,4 @@
-/** Finds the hanging runs of an account. It reads only what runs record anyway, so other runs cost nothing more. */
+/** Finds the hanging runs of an account, at no cost for other runs. */
 import type { Account } from '../../account/account.ts';
 import { loadRunHistories } from '../../message/runHistories.ts';
 import { isFinal } from '../../message/message.ts';
@@ -17,7 +17,7 @@ export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdA
 
 export interface HangingRuns {
   readonly found: readonly HangingRun[];
-  /** Unix milliseconds: runs that started earlier were not checked. Undefined if all were. */
+  /** Unix milliseconds: earlier runs were not checked. Undefined if all were. */
   readonly lookedFrom: number | undefined;
 }
 
@@ -52,11 +52,6 @@ export async function loadHanging(key: RunKey, startSeq: number): Promise<Hangin
   return hangingOf(journal.snapshot, journal.records, await loadWithoutTexts(journal), now());
 }
 
-/**
- * Finds the hanging runs among an account's newest active ones.
- *
- * @param until after which no further run is checked, Unix milliseconds
- */
 export async function findHangingRuns({ id: accountId }: Account, until: number): Promise<HangingRuns> {
   const parts = await Promise.all(runShardsOf(accountId).map(newestActiveRuns));
   // The partitions are read back to different times. All runs are known only from the latest of these on.

@@ -19,7 +19,7 @@ export const shown = (runId: string): Answer<typeof answers.rerunAnswer> => ({
 });
 
 /**
- * Cancels a hanging run and replaces it with a new one. Repeated requests make no second run.
+ * Cancels a hanging run and replaces it with a new one. Can be repeated.
  *
  * @throws HttpError 400 if the run does not hang, 404, 412, 429, or as for a publish
  */

@@ -31,7 +31,7 @@ export async function loadShownFailureFunction(
   };
   const { failures, nextDeliveryAt } = historyOf(view, messageId, recorded);
   const last = recorded.attempts.at(-1);
-  // Shown whole, as in the dead letter, because the published client wraps the function's return value.
+  // Shown whole, because the published client wraps the function's return value.
   const answer = last?.response.body;
   const responseBody = answer === undefined || answer.length === 0 ? undefined : view.text(answer);
   const responseHeaders = last && view.headers(last.response.headers);

@@ -48,10 +48,8 @@ function shownHanging(hanging: Hanging | undefined, refusal: Refusal | undefined
 }
 
 /**
- * Reads the requests to a run's endpoint, and why the run hangs, if it does.
- *
  * @param failure the failure that ended the run, if it belongs to none of its messages
- * @returns a function that shows them, shortened
+ * @returns a function that shows the requests to the endpoint, and why the run hangs, shortened
  */
 export async function loadShownRequests(
   { key, snapshot, records }: RunJournal,

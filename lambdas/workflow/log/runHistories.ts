@@ -9,7 +9,6 @@ import { loadRunHistories, type RecordedHistory } from '../../message/runHistori
 import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
 import type { RunView } from './runView.ts';
 
-/** Each may have 100 KB of an answer. */
 const messagesAtOnce = 250;
 
 const sentenceOf = ({ status, error }: KeptResponse): string =>
@@ -47,8 +46,8 @@ export function historyOf(view: RunView, messageId: string, { attempts, end }: R
 }
 
 /**
- * Adds the failure that ended the run to the attempts of its message. Only the end's record has the reason: the attempt may
- * have succeeded at a destination that is not a workflow endpoint.
+ * Adds the failure that ended the run to its message's attempts. Only the end's record has the reason: the attempt may have
+ * succeeded at a destination that is not a workflow endpoint.
  */
 function withFailure(
   history: RecordedHistory,

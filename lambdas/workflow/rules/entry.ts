@@ -9,7 +9,6 @@ export interface Entry {
   readonly callType: CallType;
 }
 
-/** Keeps only the initial payload and steps, because the client finds steps by their position. */
 export const listed = (entries: readonly Entry[]): readonly Entry[] =>
   entries.filter(({ callType }, index) => index === 0 || callType === 'step');
 
@@ -25,14 +24,12 @@ export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
   }
 };
 
-/** A body of a record, and its path in the record's attributes. */
 export interface PlacedBody {
   readonly messageId: string;
   readonly body: StoredBody;
   readonly path: readonly (string | number)[];
 }
 
-/** The bodies of a record, which are kept as long as the record. */
 export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
   switch (record.kind) {
     case 'start':

@@ -24,7 +24,7 @@ const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-contenttype',
 ]);
 
-/** A delivery's signature, which returns from an endpoint that forwards all headers of its request. */
+/** A delivery's signature, which an endpoint may forward with all headers of its request. */
 const ofOneDelivery: ReadonlySet<string> = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 
 const isForEndpoints = (name: string): boolean =>
@@ -43,8 +43,8 @@ export function isForwardedToEndpoint(name: string, prefixes: Prefixes): boolean
 }
 
 /**
- * Whether a call's header reaches the third party. All of the user's headers do, except the client's version: a workflow
- * endpoint would take the request for a delivery.
+ * Whether a call's header reaches the third party. The client's version does not: a workflow endpoint would take the request
+ * for a delivery.
  */
 export const isForwardedToThirdParty = (name: string, prefixes: Prefixes): boolean =>
   !isOwnHeader(name) && brandless(name, prefixes) !== 'workflow-sdk-version';
@@ -52,7 +52,6 @@ export const isForwardedToThirdParty = (name: string, prefixes: Prefixes): boole
 export const forwardedToEndpoint = (headers: readonly Header[], prefixes: Prefixes): readonly Header[] =>
   headers.filter(([name]) => isForwardedToEndpoint(name, prefixes));
 
-/** The forwarded headers of a start that all deliveries of its run have. */
 export const forwardedByRun = (headers: readonly Header[], prefixes: Prefixes): readonly Header[] =>
   forwardedToEndpoint(headers, prefixes).filter(([name]) => !ofOneKind.has(brandless(name, prefixes) ?? ''));
 

@@ -61,7 +61,7 @@ const bodyOf = (end: InvokeEnd): string | undefined => {
   return 'reason' in end ? JSON.stringify(end.reason) : undefined;
 };
 
-/** Makes the result of an invoke. The client expects the return value as JSON text within the JSON. */
+/** The client expects the return value as JSON text within the JSON. */
 export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
   const { stepId, stepName, stepType, concurrent } = step;
   const out = JSON.stringify({
@@ -75,7 +75,7 @@ export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
 /** The text is in the JSON of `out`, which is a text in the JSON of the step. */
 const levels = 2;
 
-/** The length in bytes of {@link invokeResult}, without making it. */
+/** The bytes of {@link invokeResult}, without making it. */
 export function invokeResultBytes(step: StepIdentity, end: InvokeEnd): number {
   const body = bodyOf(end);
   if (body === undefined) return invokeResult(step, end).length;

@@ -1,7 +1,7 @@
 /**
  * The journal of a run: everything that it has recorded, in order. Each record has the {@link Snapshot} of the run after it, so
- * the last record is enough to decide what may come next. A record is written once, after the last one. If two processes write
- * at the same time, one fails and decides again with the other's record.
+ * the last record is enough to decide what may come next. If two processes write at the same time, one fails and decides again
+ * with the other's record.
  */
 import { createHash } from 'node:crypto';
 import type { StoredBody } from '../../message/bodies.ts';
@@ -48,9 +48,8 @@ export interface RunStart {
 /** An entry of the list in deliveries: the initial payload or a step. */
 export interface ListedEntry {
   readonly messageId: string;
-  /** The endpoint's URL that the entry is delivered to. */
   readonly url: string;
-  /** When it was accepted and, for `notBefore`, when it may first be delivered: Unix milliseconds. */
+  /** When it was accepted, and when it may first be delivered: Unix milliseconds. */
   readonly createdAt: number;
   readonly notBefore: number;
   readonly body: StoredBody;
@@ -75,7 +74,7 @@ export interface StartRecord extends Timed {
   readonly kind: 'start';
   readonly start: RunStart;
   readonly entry: ListedEntry;
-  /** The run that was made from this one after its failure. It is added later: no other part of a record ever changes. */
+  /** The run that was made from this one after its failure. Added later; no other part of a record ever changes. */
   readonly resumedAs?: Pick<Invoker, 'runId' | 'createdAt'> | undefined;
 }
 /** The endpoint has identified its client. These settings replace the earlier ones. */
@@ -93,9 +92,7 @@ export interface SettingsRecord extends Timed {
   readonly kind: 'settings';
   readonly start: RunStart;
 }
-/**
- * One result; or the plans of a parallel group, possibly in several records; or copied steps at the beginning of a resumed run.
- */
+/** One result; the plans of a parallel group, possibly in several records; or copied steps of a resumed run. */
 export interface StepsRecord extends Timed {
   readonly kind: 'steps';
   readonly entries: readonly ListedEntry[];
@@ -123,10 +120,9 @@ export interface WaitRecord extends Timed {
   /** Headers for the delivery of the event and of the timeout, without the service's own. */
   readonly forwarded: readonly Header[];
   readonly timeoutForwarded: readonly Header[];
-  /** The headers of the request and of its timeout, for the list of waiters. */
+  /** Headers of the request and of its timeout, for the list of waiters. */
   readonly headers: readonly Header[];
   readonly timeoutHeaders: readonly Header[];
-  /** Settings of its own message, unless the run's settings apply to all: see `settingsFor`. */
   readonly settings?: RunSettings | undefined;
 }
 export interface InvokeRecord extends Timed {
@@ -171,7 +167,6 @@ export interface FailureFunctionRecord extends Timed {
   /** The failure callback. */
   readonly messageId: string;
 }
-/** The result of an invoked run that ended after its invoker. Only the log shows it. */
 export interface LateResultRecord extends Timed {
   readonly kind: 'lateResult';
   readonly entry: ListedEntry;
@@ -202,7 +197,6 @@ interface Marked {
   readonly seq: number;
 }
 
-/** The state of a run after a record: the attribute `head` of a row. */
 export interface Snapshot {
   /** The places of the record and of the run's start in the journal. The id may have had earlier runs. */
   readonly seq: number;
@@ -218,11 +212,10 @@ export interface Snapshot {
   readonly entries: number;
   readonly bodyBytes: number;
   readonly steps: StepSets;
-  /** Open waits, with their steps. */
   readonly waits: readonly (Marked & { readonly stepId: number })[];
   /** Events that no step has waited for yet; see {@link EventRecord}. */
   readonly events: readonly (Marked & { readonly callBytes?: number | undefined })[];
-  /** Digests of the webhooks that the run has created, the newest last. Undefined for runs of earlier versions. */
+  /** Digests of the run's webhooks, the newest last. Undefined for runs of earlier versions. */
   readonly webhooks?: readonly string[] | undefined;
   /** Until when all records of the run are kept, Unix milliseconds. */
   readonly keptUntil: number;
@@ -230,7 +223,7 @@ export interface Snapshot {
   readonly failureState?: FailureFunctionState | undefined;
 }
 
-/** A run knows its newest webhooks. Each takes 17 bytes of every record's 400 KB. */
+/** Each takes 17 bytes of every record's 400 KB. Older webhooks are forgotten. */
 const mostWebhooks = 1_000;
 
 /** A short name for an event's id, which may have 256 characters. */

@@ -55,13 +55,10 @@ const without = (set: StepSet, stepId: number): StepSet =>
     }),
   );
 
-/**
- * The marks that a step's result replaces. The mark of a wait stays, for repeated requests that ask whether the step began as a
- * wait.
- */
+/** The marks that a step's result replaces. The mark of a wait stays for repeated requests. */
 const endedByResult = ['plan', 'call', 'invoke'] as const satisfies readonly StepMark[];
 
-/** Adds a mark of a step. A result replaces earlier marks, so the sets of a long run stay small. */
+/** A result replaces earlier marks, so the sets of a long run stay small. */
 export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   const all = added(sets, mark, stepId);
   if (mark !== 'result') return all;
@@ -72,14 +69,14 @@ export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSe
   return left;
 }
 
-/** The highest step of a set; 0 if it is empty. */
+/** 0 if the set is empty. */
 export const lastStep = (sets: StepSets, mark: StepMark): number =>
   rangesOf(sets[mark] ?? '').at(-1)?.[1] ?? 0;
 
-/** Bytes of bodies in a run's list. A worker has the whole list in memory and sends it in one request. */
+/** A worker has the whole list in memory and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
 
-/** Bytes of an entry. DynamoDB rows have at most 400 KB, including other attributes. */
+/** DynamoDB rows have at most 400 KB, including other attributes. */
 const mostEntryBytes = 360 * 1_024;
 /** Bytes of a record with several entries. Each read of a run's last snapshot pays for the whole record. */
 const mostRecordBytes = mostEntryBytes / 6;
@@ -111,7 +108,6 @@ export function checkPlace(
   throw refusedSubmission(`The step has the stepId ${stepId}; the next step of the run is ${next}.`);
 }
 
-/** A run or an entry. */
 interface HasBytes {
   readonly bodyBytes: number;
 }
@@ -140,7 +136,7 @@ interface HasBody {
   readonly body: StoredBody;
 }
 
-/** The bytes of an entry in its record, as JSON, which is longer than the stored attributes. */
+/** Measured as JSON, which is longer than the stored attributes. */
 export function entryBytes({ body, ...rest }: HasBody): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }

@@ -26,7 +26,6 @@ const permanent: ReadonlySet<number> = new Set([400, 403, 404, 413]);
 export const asSubmissionRefusal = (error: HttpError): HttpError =>
   permanent.has(error.status) ? refusedSubmission(error.message) : error;
 
-/** A refused request of an endpoint, for its run's log. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;

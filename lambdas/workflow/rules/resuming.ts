@@ -17,7 +17,7 @@ interface EntryOfList {
  */
 export function goingOnFrom<E extends EntryOfList>(entries: readonly E[]): readonly E[] {
   const done = new Set(entries.flatMap(({ step }) => (step?.kind === 'result' ? [step.stepId] : [])));
-  // A group finishes before the next step begins, so all branches without a result are in the last group.
+  // A group finishes before the next step begins, so all open branches are in the last group.
   const open = entries.filter(({ step }) => step?.kind === 'plan' && !done.has(step.stepId));
   return open.length > 0 ? open : entries.slice(-1);
 }

@@ -35,9 +35,7 @@ export interface ResultStep extends StepIdentity, StepSettings {
   readonly kind: 'result';
   /** As the client wrote it: a text, or else JSON. Undefined without a result. */
   readonly out?: string | undefined;
-  /** Whether a wait timed out. */
   readonly waitTimeout?: boolean | undefined;
-  /** The webhook that the step created. */
   readonly webhookId?: string | undefined;
 }
 
@@ -99,12 +97,6 @@ const stepShape = z.object({
 /** A result may be any JSON that a function returns, as large as a message. */
 const submittedBounds = { values: 4_000_000, depth: 1_000 };
 
-/**
- * Reads JSON of a shape from a submission.
- *
- * @param field its name in the error
- * @throws HttpError 412
- */
 export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodMiniType<T>): T {
   let json: unknown;
   try {
@@ -145,9 +137,9 @@ export const pendingStep = z
   .check(z.refine(({ stepId }) => stepId > 0, 'its stepId is 0'));
 
 /**
- * Names a record that a run may have only once. An endpoint may run several times for a delivery and submit a step again; it
- * then gets the id of the first submission. A call, wait or invoke has one record for its beginning and one for its result. A
- * wait's event and its timeout share the key of the result, so the first of them counts.
+ * Names a record that a run may have only once. If an endpoint submits a step again, it gets the id of the first submission. A
+ * call, wait or invoke has one record for its beginning and one for its result. A wait's event and its timeout share the key of
+ * the result, so the first of them counts.
  */
 export const onceKey = (
   kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
@@ -182,9 +174,8 @@ export const isWebhookId = (text: string): boolean => webhookId.test(text);
 const createdShape = z.object({ eventId: z.string().check(z.regex(webhookId)) });
 
 /**
- * Reads the result of a step that creates a webhook.
+ * Reads the id from the result of a step that creates a webhook.
  *
- * @returns the webhook's id
  * @throws HttpError 412 if there is no id, or if the service would refuse all calls with it
  */
 export function createdWebhook(out: unknown): string {

@@ -14,7 +14,7 @@ interface Common {
   /** The endpoint's URL as the client names it. */
   readonly url: string | undefined;
   readonly features: Features;
-  /** The length of the chain of invokes above this run. */
+  /** The number of invokes above this run. */
   readonly invokeDepth: number;
 }
 
@@ -27,7 +27,7 @@ export interface StartMessage extends Common {
   readonly sdkVersion: string | undefined;
   /** Whether the message is an endpoint's answer to a run of an unknown client. It upgrades that run and starts no other. */
   readonly isUpgrade: boolean;
-  /** Whether the service must first ask the endpoint for its client. The endpoint answers with an upgrade of the run. */
+  /** Whether the endpoint must first be asked for its client, which it names by an upgrade of the run. */
   readonly isUnknownClient: boolean;
   /** The start was sent without a client. Only clients from 1.0 on can serve such a run. */
   readonly isWithoutClient?: true | undefined;
@@ -35,7 +35,7 @@ export interface StartMessage extends Common {
 
 interface OfRun extends Common {
   readonly runId: string;
-  /** When the run started, Unix milliseconds. Newer clients send it, because an id may have several runs. */
+  /** When the run started, Unix milliseconds. Only newer clients send it. */
   readonly createdAt: number | undefined;
 }
 
@@ -160,9 +160,7 @@ function common(reader: Reader, config: Config, prefixes: Prefixes): Common {
   };
 }
 
-/**
- * Reads the step of a call from the headers that its result will bring back. The endpoint needs them all to make the result.
- */
+/** Reads the step of a call from the headers that its result will bring back, which the endpoint needs for the result. */
 function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIdentity {
   const callback = scoped(config, 'callback');
   const nameOf = (name: string): string => `callback-${forwardedName(callback, name, prefixes)}`;

@@ -1,7 +1,4 @@
-/**
- * Changes runs. A change adds one record to the run's journal. Records have a time to live, which is extended if the run lasts
- * longer.
- */
+/** Changes runs. A change adds one record to the run's journal. Records expire, later if the run lasts longer. */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs, hourMs, dayMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -46,7 +43,6 @@ export interface ChangedRun<T> {
   readonly result: T;
   /** The run's snapshot now; undefined for an id without a run. */
   readonly snapshot: Snapshot | undefined;
-  /** The record that was written, if any. */
   readonly record: JournalRecord | undefined;
 }
 
@@ -55,7 +51,7 @@ export class RunBusy extends TransientError {
   override readonly name = 'RunBusy';
 }
 
-/** The time for all tries of a change. An API request times out after 28 s and has other work. */
+/** An API request times out after 28 s and has other work. */
 const changeTimeoutMs = 10 * secondMs;
 const longestPauseInTurns = 64;
 
@@ -119,7 +115,7 @@ export async function settingsOfRun(key: RunKey, snapshot: Snapshot): Promise<Ru
   return found;
 }
 
-/** Records are kept this much longer than needed, so that few runs must be extended, and at most once a month. */
+/** Records are kept this much longer than needed, so that runs are extended rarely, at most once a month. */
 export const spareMs = 30 * dayMs;
 
 /**
@@ -137,8 +133,8 @@ export const neededUntil = (
 const atOnce = 20;
 
 /**
- * Extends the records of a run that would expire too early, and those of its invoker. Call it before the record that needs this
- * is written.
+ * Extends the records of a run and of its invoker that would expire too early. Call it before the record that needs this is
+ * written.
  *
  * @param until Unix milliseconds, from {@link neededUntil}
  * @returns Unix milliseconds until which they are kept
@@ -211,7 +207,6 @@ async function extendRecords(
   await extendListed({ ...key, createdAt }, keptUntil);
 }
 
-/** Extends the bodies of a record. Each body in the bucket gets a new key. */
 async function movedBodies(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -238,10 +233,8 @@ export const storeEntryBody = (
 ): Promise<StoredBody> => storeBody(of, body, now, largestRow);
 
 /**
- * Extends the bodies of entries if the records of their run were extended after the bodies were stored.
- *
  * @param storedUntil Unix milliseconds
- * @param keptUntil Unix milliseconds
+ * @param keptUntil Unix milliseconds, if the run was extended after the bodies were stored
  */
 export async function extendEntryBodies<E extends ListedEntry>(
   accountId: string,

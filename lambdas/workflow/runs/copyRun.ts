@@ -1,6 +1,6 @@
 /**
- * Makes a run that resumes a failed one, with a copy of its entries or of its payload. The run is stored whole under an id that
- * only this process knows, so a process that dies leaves only rows that expire.
+ * Makes a run that resumes a failed one. The run is stored whole under an id that only this process knows, so a process that
+ * dies leaves only rows that expire.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -32,7 +32,7 @@ export interface RerunPlan {
   readonly notBefore: number;
 }
 
-/** Bytes of the entries of one record. DynamoDB rows have at most 400 KB, including other attributes. */
+/** DynamoDB rows have at most 400 KB, including other attributes. */
 const largestRecord = 300 * 1_024;
 
 /** Each body may be in memory twice. */
@@ -112,7 +112,6 @@ export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
 /** A process that takes longer for one run counts as dead, and another may claim its dead letter. */
 export const rerunTimeoutMs = 12 * secondMs;
 
-/** Picks the entries of a copied run that are delivered first. */
 export function begunOf(account: Account, runId: string, { record, snapshot, entries }: RunCopy): Begun {
   // With this feature the run's settings apply to all steps.
   const settingsHold = record.start.features.includes('WF_TriggerOnConfig');

@@ -1,7 +1,7 @@
 /**
  * Lists runs and delivers their entries, after the records that ask for this are written. A repeated submission does it again,
- * because the process that wrote the records may have died first. The messages that deliver entries are stored without a body,
- * which is made from the journal at the delivery.
+ * because the process that wrote the records may have died first. The messages are stored without a body, which is made at the
+ * delivery.
  */
 import { type Account, limitsOf } from '../../account/account.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
@@ -27,7 +27,6 @@ import { putMessages } from '../../message/messages.ts';
 import { sendAll } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 
-/** The fields of a run that its messages need. */
 export interface OpenRun {
   readonly key: RunKey;
   readonly snapshot: Pick<Snapshot, 'createdAt' | 'startSeq'>;
@@ -83,7 +82,6 @@ export const deliverEntries = (
     isAgain,
   );
 
-/** Stores and sends messages that deliver entries of any runs; see {@link sendMessages}. */
 export const sendLists = (
   messages: readonly Message[],
   isAgain: boolean,
@@ -143,7 +141,6 @@ async function sendSome(
   await putMessages(messages);
 }
 
-/** Makes the row of a run in the list. */
 export const listedRun = (
   key: RunKey,
   { createdAt, startSeq, state }: Pick<Snapshot, 'createdAt' | 'startSeq' | 'state'>,
@@ -159,20 +156,18 @@ export const listedRun = (
   state,
 });
 
-/** A started run. */
 export interface Begun {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
   readonly record: StartRecord;
-  /** The entries that are delivered first: the payload, or the steps at which a failed run is resumed. */
+  /** The entries to deliver first: the payload, or the steps at which a failed run is resumed. */
   readonly entries: readonly ListedEntry[];
 }
 
 const listedAtOnce = 10;
 
 /**
- * Lists started runs and delivers their first entries. These messages' rows are written last, so their presence shows that the
- * run is started.
+ * Lists started runs and delivers their first entries. These messages' rows are written last, and show that the run is started.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -199,7 +194,7 @@ export const followStart = (
 ): Promise<void> => followStarts(account, [{ key, snapshot, record, entries: [record.entry] }], isAgain);
 
 /**
- * Delivers recorded steps, except copies from another run, which delivered them.
+ * Delivers recorded steps, except copies, which another run delivered.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -210,14 +205,12 @@ export const followSteps = (
   isAgain: boolean,
 ): Promise<void> => deliverEntries(run, account, record.isCopy === true ? [] : record.entries, isAgain);
 
-/** Whether a record has a result or a plan of a step. */
 export const isStepsOf =
   ({ kind, stepId }: Pick<Step, 'kind' | 'stepId'>) =>
   (record: JournalRecord): record is StepsRecord =>
     record.kind === 'steps' &&
     record.entries.some(({ step }) => step?.kind === kind && step.stepId === stepId);
 
-/** Searches the journal of an id's newest run. Only repeated submissions cost this. */
 export async function searchRecord<R extends JournalRecord>(
   key: RunKey,
   snapshot: Snapshot,
@@ -239,14 +232,13 @@ export async function findRecord<R extends JournalRecord>(
 }
 
 /**
- * The delay of the job that checks a start. The API request has ended after 29 s, and an attempt that it sent without storing
- * the message is dropped 15 s later (`delivery/deliver.ts`).
+ * The delay of a start's check. The API request has ended after 29 s, and an attempt of a message that was not stored is
+ * dropped 15 s later (`delivery/deliver.ts`).
  */
 export const checkAfterMs = 45 * secondMs;
 
 /**
- * Sends the jobs that check starts, ten to a call, before this process records the starts. The jobs finish the starts if the
- * process dies.
+ * Sends the jobs that check starts, before this process records the starts. The jobs finish the starts if the process dies.
  *
  * @throws if a job could not be sent: its start must not be recorded then
  */
@@ -255,6 +247,6 @@ export async function sendStartChecks(starts: readonly Omit<RunStartJob, 'kind'>
   await sendAll(starts, (start) => ({ job: { kind: 'runStart', ...start }, dueAt }));
 }
 
-/** Finds the record with the result of a step. @throws if there is no such record */
+/** @throws if there is no such record */
 export const findResult = (key: RunKey, snapshot: Snapshot, stepId: number): Promise<StepsRecord> =>
   findRecord(key, snapshot, isStepsOf({ kind: 'result', stepId }));

@@ -1,6 +1,6 @@
 /**
- * Runs that this process delivered recently. Records never change, so each delivery reads only those written since the last
- * one. Otherwise the deliveries of a group of N steps would read N² records.
+ * Runs that this process delivered recently. Each delivery reads only new records; otherwise the deliveries of a group of N
+ * steps would read N² records.
  */
 import { knownRunsBytes } from '../../aws/resources.ts';
 import { minuteMs, now } from '../../shared/clock.ts';
@@ -17,9 +17,7 @@ const keptMs = minuteMs;
 const bytesPerRun = 4_096;
 
 interface Place {
-  /** The number of entries in its list. */
   readonly entries: number;
-  /** The entry's own forwarded headers. */
   readonly forwarded: readonly Header[];
 }
 
@@ -28,7 +26,6 @@ export interface RunList {
   readonly start: RunStart;
   readonly snapshot: Snapshot;
   readonly list: ListText;
-  /** Finds the entry that a message delivers. */
   readonly placeOf: (messageId: string) => Place | undefined;
 }
 
@@ -85,10 +82,7 @@ class KnownRun {
     return bytesPerRun + this.#known.list.heldBytes;
   }
 
-  /**
-   * Reads new records. Callers that arrive during a read share the next one, because they must see everything written before
-   * they arrived.
-   */
+  /** Callers that arrive during a read share the next one, because they must see everything written before they arrived. */
   read(): Promise<RunList | undefined> {
     if (this.#next === undefined) {
       const next = this.#reading.then(() => {
@@ -125,7 +119,6 @@ class KnownRun {
 /** By name; the most recently used run is last. */
 const runs = new Map<string, KnownRun>();
 
-/** Forgets the least recently used runs until the rest fit into memory. */
 function forgetOldest(): void {
   let held = 0;
   for (const [name, run] of [...runs].toReversed()) {

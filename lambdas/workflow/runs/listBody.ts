@@ -16,7 +16,6 @@ export const frameOf = ({ messageId, callType }: Sized): readonly [before: strin
 
 export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
-/** The bytes of a list, without making it. */
 export function listBytes(entries: readonly Sized[]): number {
   const separators = Math.max(0, entries.length - 1);
   return entries.reduce((total, entry) => {

@@ -1,4 +1,3 @@
-/** Calls of steps to third parties. They are ordinary messages with the user's settings. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -16,7 +15,7 @@ import type { PreparedPart } from './prepare.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
- * Makes a step's call to a third party. The answer goes to the endpoint, which submits it as the step's result.
+ * Makes a step's call to a third party. The endpoint gets the answer, and submits it as the step's result.
  *
  * @throws HttpError 400 if the run has ended or is unknown, 412 if the call can never be accepted
  */

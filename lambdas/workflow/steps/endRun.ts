@@ -1,4 +1,4 @@
-/** Ends a run, because its function returned or because it was cancelled, and does the work that follows any end. */
+/** Ends a run that returned or was cancelled, and does the work that follows any end. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';
@@ -29,15 +29,15 @@ export interface RunEnd {
 }
 
 /**
- * The delay of the job that follows up an end, longer than the request that ends the run. It is sent before the end is written,
- * so that the invoker learns of the end even if this process dies.
+ * The delay of the job that follows up an end, longer than a request. It is sent before the end is written, so that the invoker
+ * learns of the end even if this process dies.
  */
 const followUpMs = 30 * secondMs;
 
 /** An ended run is shown for as long as messages are, and for another day. */
 const endedForMs = (account: Account): number => logRetentionMs(limitsOf(account)) + dayMs;
 
-/** @returns whether this call ended the run; false if the run had already ended or is unknown */
+/** @returns whether this call ended the run; not if it had ended before or is unknown */
 export async function endRun(account: Account, which: WhichRun, end: RunEnd): Promise<boolean> {
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const found = await loadSnapshot(key);
@@ -99,8 +99,8 @@ export async function followEnd(
 }
 
 /**
- * Does {@link followEnd}. If the service fails, a separate job retries it, and is given up after too many tries. So the request
- * or delivery that ended the run need not be retried.
+ * Does {@link followEnd}. If the service fails, a separate job retries it, instead of the request or delivery that ended the
+ * run.
  */
 export async function followEndOrLeave(
   account: Account,

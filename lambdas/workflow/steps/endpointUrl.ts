@@ -4,7 +4,7 @@ import { quote } from '../../error/httpError.ts';
 import { urlOf } from '../../publish/prepare.ts';
 
 /**
- * Reads an endpoint's URL from a submission's body. Workflow endpoints are called by URL, never by ARN.
+ * Reads an endpoint's URL, which must not be an ARN, from a submission's body.
  *
  * @param field its name in the error
  * @throws HttpError 400 or 403

@@ -36,7 +36,6 @@ export const failureCallbackIn = (
     priority: failureCallback.priority ?? priority,
   };
 
-/** The part of a submission that names a failure callback. */
 export interface TellingConfig {
   readonly config: Config;
   readonly options: PublishOptions;
@@ -54,15 +53,15 @@ export const givenWith = (
     priority: options.priority ?? ofRun.priority,
   });
 
-/** Picks it from headers in a submission's body. @param options read from them */
+/** @param options read from the headers */
 export const givenInHeaders = (headers: readonly Header[], options: PublishOptions): TellingConfig => ({
   config: canonicalize(headers, [], settings.headerPrefixes).config,
   options,
 });
 
 /**
- * Reads the failure callback of the run from a call. It is below `callback-`, because the call itself can fail without failing
- * the run.
+ * Reads the run's failure callback from a call. It is below `callback-`, because the call itself can fail without failing the
+ * run.
  *
  * @throws HttpError as a publish does
  */

@@ -28,7 +28,6 @@ export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> exten
   readonly url: string;
   /** The body of an invoke; undefined for other messages. */
   readonly invoke?: Invoke | undefined;
-  /** The failure callback that a call or an invoke names for its run. */
   readonly telling?: TellingConfig | undefined;
 }
 
@@ -41,11 +40,7 @@ const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T):
   }
 };
 
-/**
- * Reads the parts in a workflow of one client's requests.
- *
- * @throws HttpError 400 for a malformed start, 412 for a malformed submission
- */
+/** @throws HttpError 400 for a malformed start, 412 for a malformed submission */
 export async function readParts(requests: readonly PublishRequest[]): Promise<readonly WorkflowRequest[]> {
   const parts: WorkflowRequest[] = [];
   await eachOf(requests, 1, async (request, index) => {

@@ -57,7 +57,6 @@ export interface StartDraft {
   readonly fixed?: { readonly messageId: string; readonly createdAt: number } | undefined;
 }
 
-/** Makes the settings of a run from the request that starts it. */
 export function startOf(
   account: Account,
   { message, options, url, request }: PreparedPart<StartMessage>,
@@ -89,9 +88,7 @@ export function startOf(
   };
 }
 
-/**
- * Makes the draft of a run from the request that starts it. A fire of a schedule gets the same draft each time it is handled.
- */
+/** A fire of a schedule gets the same draft each time it is handled. */
 export function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
   const { message, request, options } = part;
   const { fire } = request;
@@ -113,7 +110,7 @@ const idFor = ({ fire, destination }: PreparedPart['request']): string =>
     ? newId('wfr', now())
     : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));
 
-/** Replaces settings of the start with those from the endpoint of an unknown client. */
+/** Replaces settings of the start with those of an endpoint that has identified its client. */
 const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStart): RunStart => ({
   ...before,
   features,
@@ -125,10 +122,8 @@ const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStar
 const atOnce = 20;
 
 /**
- * Starts runs, each unless its id has an active run.
- *
- * A process that finds an active run of its id changes nothing: the process that wrote that run delivers it, or, if that one
- * has died, the job that was sent before.
+ * Starts runs, each unless its id has an active run. That run is delivered by the process that wrote it, or, if that one has
+ * died, by the job that was sent before.
  *
  * @returns the runs, in the order of the drafts
  * @throws RunBusy, and errors of AWS: the starts must then be sent again
@@ -231,7 +226,7 @@ interface SameStart {
   readonly same?: StartRow | undefined;
 }
 
-/** Finds the run that the same start made: the newest of its id, or an earlier one. */
+/** The newest run of the id, or an earlier one. */
 async function startedBefore(
   key: RunKey,
   { startSeq, createdAt }: Snapshot,

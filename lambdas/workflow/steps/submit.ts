@@ -30,8 +30,8 @@ const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | '
 const storedAtOnce = 20;
 
 /**
- * Submits one result, or all plans of a parallel group. The plans of a large group need several records, and none is delivered
- * before all are recorded. If a process died after some of them, another one records the rest.
+ * Submits one result, or all plans of a parallel group. The plans of a large group need several records, and are delivered
+ * after the last one. If a process died before that, another one records the rest.
  *
  * @param parts the messages of one run
  * @returns one for each part
@@ -86,7 +86,7 @@ export async function submitSteps(
 }
 
 /**
- * Continues with steps that were submitted before: the process that recorded them may have died before it delivered them.
+ * Continues with steps whose process may have died before it delivered them.
  *
  * @throws HttpError 412 if only some of them were submitted
  */
@@ -110,7 +110,6 @@ async function submittedBefore(
   return found.map((messageId) => ({ messageId, isDuplicate: true }));
 }
 
-/** Finds the records with any of the steps, in one pass over the journal. */
 async function recordsOf(
   key: RunKey,
   { startSeq }: Snapshot,

@@ -1,4 +1,3 @@
-/** The end of an invoked run is the result of a step of its invoker. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -37,8 +36,8 @@ async function endOf({ state, response, responseId }: EndRecord): Promise<Invoke
 }
 
 /**
- * Gives the invoker the result of its step, unless it has it. An ended invoker gets it for its log. Can be repeated. A result
- * that does not fit into the run fails only the step, with an error that gives the size and the limit.
+ * Gives the invoker the result of its step, or of its log if it has ended. Can be repeated. A result that does not fit into the
+ * run fails only the step, with an error that gives the size and the limit.
  *
  * @throws NoMemory
  */
@@ -116,7 +115,7 @@ function resultsOf(
       const fits = bytes <= capacityOf(snapshot);
       const name = fits ? 'whole' : 'refused';
       const reason = sayNoCapacity('The result of the invoked run', bytes, snapshot);
-      // The refusal is small. It is recorded even if the list is full, because the run would wait forever.
+      // The small refusal is recorded even if the list is full, because the run would wait forever.
       const entry = made.get(name) ?? (await make(snapshot, fits ? end : { state: 'RUN_FAILED', reason }));
       made.set(name, entry);
       return entry;

@@ -26,8 +26,8 @@ export interface Triggered {
 const clientsPrefix = 'Upstash';
 
 /**
- * Makes the endpoint the failure callback if there is none, with the headers of the run's deliveries, because the endpoint may
- * identify its callers by them.
+ * Makes the endpoint the failure callback if there is none, with the run's headers, because the endpoint may identify its
+ * callers by them.
  */
 function withFailureCallback(config: Config, url: string): Config {
   if (config.has('failure-callback')) return config;
@@ -37,10 +37,10 @@ function withFailureCallback(config: Config, url: string): Config {
   return new Map([...config, ['failure-callback', [url]], ...forwarded]);
 }
 
-/** Headers by which a client describes itself. They are dropped, because a trigger has no client. */
+/** Headers by which a client describes itself. A trigger has no client, so they are dropped. */
 const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
 
-/** If `true`, the endpoint is asked for its client before the run begins, which costs an extra delivery. */
+/** If `true`, the endpoint is first asked for its client, which costs an extra delivery. */
 const asksForClient = 'workflow-unknown-sdk';
 
 /** @throws HttpError 400 */

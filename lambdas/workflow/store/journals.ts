@@ -36,8 +36,7 @@ const rowOf = (key: RunKey, { record, snapshot }: JournalRow): object => ({
 });
 
 /**
- * DynamoDB removes expired rows of a run in any order, so the remaining rows do not show how the run ended. The run counts as
- * cancelled.
+ * DynamoDB removes expired rows in any order, so the remaining rows do not show how the run ended. The run counts as cancelled.
  */
 const unlessExpired = (snapshot: Snapshot): Snapshot =>
   hasEnded(snapshot.state) || snapshot.keptUntil > now()
@@ -144,7 +143,6 @@ export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapsh
   return isMade || found?.['mark'] === mark ? undefined : unlessExpired(snapshotOf(found));
 }
 
-/** Writes records of a run that no other process knows yet. Replaces those of an earlier try. */
 export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<void> =>
   putAll(
     settings.workflowsTable,
@@ -152,7 +150,7 @@ export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<vo
   );
 
 /**
- * Names the new run in the start of the failed run, unless the records of the failed run have expired.
+ * Names the new run in the start of the failed run, unless that has expired.
  *
  * @param resumedAs a run that is already stored
  */
@@ -202,9 +200,7 @@ export async function chooseReplacement(
 export type MovedBody = Pick<PlacedBody, 'path' | 'body'>;
 
 /**
- * Extends the time to live of a record if it is shorter.
- *
- * @param keptUntil Unix milliseconds
+ * @param keptUntil Unix milliseconds; ignored if the record is kept longer
  * @param moved the bodies that were copied for that
  */
 export async function extendRecord(

@@ -1,4 +1,3 @@
-/** The last refused request of a run's endpoint, if the run continues: one row for each such run. */
 import * as z from 'zod/mini';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';

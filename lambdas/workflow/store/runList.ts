@@ -66,14 +66,14 @@ export async function listRun(run: ListedRun, keptUntil: number): Promise<void> 
 }
 
 /**
- * Lists an ended run. Replaces its row, because a run can end before the process that started it writes the row.
+ * Replaces the run's row, because a run can end before the process that started it writes the row.
  *
  * @param keptUntil Unix milliseconds
  */
 export const listEnd = (run: ListedRun, keptUntil: number): Promise<void> =>
   putAll(settings.workflowsTable, [rowOf(run, keptUntil)]);
 
-/** Extends the time to live of a run's row if it is shorter. @param keptUntil Unix milliseconds */
+/** @param keptUntil Unix milliseconds; ignored if the row is kept longer */
 export async function extendListed(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
   keptUntil: number,
@@ -137,8 +137,8 @@ export async function* listRuns(shard: string, range: Range): AsyncGenerator<Lis
 }
 
 /**
- * Reads the active runs of one partition, newest first, strongly consistent. They may be rare among thousands of ended ones, so
- * each read is as large as DynamoDB allows.
+ * Reads the active runs of one partition, newest first, strongly consistent. They may be rare, so each read is as large as
+ * DynamoDB allows.
  *
  * @param until after which nothing more is read, Unix milliseconds
  */
@@ -185,7 +185,6 @@ export async function newestActiveRuns(shard: string): Promise<ActivePart> {
   };
 }
 
-/** Reads the active runs of all accounts in the region. */
 export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
   const active: RunState = 'RUN_STARTED';
   const rows = scanRows({

@@ -41,7 +41,6 @@ export async function checkWait(job: WaitTimeoutJob): Promise<void> {
   else if (isDue) await timeOut(account, key, await settingsOfRun(key, snapshot), place);
 }
 
-/** Ends a wait without its event, unless the event comes first. */
 async function timeOut(account: Account, key: RunKey, start: RunStart, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
   let result: WaitResult | undefined;
@@ -77,7 +76,7 @@ async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: 
   await withdrawTimeout(key, place);
 }
 
-/** Whether only this job can continue the run after a wait: the wait is due, or it has ended and its result was never sent. */
+/** Whether only this job can continue the run after a wait: the wait is due, or its result was never sent. */
 export async function isStuck(key: RunKey, snapshot: Snapshot, seq: number): Promise<boolean> {
   const wait = await loadWait(key, seq);
   // Before the deadline, another job is scheduled that ends it.

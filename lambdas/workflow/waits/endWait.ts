@@ -1,7 +1,3 @@
-/**
- * The beginning and the end of a wait. The process that first writes its result to the run's journal ends it. A job that is
- * sent before that record repeats the work that follows: see `checkWait.ts`.
- */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -16,19 +12,16 @@ import { isFarFrom, sendAll, sendJob, withdrawFarWait } from '../../job/send.ts'
 import { storeEntryBody, settingsOfRun, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { listMessage, sendLists, type OpenRun } from '../runs/follow.ts';
 
-/** The fields that the result is made from. */
 export type WaitSettings = Pick<
   WaitRecord,
   'step' | 'eventId' | 'url' | 'timeoutUrl' | 'forwarded' | 'timeoutForwarded' | 'settings'
 >;
 
-/** A wait, and its place in the run's journal. */
 export interface PlacedWait {
   readonly seq: number;
   readonly wait: WaitRecord;
 }
 
-/** The result of a wait, before it is recorded. */
 export interface WaitResult {
   readonly entry: ListedEntry;
   /** Until when all records of the run are kept for it, Unix milliseconds. */
@@ -36,8 +29,8 @@ export interface WaitResult {
 }
 
 /**
- * Makes the result of a wait, and stores its body. Each process uses its own id, so that two processes that end one wait do not
- * overwrite each other's body. Only one result is recorded.
+ * Makes the result of a wait, and stores its body under this process's own id. So two processes that end one wait do not
+ * overwrite each other's body.
  *
  * @param event the bytes of the notification; undefined after a timeout
  */
@@ -115,9 +108,7 @@ export async function beginWait(key: RunKey, { seq, wait }: PlacedWait, keptUnti
 /** The request that wakes waits has ended by then: an API function times out after 28 s. */
 const checkAfterMs = 30 * secondMs;
 
-/**
- * Sends jobs that check the waits before this process records their ends, so that the results are delivered even if it dies.
- */
+/** Sends jobs that check the waits, before this process records their ends. They deliver the results if it dies. */
 export async function sendChecks(places: readonly RecordKey[]): Promise<void> {
   const dueAt = now() + checkAfterMs;
   await sendAll(places, (place) => ({ job: jobOf(place, place.seq, dueAt), dueAt }));

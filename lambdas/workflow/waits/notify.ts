@@ -103,7 +103,7 @@ async function wakeTogether(
       }
     });
   } finally {
-    // Ends that were recorded before another one failed are delivered now, without waiting for the jobs that check them.
+    // Ends that were recorded before another one failed are delivered now.
     await followEnds(account, ended, false);
   }
 }
@@ -119,7 +119,6 @@ function byRun(found: readonly Found[]): readonly (readonly Found[])[] {
   return [...runs.values()];
 }
 
-/** Ends waits of one run with a single record. */
 async function wakeOfRun(
   account: Account,
   found: readonly Found[],

@@ -10,7 +10,7 @@ import { removeWaiters, type Waiter } from '../store/waiters.ts';
 import { findResult } from '../runs/follow.ts';
 import type { Charges } from '../../usage/charge.ts';
 
-/** Sets how many messages a change of a run makes. @throws HttpError 429 or 412 if they are too many */
+/** @throws HttpError 429 or 412 if a change of a run makes too many messages */
 export type GrantMessages = (messages: number) => void;
 
 /** Counts the messages of one change. A change that is decided several times counts once. */
@@ -30,12 +30,11 @@ export interface Woken extends PlacedWait {
 }
 
 export interface Waking {
-  /** Decides to end waits with the event. @throws HttpError 412 if their results would be too large */
   readonly decide: (snapshot: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
 }
 
 /**
- * Prepares waits of a run to be woken. The result for a wait is reused if the change is decided again.
+ * The result for a wait is reused if the change is decided again.
  *
  * @param event the bytes of the notification
  * @param begin reads a wait, after the job that checks it was sent: see `sendChecks`

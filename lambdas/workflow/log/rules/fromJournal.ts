@@ -1,4 +1,3 @@
-/** Makes the messages of a run's log from the run's journal and its messages' records. */
 import { secondMs } from '../../../shared/clock.ts';
 import type { Header } from '../../../shared/headers.ts';
 import type { JournalRecord, ListedEntry, RunStart } from '../../rules/journal.ts';
@@ -79,7 +78,6 @@ function withUpgrade(known: KnownMessages, message: RunMessage, messageId: strin
   };
 }
 
-/** Makes the messages of a run, in the order of acceptance. */
 export function runMessagesOf(
   start: RunStart,
   records: readonly JournalRecord[],

@@ -46,7 +46,7 @@ interface StepMessages {
   readonly result?: ResultRecord;
 }
 
-/** Groups messages by step. Only the first message of each kind counts, because later ones are repetitions. */
+/** Groups messages by step. Later messages of a kind are repetitions, and ignored. */
 function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
   const steps = new Map<number, StepMessages>();
   for (const message of messages) {
@@ -103,7 +103,7 @@ const isSleep = (message: Carrier): boolean =>
   message.kind === 'result' &&
   (message.step.stepType === 'SleepFor' || message.step.stepType === 'SleepUntil');
 
-/** The state of an unfinished sleep. Its result is recorded when it begins, and delivered later. */
+/** An unfinished sleep's result is recorded when it begins, and delivered later. */
 function stateOfSleep(message: Carrier, at: number): StepState | undefined {
   if (!isSleep(message) || message.failures.length > 0) return undefined;
   const { end, nextDeliveryAt } = message;
@@ -146,7 +146,7 @@ const nextOf = (
   errors: shownErrors([...carrier.failures, ...(failure === undefined ? [] : [failure])]),
 });
 
-/** Shows the open messages of an ended run as cancelled, because the end of a run does not update their rows. */
+/** Shows the open messages of an ended run as cancelled, because their rows are not updated. */
 function settled(message: RunMessage): RunMessage {
   const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return message.kind === 'call' && message.callback !== undefined
@@ -155,8 +155,7 @@ function settled(message: RunMessage): RunMessage {
 }
 
 /**
- * Groups a run's messages for the log. There is no group `next` if the last delivery succeeded and brought no step: the run
- * waits for no delivery then.
+ * Groups a run's messages for the log. There is no group `next` if the last delivery succeeded and brought no step.
  *
  * @param stepNameOf names the step whose function threw in a delivery
  * @param at now or when the run ended, Unix milliseconds

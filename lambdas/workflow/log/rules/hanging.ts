@@ -5,24 +5,19 @@ import { hasStep } from '../../rules/placing.ts';
 import { madeRequests } from './requests.ts';
 import type { MadeRequest, RunMessage } from './runRecord.ts';
 
-/** An endpoint may submit a step a moment after its answer, so a run hangs only after this time. */
+/** A run hangs only after this time, because an endpoint may submit a step a moment after its answer. */
 export const quietMs = minuteMs;
 
 export interface Hanging {
   /** Unix milliseconds since which nothing has been pending. */
   readonly since: number;
-  /** The last request to the endpoint. */
   readonly last: MadeRequest | undefined;
 }
 
-/** Whether the run waits for something without a message: an event, or the end of an invoked run. */
 export const isAwaiting = ({ waits, steps }: Snapshot): boolean =>
   waits.length > 0 || (steps.invoke ?? '') !== '';
 
-/**
- * Whether a message may still be delivered. A message whose records have expired counts only if its delivery would continue the
- * run.
- */
+/** Whether a message may still be delivered. An expired message counts only if its delivery would continue the run. */
 function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot): boolean {
   const isOpen = ({ end }: Pick<RunMessage, 'end'>): boolean => end === undefined;
   const isRetried = isOpen(message) && message.failures.length > 0;

@@ -1,13 +1,10 @@
-/** The requests to a run's endpoint, each with the steps that the endpoint submitted during it. */
 import type { JournalRecord } from '../../rules/journal.ts';
 import type { Refusal } from '../../rules/refusals.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { MadeRequest, RunMessage } from './runRecord.ts';
 
 export interface EndpointRequest extends MadeRequest {
-  /** The names of the submitted steps. */
   readonly submitted: readonly string[];
-  /** Whether the function returned. */
   readonly hasReturned: boolean;
   readonly refusal?: Refusal | undefined;
 }
@@ -100,11 +97,10 @@ function submissionsOf(
   return found;
 }
 
-/** Finds the request that was open at a moment: the first that had not ended. */
+/** Finds the request that was open at a moment. */
 const openAt = (requests: readonly MadeRequest[], at: number): MadeRequest | undefined =>
   requests.find(({ endedAt }) => endedAt >= at) ?? requests.at(-1);
 
-/** Shows the requests to the endpoint, oldest first. */
 export function requestsOf(
   messages: readonly RunMessage[],
   records: readonly JournalRecord[],

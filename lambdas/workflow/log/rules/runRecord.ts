@@ -1,10 +1,8 @@
-/** The messages that a run's log is made of. */
 import type { Header } from '../../../shared/headers.ts';
 import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { FailedAttempt } from './errors.ts';
 
-/** A request to a run's endpoint, and its answer. */
 export interface MadeRequest {
   readonly messageId: string;
   /** 0 for the first delivery of the message. */
@@ -22,7 +20,7 @@ export interface History {
   readonly failures: readonly FailedAttempt[];
   /** Oldest first. */
   readonly requests?: readonly MadeRequest[] | undefined;
-  /** How the attempts ended, or that the message was withdrawn with its run. Undefined if an attempt is still to be made. */
+  /** How the attempts ended, or that the message was withdrawn with its run. Undefined before that. */
   readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
   /** The earliest time of the next attempt, Unix milliseconds. */
   readonly nextDeliveryAt?: number | undefined;
@@ -111,7 +109,6 @@ export type RunMessage = InitialRecord | PlanRecord | ResultRecord | PendingReco
 
 export interface RunRecord {
   readonly state: RunState;
-  /** In the order of acceptance, the initial payload first. */
   readonly messages: readonly RunMessage[];
   /** The failure that ended the run, if it belongs to none of these messages: a request of its endpoint was refused. */
   readonly failure?: FailedAttempt | undefined;

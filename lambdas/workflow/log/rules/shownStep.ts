@@ -72,7 +72,6 @@ const historyFields = (before: readonly FailedAttempt[], { failures, end, nextDe
   nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
 });
 
-/** Shows the start of a run, which succeeds as soon as the run is accepted. */
 export const shownInitial = (message: InitialRecord): ShownStep => ({
   stepName: 'init',
   stepType: 'Initial',
@@ -118,7 +117,6 @@ function detailsOf(message: PendingRecord): Details {
 const decisive = (message: PendingRecord): History =>
   message.kind === 'call' ? (message.callback ?? message) : message;
 
-/** Shows a step that has begun and whose result comes from elsewhere. */
 export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
   const history = decisive(message);
   // A call never fails: its last answer, even an error, is its result. Only the message that brings the answer can fail.
@@ -133,7 +131,6 @@ export function shownPending(message: PendingRecord, before: readonly FailedAtte
   };
 }
 
-/** Shows a branch that has been announced. */
 export const shownPlan = (message: PlanRecord): ShownStep => ({
   ...message.step,
   callType: 'step',
@@ -145,8 +142,6 @@ export const shownPlan = (message: PlanRecord): ShownStep => ({
 });
 
 /**
- * Shows a step that has ended.
- *
  * @param began the message that began the step, if any
  * @param failures failed attempts before it ended
  */
