@@ -2,7 +2,6 @@ import { defaultRetries, limitsOf, type Account } from '../account/account.ts';
 import type { CallbackSettings } from '../message/message.ts';
 import { secondMs } from '../shared/clock.ts';
 
-/** The settings of the account's failure callback, if any: a callback's defaults. */
 export const accountCallbackSettings = (
   url: string | undefined,
   account: Account,

@@ -32,7 +32,7 @@ async function requestOf(
   };
 }
 
-/** Decodes a compressed answer. Few answers are, so the code is loaded on first use. */
+/** Decodes a compressed answer. The code is loaded on first use. */
 async function decoded(answer: DestinationResponse, maxBytes: number): Promise<DestinationResponse> {
   const isPlain = !answer.headers.some(([name]) => name === 'content-encoding');
   if (isPlain || answer.body.length === 0) return answer;
@@ -40,10 +40,10 @@ async function decoded(answer: DestinationResponse, maxBytes: number): Promise<D
   return decodeAnswer(answer, maxBytes);
 }
 
-/** Answers an attempt without a request, for a reason other than the destination. */
+/** Answers an attempt whose request is not made. */
 const refused = (error: string): DestinationResponse => ({ ...noAnswer(error), isRefusal: true });
 
-/** Finds an account's certificates for a URL. An entry of the host takes precedence over `*`. */
+/** An entry of the host takes precedence over `*`. */
 function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | undefined {
   if (tlsIdentities === undefined) return undefined;
   const { protocol, hostname } = targetOf(url);
@@ -52,11 +52,7 @@ function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | u
   return entryOf(plainName(hostname)) ?? entryOf('*');
 }
 
-/**
- * Makes an attempt's request to a URL.
- *
- * @param attempt 0 for the first delivery
- */
+/** @param attempt 0 for the first delivery */
 export async function callUrl(
   message: Message,
   attempt: number,

@@ -12,11 +12,10 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 /** The most bytes whose base64 fits into `length` characters. */
 const fitting = (length: number): number => Math.max(0, Math.floor(length / 4) * 3);
 
-/** Writes Unix milliseconds as a dialect's callbacks have them: as text, or as a number. */
+/** Writes Unix milliseconds in a dialect's form: as text, or as a number. */
 const timeIn = (prefix: string, time: number): string | number =>
   hasNumericTimes(prefix) ? time : String(time);
 
-/** Makes a callback's fields, with empty bodies. */
 const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) => ({
   status: response.status,
   error: response.error,
@@ -40,7 +39,7 @@ const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) =
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Writes the beginning of a body in base64. @param length the most characters */
+/** @param length the most characters of base64 */
 function beginningIn(
   length: number,
   body: Uint8Array,
@@ -50,8 +49,8 @@ function beginningIn(
 }
 
 /**
- * Makes the JSON body of a callback (see `docs/receiving.md`). If it would exceed `maxBytes`, a body in it is cut, and a field
- * says so.
+ * Makes the JSON body of a callback (see `docs/receiving.md`). To fit into `maxBytes`, a body in it is cut, and a field says
+ * so.
  *
  * @param first the body that is cut last
  */
@@ -77,18 +76,18 @@ export function callbackBody(
   );
 }
 
-/** Counts the bytes of a callback with the whole response, but without the message's body. */
+/** Without the message's body. */
 const bytesWithResponse = (details: CallbackDetails): number =>
   jsonBytes({ ...emptyCallback(details), bodyIsCut: true, sourceBodyIsCut: true }) +
   4 * Math.ceil(details.response.body.length / 3);
 
-/** The least bytes of a failed response. The message's own body is never cut, so it may leave no room for the response. */
+/** The least bytes of a failed response. The message's own body is never cut, so it may leave no room. */
 const leastResponseBytes = 64 * 1_024;
 
 /**
  * Makes the JSON body of a callback that reports the failure of something larger, such as a workflow's run. It has additional
- * fields and the message's whole body, if any. A response that is too long is shortened so that JSON can still be parsed, and a
- * field says so.
+ * fields and the message's whole body, if any. A long response is shortened so that JSON can still be parsed, and a field says
+ * so.
  */
 export function failedCallbackBody(
   details: CallbackDetails,
@@ -108,7 +107,7 @@ export function failedCallbackBody(
 const bytesAround = 512;
 
 /**
- * Counts the bytes of the step that the client makes of an answer: the client reads it as Latin-1, and writes it into JSON
+ * Counts the bytes of the step that the client makes of an answer: it reads the answer as Latin-1, and writes it into JSON
  * within JSON.
  */
 function stepBytes({ headers, body }: DestinationResponse): number {
@@ -118,8 +117,7 @@ function stepBytes({ headers, body }: DestinationResponse): number {
 }
 
 /**
- * Checks that an answer fits into the result of its step. If not, the call has failed, because a truncated answer would look
- * complete.
+ * Checks that an answer fits into the result of its step. If not, the call has failed: a truncated answer would look complete.
  *
  * @param maxBytes the largest message
  * @returns the call's error; undefined if the answer fits

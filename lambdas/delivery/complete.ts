@@ -2,7 +2,7 @@
  * Deferred completion in the API: a request completes an open attempt (`deferred.ts`).
  *
  * The request only records the completion, and sends a job that continues from the record. If its process dies in between, the
- * client gets no answer and repeats the request. If the client does not, the job that ends the attempt's time continues.
+ * client repeats the request, or the attempt's time ends, and the job for that continues.
  */
 import { limitsOf, type Account } from '../account/account.ts';
 import { readCompletionToken } from '../account/completionToken.ts';
@@ -78,7 +78,7 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   return attempt;
 }
 
-/** Makes the record of a completion. A body that is too long for the record is also stored separately, for the callbacks. */
+/** A body that is too long for the record is also stored separately, for the callbacks. */
 async function recordFor(
   history: MessageHistory,
   account: Account,
@@ -95,7 +95,7 @@ async function recordFor(
       : { state: 'FAILED' as const };
   const outcome = await unlessCancelled(message, decided);
   const accountCallback = outcome.state === 'FAILED' ? accountCallbackOf(message, account) : undefined;
-  // A destination may complete an attempt before its 202 has arrived, when the attempt is not yet noted as open.
+  // A destination may complete an attempt before its 202 has arrived, when it is not yet noted as open.
   const wasOpen = history.open?.number === number ? (true as const) : undefined;
   const result = { number, startedAt, recordedAt, response, outcome, wasOpen };
   const attempt: Attempt = { ...attemptOf(message, account, result, accountCallback), isCompleted: true };
@@ -129,7 +129,7 @@ async function errorOf(
   return tooLargeForStep(details, limitsOf(account).max_message_size);
 }
 
-/** Finds the attempt for a request that names none: the open one, or the last completed one. */
+/** Finds the open attempt, or the last completed one. */
 function startOf({
   message: { messageId },
   open,

@@ -23,7 +23,6 @@ import { outcomeOf } from './outcome.ts';
 
 type MessageId = Pick<Message, 'accountId' | 'messageId'>;
 
-/** The job that ends the time for a completion. */
 const timeoutOf = ({ accountId, messageId }: MessageId, { number }: OpenAttempt): CompletionTimeoutJob => ({
   kind: 'completionTimeout',
   accountId,
@@ -65,7 +64,7 @@ export async function timeOut(job: CompletionTimeoutJob): Promise<void> {
   const { message, open } = history;
   const recorded = recordOf(history, job.attempt);
   if (recorded !== undefined) {
-    // The request that recorded it may have died before it sent the job that continues.
+    // The request that recorded it may have died before it sent a job.
     await continueAgain(history, recorded);
     return;
   }

@@ -3,8 +3,8 @@
  *
  * An attempt passes these states: it acquires its lanes; it is made; the messages that need its whole response are stored; it
  * is recorded; its consequences are released (the next attempt, callbacks, the dead letter, the next in its lanes). The record
- * is a conditional write, and everything after it can be repeated from it. So if a worker dies, its redelivered job makes the
- * attempt again, or continues from the record. Nothing is lost, but a request may be made twice.
+ * is a conditional write. If a worker dies, its redelivered job makes the attempt again, or continues from the record. Nothing
+ * is lost, but a request may be made twice.
  */
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
@@ -50,7 +50,7 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
     return;
   }
 
-  // A job granted by a lane is exempt: changes do not apply to its waiting line.
+  // Changes do not apply to a waiting line, so a job that a lane granted is exempt.
   if (job.admittedTo === undefined && job.change !== history.message.change?.id) {
     await waitForChange(job);
     return;
@@ -58,7 +58,7 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
 
   const dueAt = dueTimeOf(history, job.attempt);
   if (now() < dueAt) {
-    // The job keeps its grant, which no other job has. The grant may be from a worker whose clock is ahead.
+    // The job keeps its grant, which may be from a worker whose clock is ahead.
     await sendAgain(history, job, dueAt);
     return;
   }

@@ -13,8 +13,8 @@ import { pause } from '../shared/pause.ts';
 const rowTimeoutMs = 30 * secondMs;
 
 /**
- * The least number of reads, a second apart, before a row is given up. A machine that slept while the row was being written
- * wakes up with old jobs, and the write, which ends after 13 s, continues.
+ * The least number of reads, a second apart. A machine that slept during the write wakes up with old jobs, and the write, which
+ * ends after 13 s, continues.
  */
 const leastReads = 15;
 
@@ -24,7 +24,6 @@ const soonMs = [10, 30, 90];
 const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptJob): boolean =>
   now() - madeAt < rowTimeoutMs;
 
-/** Loads the message of a job. A young job tries a few times. */
 export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | undefined> {
   const found = await loadMessage(job);
   if (found !== undefined || !isYoung(job)) return found;
@@ -36,7 +35,7 @@ export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | u
   return undefined;
 }
 
-/** Sends a job again that arrived before a write that is still possible. @returns whether it was sent */
+/** @returns whether the job was sent again, because the write is still possible */
 async function isSentAgain(job: AttemptJob): Promise<boolean> {
   const looks = (job.looks ?? 0) + 1;
   if (!isYoung(job) && looks >= leastReads) return false;
@@ -44,7 +43,7 @@ async function isSentAgain(job: AttemptJob): Promise<boolean> {
   return true;
 }
 
-/** Sends a job again if its message may still be written; drops others. */
+/** Sends a job again if its message may still be written. */
 export async function waitForRow(job: AttemptJob): Promise<void> {
   if (await isSentAgain(job)) return;
   await leaveWithoutMessage(job);
@@ -70,7 +69,7 @@ export async function endOfQuiet({ message }: MessageHistory, job: AttemptJob): 
   return dueAt ?? (attemptJob(message, 0).queue === job.queue ? undefined : now());
 }
 
-/** Leaves the lanes that a job names. Nothing else is known of a message without a row. */
+/** Nothing else is known of a message without a row. */
 export async function leaveWithoutMessage(job: AttemptJob): Promise<void> {
   await Promise.all([declineLanes(job, 'over'), leaveAsCallback(job)]);
 }

@@ -12,14 +12,12 @@ import { recordAttempt } from '../message/messages.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
 
-/** A message with the account and body that its attempt needs. */
 export interface LoadedMessage {
   readonly history: MessageHistory;
   readonly account: Account;
   readonly body: Uint8Array;
 }
 
-/** The response to an attempt, and its outcome. */
 export interface AttemptResult {
   /** 0 for the first delivery. */
   readonly number: number;
@@ -33,7 +31,7 @@ export interface AttemptResult {
   readonly wasOpen?: true | undefined;
 }
 
-/** The metric that counts a record. A cancelled message was counted at its cancellation. */
+/** A cancelled message was counted at its cancellation. */
 const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] | undefined>> = {
   DELIVERED: 'Delivered',
   RETRY: 'Retried',
@@ -45,7 +43,7 @@ const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] |
  * Stores the messages that need the whole response, records the attempt, and continues from the record.
  *
  * @param storeMessage calls the given function, or skips the message
- * @param release called after the attempt is recorded, with its other consequences
+ * @param release called after the attempt is recorded
  * @throws if the attempt's job must be retried
  */
 export async function finishAttempt(
@@ -68,7 +66,7 @@ export async function finishAttempt(
   await Promise.all(messages.map(storeMessage));
 
   const isFirst = await noteAttempt(history, attempt);
-  // Another worker has recorded it and continues. If that one dies, the redelivery of this job continues.
+  // If the other worker dies before it continues, the redelivery of this job does.
   if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
   const recorded = { history, account, attempt };
   await Promise.all([continueFrom(recorded), countCallbacks(recorded), release?.()]);
@@ -100,7 +98,7 @@ export function attemptOf(
   };
 }
 
-/** Records an attempt. @returns false if it was recorded before */
+/** @returns false if the attempt was recorded before */
 export async function noteAttempt(history: MessageHistory, attempt: Attempt): Promise<boolean> {
   const { message } = history;
   const isFirst = await recordAttempt(message, attempt);
@@ -112,7 +110,7 @@ export async function noteAttempt(history: MessageHistory, attempt: Attempt): Pr
   return true;
 }
 
-/** Counts the callbacks of an attempt. Few messages have callbacks, so the code is loaded on first use. */
+/** The code is loaded on first use. */
 export async function countCallbacks({ account, ...recorded }: RecordedAttempt): Promise<void> {
   const callbacks = callbackIdsOf(recorded).length;
   if (callbacks === 0) return;
@@ -120,7 +118,7 @@ export async function countCallbacks({ account, ...recorded }: RecordedAttempt):
   await messages.countCallbacks(account, callbacks);
 }
 
-/** Ends an attempt that failed after its message was cancelled, without consequences. Only failures cost this read. */
+/** Ends an attempt that failed after its message was cancelled. Only failures cost this read. */
 export async function unlessCancelled(
   message: Message,
   outcome: Outcome,

@@ -17,7 +17,6 @@ import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLan
 import { leaveWithoutMessage } from './earlyJobs.ts';
 import { servedOwner } from './servedOwner.ts';
 
-/** The errors of messages that are given up. */
 const errors: Readonly<Record<GiveUpReason, string>> = {
   deaths:
     'The delivery worker died each time it was to make this attempt, at last with nothing else to do; see its log.',
@@ -25,7 +24,7 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
 };
 
 /**
- * Fails a message that kills its worker, or for which the service fails, and dead-letters it. The cause may be its body, a
+ * Fails and dead-letters a message that kills its worker, or for which the service fails. The cause may be its body, a
  * callback, or a consequence of a recorded attempt; each is skipped if it fails again.
  *
  * @param error the text that its log and its dead letter show
@@ -38,7 +37,6 @@ export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = 
   if (failed.isNew) count('GivenUp');
 }
 
-/** A message that has failed, now or before. */
 interface FailedMessage {
   readonly message: Message;
   readonly isNew: boolean;
@@ -92,7 +90,7 @@ async function giveUpPurpose(message: Message, why: GiveUpReason): Promise<void>
   await own?.kind.giveUp(message, own.part, why);
 }
 
-/** @returns undefined if no attempt is left to fail: this one is recorded, and its consequences are done */
+/** @returns undefined if this attempt is recorded, its consequences are done, and no other is left to fail */
 async function attemptToFail(history: MessageHistory, number: number): Promise<number | undefined> {
   const recorded = recordOf(history, number);
   if (recorded === undefined) return number;
@@ -118,7 +116,7 @@ async function bodyForCallbacks({ message, body }: MessageHistory, account: Acco
   return loaded;
 }
 
-/** Runs a function that is not essential for a message that is given up. */
+/** Runs a function that a message can be given up without. */
 async function unlessFault(message: Message, act: () => Promise<void>): Promise<void> {
   try {
     await act();

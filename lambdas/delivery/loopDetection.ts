@@ -22,15 +22,15 @@ import { log } from '../aws/log.ts';
 /**
  * Loop detection: a message to one of the deployment's own APIs would publish another message, and so on forever.
  *
- * Own hosts are refused when a message is accepted, and when it is delivered. CloudFormation generates the hosts of other
- * regions and of the management API, and operators choose custom domains. So each API notes the hosts by which it is called,
- * for all regions. Hosts that were never called, and those of proxies, stay unknown. Therefore a delivery that could be to an
- * API carries a mark that only this deployment can make, and each API refuses it.
+ * Own hosts are refused when a message is accepted, and when it is delivered. CloudFormation generates some hosts, and
+ * operators choose custom domains. So each API notes the hosts by which it is called, for all regions. Hosts that were never
+ * called, and those of proxies, stay unknown. Therefore a delivery that could be to an API carries a mark that only this
+ * deployment can make, and each API refuses it.
  */
 
 const configured = parseOwnHosts(settings.ownHosts);
 
-/** The shortest time between notes of a process: each may fail, and clients make up names below a wildcard domain. */
+/** A process notes at most one host in this time: notes may fail, and clients make up names below a wildcard domain. */
 const noteIntervalMs = minuteMs;
 let triedAt = -Infinity;
 
@@ -38,8 +38,8 @@ let triedAt = -Infinity;
 const httpsPort = 443;
 
 /**
- * Notes an unknown host by which an API was called. Delays the request for at most a second, and never fails it. This also
- * works for deliveries of this deployment.
+ * Notes an unknown host by which an API was called, even by a delivery of this deployment. Delays the request for at most a
+ * second, and never fails it.
  *
  * @param host as AWS names it: the generated host or a custom domain, because no other leads to an API
  */
@@ -61,7 +61,7 @@ export async function learnHost(api: ApiName, host: string): Promise<void> {
   }
 }
 
-/** The header that marks a delivery, so that no API of this deployment accepts it as a request. */
+/** Marks a delivery, so that no API of this deployment accepts it as a request. */
 export const loopMark = async ({
   prefix,
   url,

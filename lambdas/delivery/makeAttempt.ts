@@ -12,7 +12,6 @@ import { finishAttempt } from './finishAttempt.ts';
 import { decide } from './outcome.ts';
 import type { ReadyMessage } from './readyMessage.ts';
 
-/** Makes an attempt, decides and records its outcome, and leaves its lanes. */
 export async function makeAttempt(
   { request, ...loaded }: ReadyMessage,
   job: AttemptJob,
@@ -41,7 +40,7 @@ export async function makeAttempt(
   }
 }
 
-/** Measures an attempt. One that is repeated because its worker died is measured again. */
+/** An attempt that is repeated because its worker died is measured again. */
 function measureAttempt(
   history: MessageHistory,
   number: number,
@@ -50,7 +49,7 @@ function measureAttempt(
   const { startedAt, recordedAt, hasWaited } = times;
   const { createdAt, notBefore } = history.message;
   if (number === 0 && notBefore <= createdAt) measure('FirstAttemptDelay', startedAt - createdAt);
-  // If an attempt waited for a slot, its lateness shows how busy the lane is, not how slow the service is.
+  // The lateness of an attempt that waited for a slot shows how busy the lane is, not how slow the service is.
   if (!hasWaited) measure('Lateness', startedAt - dueTimeOf(history, number));
   measure('DestinationTime', recordedAt - startedAt);
 }

@@ -35,7 +35,7 @@ function failsAtOnce(message: Judged, { failOn }: Pick<Account, 'failOn'>, respo
 /**
  * Decides the outcome of an attempt. Only 2XX is success. These answers fail the message at once: a 489 with the header
  * `…-NonRetryable-Error`; an answer that a retry would not change; and a status in the message's or the account's `fail-on`.
- * Others are retried until the retries are used up.
+ * Others are retried.
  *
  * @param attempt 0 for the first delivery
  * @param now Unix milliseconds
@@ -53,7 +53,6 @@ export async function outcomeOf(
   return { state: 'RETRY', nextDeliveryAt: now + delayMs };
 }
 
-/** An answer to an attempt, and its outcome. */
 export interface Decided {
   /** The answer, with the error that the message's kind finds in it. */
   readonly response: DestinationResponse;
@@ -61,8 +60,6 @@ export interface Decided {
 }
 
 /**
- * Decides the outcome of an attempt from its answer.
- *
  * @param attempt 0 for the first delivery
  * @param now Unix milliseconds
  */
@@ -79,8 +76,8 @@ export async function decide(
 }
 
 /**
- * Finds the account's callback for a message's failure. A run is reported as a whole, by the workflow. The failure of a
- * callback or an alarm is not reported, because that would be a loop.
+ * The account's callback for a message's failure. A run is reported as a whole, by the workflow. The failure of a callback or
+ * an alarm is not reported, because that would be a loop.
  */
 export const accountCallbackOf = (
   { failureCallback, workflow, callbackOf, isAlarm }: Message,
@@ -91,8 +88,7 @@ export const accountCallbackOf = (
     : undefined;
 
 /**
- * Finds the account's callback after an attempt: of a message that has failed, or of a run whose endpoint has no failure
- * function.
+ * The account's callback after an attempt: of a message that has failed, or of a run whose endpoint has no failure function.
  */
 export async function accountCallbackAfter(
   message: Message,

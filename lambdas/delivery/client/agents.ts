@@ -1,8 +1,8 @@
 /**
- * The agents of the outgoing HTTP client. They keep a few idle connections for a short time, to reuse them for the same host.
+ * The agents of the outgoing HTTP client. They keep a few idle connections for a short time.
  *
- * On Lambda a process may have 1,024 open files and connections, including connections to AWS. Node limits the idle connections
- * to one host; these agents limit those to all hosts, for both protocols together.
+ * On Lambda a process may have 1,024 open files and connections, including those to AWS. Node limits the idle connections to
+ * one host; these agents limit those to all hosts, for both protocols together.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -12,15 +12,12 @@ import type { SecureContext } from 'node:tls';
 import { secondMs } from '../../shared/clock.ts';
 import { AnswerConnection } from './answerConnection.ts';
 
-/**
- * The time to connect to one address before the next one is tried. Node's default of 250 ms is shorter than a round trip around
- * the world.
- */
+/** The time to connect to one of several addresses. Node's default of 250 ms is shorter than a round trip around the world. */
 const addressTimeoutMs = 2 * secondMs;
 
 /**
  * A silent connection is probed this often, because an answer may take hours. NAT gateways of AWS drop a connection that is
- * silent for 350 s ("NAT gateway basics"), and others do so sooner.
+ * silent for 350 s ("NAT gateway basics"), others do so sooner.
  */
 const probeAfterMs = 60 * secondMs;
 
@@ -28,11 +25,9 @@ export type { SecureContext };
 
 export interface AgentsOptions {
   readonly ways?: Ways;
-  /** The most idle connections, to all hosts together. */
   readonly most?: number;
-  /** The longest that a connection may be idle. */
   readonly lifetimeMs?: number;
-  /** The same if the server does not say how long it keeps an idle connection. */
+  /** How long a connection may be idle if the server does not say how long it keeps it. */
   readonly unstatedLifetimeMs?: number;
 }
 
@@ -41,10 +36,9 @@ export interface Agents {
   readonly 'https:': https.Agent;
 }
 
-/** Connects to a destination indirectly. */
+/** Connects to a destination through a proxy. */
 export type Reach = (options: http.ClientRequestArgs) => Promise<Socket>;
 
-/** The indirect ways to destinations, by protocol. */
 export type Ways = { readonly [Protocol in keyof Agents]?: Reach | undefined };
 
 /** The system's codes for a lack of descriptors or memory. */
@@ -59,7 +53,7 @@ function contextId(context: SecureContext): number {
   return id;
 }
 
-/** Reuses connections and sessions only for requests with the same TLS context. Node does not compare contexts. */
+/** Reuses connections and sessions only for requests with the same TLS context, which Node does not compare. */
 function keepApart(agent: https.Agent): void {
   const nameOf = agent.getName.bind(agent);
   agent.getName = (
@@ -72,7 +66,7 @@ function keepApart(agent: https.Agent): void {
   };
 }
 
-/** Lets an agent read irregular answers. @param reach connects to the destination */
+/** @param reach connects to the destination */
 function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A {
   if (agent instanceof https.Agent) keepApart(agent);
   const connect = agent.createConnection.bind(agent);
@@ -103,14 +97,13 @@ function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A
 
 const addressTimeout = { autoSelectFamilyAttemptTimeout: addressTimeoutMs } as const;
 
-/** Makes agents that open a connection for each request, and keep none. */
 export const createFreshAgents = (ways: Ways = {}): Agents => ({
   'http:': withAnswerConnections(new http.Agent(addressTimeout), ways['http:']),
   'https:': withAnswerConnections(new https.Agent(addressTimeout), ways['https:']),
 });
 
 /**
- * Makes agents that keep connections, counted for both protocols together.
+ * Makes agents that keep connections.
  *
  * A batch has at most ten messages, so a process on Lambda uses ten connections at once. A busy host is idle for at most ten
  * seconds between two batches.
@@ -144,7 +137,6 @@ export function createAgents({
     idle.set(connection, setTimeout(end, idleMs, connection).unref());
   };
 
-  /** Lets an agent keep reusable connections. */
   const counted = <A extends http.Agent>(agent: A): A => {
     // Returns a boolean, although its type is void.
     const keepSocketAlive: (connection: Duplex) => unknown = agent.keepSocketAlive.bind(agent);

@@ -1,8 +1,6 @@
 /**
- * A connection between Node's HTTP client and a socket. It rewrites answers into the form that Node's parser accepts
- * (`AnswerFraming`).
- *
- * If bytes arrive outside of an answer, the connection is not reused: they would be read as the next answer.
+ * A connection between Node's HTTP client and a socket, which rewrites answers for Node's parser (`AnswerFraming`). If bytes
+ * arrive outside of an answer, the connection is not reused: they would be read as the next answer.
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -12,7 +10,7 @@ import { AnswerFraming } from '../rules/answerFraming.ts';
 /** Bytes of one head: four times Node's default. */
 export const maxHeadBytes = 65_536;
 
-/** An idle connection is closed this long before its server would close it, so that no request is lost. */
+/** An idle connection is closed this long before its server would close it. */
 const marginMs = secondMs;
 
 export class AnswerConnection extends Duplex {
@@ -40,7 +38,7 @@ export class AnswerConnection extends Duplex {
     });
   }
 
-  /** How long the server keeps the idle connection, less a margin, in milliseconds; undefined if it does not say. */
+  /** How long the server keeps the idle connection, less a margin, in milliseconds, if it says so. */
   get idleMs(): number | undefined {
     const { keepAliveMs } = this.#framing;
     return keepAliveMs === undefined ? undefined : keepAliveMs - marginMs;
@@ -53,7 +51,6 @@ export class AnswerConnection extends Duplex {
     return this.#isIdle;
   }
 
-  /** Takes the connection for another request. */
   reuse(): void {
     this.#isIdle = false;
     this.#framing.begin();
@@ -77,7 +74,6 @@ export class AnswerConnection extends Duplex {
     this.#socket.write(chunk, done);
   }
 
-  /** Writes a head and its body as one packet. */
   override _writev(
     chunks: readonly { readonly chunk: Uint8Array }[],
     done: (error?: Error | null) => void,

@@ -1,9 +1,8 @@
-/** Attempts that are calls of AWS: common code for functions, queues, topics and buses. */
+/** Common code of attempts that are calls of AWS. */
 import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 
-/** The fields of an SDK's error that decide its meaning. */
 export interface SdkError {
   readonly name: string;
   readonly message: string;
@@ -12,7 +11,6 @@ export interface SdkError {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-/** Keeps a client for each region. */
 export function inEachRegion<T>(open: (region: string) => T): (region: string) => T {
   const clients = new Map<string, T>();
   return (region) =>
@@ -27,8 +25,8 @@ export function inEachRegion<T>(open: (region: string) => T): (region: string) =
 const resets: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Makes a call. Repeats it if AWS closed a kept connection at the moment of reuse, which is not the destination's fault. A
- * connection that is lost later may belong to a call in progress.
+ * Makes a call. Repeats it if AWS closed a kept connection at the moment of reuse. A connection that is lost later may belong
+ * to a call in progress.
  */
 async function callOnce<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = now();

@@ -1,6 +1,6 @@
 /**
- * The client of the buses that messages go to. Its failures are the users', so they are not counted as the service's. The
- * attempt has its own retries.
+ * Sends to users' buses. Failures are the users', so they are not counted as the service's, and the attempt has its own
+ * retries.
  */
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { clientOptions } from '../../aws/clientOptions.ts';
@@ -8,7 +8,7 @@ import type { DestinationResponse } from '../../destination/response.ts';
 import { accepted, refusedBy, type MessageArn } from '../rules/awsAnswer.ts';
 import type { BusEvent } from '../rules/busEvent.ts';
 
-/** Puts events on buses of a region. @throws the errors of the SDK */
+/** @throws the errors of the SDK */
 export function openEventBridge(region: string) {
   const eventBridge = new EventBridgeClient({ ...clientOptions('quick'), maxAttempts: 1, region });
   return async (arn: MessageArn, event: BusEvent, abortSignal: AbortSignal): Promise<DestinationResponse> => {

@@ -1,6 +1,6 @@
 /**
- * Decodes compressed answers. The service does not ask for compression, but some APIs always compress, and readers of logs,
- * callbacks and step results could not use the bytes.
+ * Decodes compressed answers. The service does not ask for them, but some APIs always compress, and the bytes would be useless
+ * in logs, callbacks and step results.
  */
 import {
   constants,
@@ -18,10 +18,9 @@ import type { DestinationResponse } from '../../destination/response.ts';
 /** Codings of one answer that are decoded; curl accepts as many. */
 const mostCodings = 5;
 
-/** Bytes decoded at once, in another thread. */
 const chunkSize = 65_536;
 
-/** @param isBeginning whether the rest of the bytes was not read, so that a missing end is no error */
+/** @param isBeginning whether a missing end is no error, because the rest was not read */
 type MakeDecoder = (isBeginning: boolean) => Transform;
 
 const zlibOptions = (isBeginning: boolean): ZlibOptions => ({
@@ -55,7 +54,7 @@ interface Decoded {
   readonly isCut: boolean;
 }
 
-/** Decodes up to a number of bytes. @returns undefined if they are not in this coding */
+/** @returns undefined if the bytes are not in this coding */
 async function decodeWith(
   decoder: Transform,
   bytes: Uint8Array,
@@ -91,7 +90,7 @@ async function decode(
 }
 
 /**
- * Decodes the body of an answer by its `Content-Encoding`. An answer that cannot be decoded is unchanged.
+ * Decodes an answer by its `Content-Encoding`. An answer that cannot be decoded is unchanged.
  *
  * @param maxBytes of the decoded body; the rest is cut off
  */

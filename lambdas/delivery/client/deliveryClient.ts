@@ -2,7 +2,7 @@
  * The outgoing HTTP client, which makes all requests to users' destinations.
  *
  * For each connection a name is resolved once, all its addresses are checked, and one of these is connected to. So a DNS answer
- * that changes after the check has no effect. A kept connection leads to a checked address.
+ * that changes after the check has no effect.
  *
  * An attempt ends by its deadline and stays within the limits below, no matter how the destination behaves.
  */
@@ -28,7 +28,7 @@ export interface DeliveryRequest {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** The time for resolving, connecting, sending, and reading the answer. */
+  /** The time for everything. */
   readonly timeoutMs: number;
   /** Bytes of the answer's body to read; the rest is cut off. */
   readonly maxResponseBytes: number;
@@ -39,8 +39,7 @@ export interface DeliveryRequest {
 /**
  * Makes one request. Without an answer, the response has status 0 and an error's text.
  *
- * @throws TransientError if this process lacks resources for any request: this is not the destination's fault, and is no
- * attempt
+ * @throws TransientError if this process lacks resources for any request: this is no attempt
  */
 export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
 
@@ -48,15 +47,15 @@ export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationRe
 const connectTimeoutMs = 10 * secondMs;
 
 /**
- * Pieces of an answer's body to read; the rest is cut off. Each piece costs microseconds of any size: 4 MiB in chunks of one
- * byte would occupy the processor for ten seconds. A language model that streams its answer sends a few thousand pieces.
+ * Pieces of an answer's body to read; the rest is cut off. 4 MiB in chunks of one byte would occupy the processor for ten
+ * seconds. A language model that streams its answer sends a few thousand pieces.
  */
 const mostPieces = 65_536;
 
 /** Informational answers (1xx) before the answer itself; servers send one or two. */
 const mostInformational = 32;
 
-/** Characters of an error's text. Node's error for a wrong certificate lists all names of the certificate. */
+/** Characters. Node's error for a wrong certificate lists all names of the certificate. */
 const longestError = 1_000;
 
 class ClosedKeptConnection extends Error {}
@@ -65,7 +64,6 @@ class ClosedKeptConnection extends Error {}
  * @param rules fixed, or a function that reads them for each request
  * @param resolver another one in tests
  * @param most idle connections
- * @param proxySettings the operator's proxies, if any
  */
 export function createDeliveryClient(
   rules: HostRules | (() => Promise<HostRules>),
@@ -98,8 +96,8 @@ export function createDeliveryClient(
       try {
         return await exchangeBy('keeping');
       } catch (error) {
-        // A server may close a kept connection at the moment of reuse, before it has seen the request. This is not the
-        // destination's fault, so the request is repeated once on a new connection.
+        // A server may close a kept connection at the moment of reuse, before it has seen the request. So the request is
+        // repeated once on a new connection.
         if (!(error instanceof ClosedKeptConnection)) throw error;
         return await exchangeBy('fresh');
       }
@@ -129,7 +127,6 @@ interface Means {
   readonly outbound: Outbound | undefined;
 }
 
-/** Makes a request over one connection, and reads its answer. */
 function exchange(
   request: DeliveryRequest,
   means: Means,
@@ -159,7 +156,7 @@ function exchange(
     const succeed = (response: DestinationResponse, isComplete: boolean): void => {
       // Only a proxy answers 407.
       if (relay && outbound && response.status === 407) fail(() => outbound.answered(407, 'the request'));
-      // A destination that answers before it has read the request may never read the rest.
+      // A destination that answers early may never read the rest of the request.
       end(isComplete && outgoing.writableFinished, () => {
         resolve(response);
       });
@@ -219,10 +216,9 @@ function open(
 }
 
 type Succeed = (response: DestinationResponse, isComplete: boolean) => void;
-/** Takes a function that makes the error, because errors cost CPU and every exchange ends with a close. */
+/** The error is made on demand, because errors cost CPU and every exchange ends with a close. */
 type Fail = (errorOf: () => Error) => void;
 
-/** Listens to all events that may end a request. */
 function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succeed, fail: Fail): void {
   let isAnswering = false;
   let informational = 0;
@@ -285,7 +281,7 @@ const closed = (isAnswering: boolean): Error =>
       : 'The destination closed the connection without an answer.',
   );
 
-/** Calls `connected` when the connection is ready: at once if it was kept, or after the TLS handshake. */
+/** Calls `connected` at once for a kept connection, otherwise after the TLS handshake. */
 function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected: () => void): void {
   outgoing.once('socket', (socket) => {
     if (outgoing.reusedSocket) connected();
@@ -299,7 +295,7 @@ function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected:
  * @param succeed gets false as `isComplete` if the rest was cut off
  */
 function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succeed, fail: Fail): void {
-  // Pieces are copied into one buffer, because they may be slices of much larger buffers.
+  // Pieces may be slices of much larger buffers, so they are copied into one.
   let bytes = Buffer.alloc(0);
   let size = 0;
   let pieces = 0;
@@ -334,7 +330,7 @@ function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succ
   incoming.on('close', cutShort);
 }
 
-/** Describes an error in a sentence. Node's error for several failed addresses has no text. */
+/** Node's error for several failed addresses has no text. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describe).join('; ');

@@ -1,4 +1,3 @@
-/** Invokes the Lambda function that a message goes to. */
 import { readArn } from '../../destination/arns.ts';
 import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import { now } from '../../shared/clock.ts';
@@ -8,7 +7,6 @@ import { callWithin, inEachRegion, type SdkError } from './awsCall.ts';
 import { openLambda } from './lambda.ts';
 
 export interface Invocation extends FunctionRequest {
-  /** The time for everything. */
   readonly timeoutMs: number;
   /** Bytes of the answer's body to keep; the rest is cut off. */
   readonly maxResponseBytes: number;
@@ -16,7 +14,7 @@ export interface Invocation extends FunctionRequest {
 
 const clientIn = inEachRegion(openLambda);
 
-/** Describes an error of Lambda. A throttle counts as the answer 429. */
+/** A throttle counts as the answer 429. */
 function refused(arn: string, error: SdkError): DestinationResponse {
   if (error.$metadata?.httpStatusCode === 429) {
     const { Reason: reason, retryAfterSeconds } = error;
@@ -38,7 +36,7 @@ function refused(arn: string, error: SdkError): DestinationResponse {
   }
 }
 
-/** Invokes a function. Without an answer, the response has status 0 and an error's text. Never rejects. */
+/** Without an answer, the response has status 0 and an error's text. Never rejects. */
 export function invokeFunction(invocation: Invocation): Promise<DestinationResponse> {
   const { arn, timeoutMs, maxResponseBytes } = invocation;
   return callWithin(

@@ -2,7 +2,7 @@
  * Resolves the names of destinations: by the machine's file of hosts, then by the DNS.
  *
  * `dns.lookup` is not used, because its `getaddrinfo` has four threads: a few names whose servers do not answer would delay all
- * other deliveries. c-ares waits without threads. Each look-up has a separate channel, so that failures do not affect others.
+ * other deliveries. Each look-up has a separate channel, so that failures do not affect others.
  */
 import { Resolver as DnsChannel } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
@@ -32,16 +32,15 @@ export interface ResolverOptions {
   readonly restMs?: RestMs;
 }
 
-/** A lost query is repeated after a second, and again after two more. Then its server has four to answer. */
+/** A lost query is repeated after a second, and after two more. Then its server has four to answer. */
 export const channelOptions = { timeout: secondMs, tries: 3 } as const;
 
 /** Less than the ten seconds that a delivery may take to connect, so that the error names the cause. */
 const lookUpMs = 8 * secondMs;
 
 /**
- * How long each family has after the other has answered. Both are asked at once, so 0.3 s are enough if a server answers at
- * all; some never answer for a family that they do not have. IPv4 has 2 s, enough to repeat a lost packet, because a function
- * on Lambda usually has no IPv6.
+ * Both families are asked at once, so 0.3 s are enough if a server answers at all; some never answer for a family that they do
+ * not have. IPv4 has 2 s, enough to repeat a lost packet, because a function on Lambda usually has no IPv6.
  */
 export const defaultRestMs: RestMs = { 4: 2 * secondMs, 6: 300 };
 
@@ -57,7 +56,7 @@ export function createResolver({
   restMs = defaultRestMs,
 }: ResolverOptions = {}): Resolver {
   const hosts = hostsOf(hostsFile);
-  /** Look-ups in progress, by name: deliveries to one name share one. Each ends after `lookUpMs`. */
+  /** By name: deliveries to one name share a look-up. Each ends after `lookUpMs`. */
   const underWay = new Map<string, Promise<readonly Address[]>>();
 
   return async (hostname) => {
@@ -134,13 +133,11 @@ function failureOf(name: string, failures: readonly unknown[]): Error {
   return new Error(`The name ${name} could not be resolved: the DNS says ${telling}.`);
 }
 
-/** The shortest time between two checks of the file of hosts. */
 const hostsLifetimeMs = secondMs;
 
 /** A larger file is a block list, and would take long to read. */
 const largestHostsFile = 1_048_576;
 
-/** Reads the file of hosts, and again after it has changed. */
 function hostsOf(file: string): () => ReadonlyMap<string, readonly Address[]> {
   let hosts: ReadonlyMap<string, readonly Address[]> = new Map();
   let version = '';

@@ -1,9 +1,9 @@
 /**
  * Connections through the operator's proxy.
  *
- * Names are resolved and checked here, before the proxy is asked. For TLS the proxy opens a tunnel to a checked address, and
- * only the handshake has the name. For plain HTTP the proxy gets the URL, because it replaces `Host` by the host in the URL
- * (RFC 9112, 3.2.2): it resolves the name again.
+ * Names are resolved and checked here first. For TLS the proxy opens a tunnel to a checked address, and only the handshake has
+ * the name. For plain HTTP the proxy gets the URL, because it replaces `Host` by the host in the URL (RFC 9112, 3.2.2): it
+ * resolves the name again.
  */
 import http, { STATUS_CODES } from 'node:http';
 import https from 'node:https';
@@ -17,7 +17,7 @@ import { maxHeadBytes } from './answerConnection.ts';
 import type { Address, Resolver } from './nameResolver.ts';
 
 export interface ProxySettings {
-  /** The URL of the proxy for destinations of this scheme, possibly with `user:password`. */
+  /** The URL of the proxy for this scheme, possibly with `user:password`. */
   readonly http?: string | undefined;
   readonly https?: string | undefined;
   /** Names (with their subdomains), addresses and networks that are reached directly; `*` is all. */
@@ -49,7 +49,7 @@ function parseProxy(url: string): Proxy {
   };
 }
 
-/** Makes a function that tells whether a destination is reached directly. This machine always is. */
+/** Makes a test for destinations that are reached directly. This machine always is. */
 export function exceptionsOf({ except }: ProxySettings): (target: Target) => boolean {
   const names: { readonly name: string; readonly port: string | undefined }[] = [];
   const networks = new BlockList();
@@ -81,7 +81,6 @@ class ProxyError extends Error {
   readonly status: number | undefined;
   readonly code: string | undefined;
 
-  /** @param status the proxy's answer, if any */
   constructor(message: string, status?: number, cause?: NodeJS.ErrnoException) {
     super(message, { cause });
     this.status = status;
@@ -99,7 +98,7 @@ const unreachable = ({ hostname, port }: Proxy, error: NodeJS.ErrnoException): E
     ? error
     : new ProxyError(`The proxy ${hostname}:${port} could not be used: ${error.message}`, undefined, error);
 
-/** Resolves and checks the host of a request. @throws the errors of its look-up */
+/** Resolves and checks a request's host. @throws the errors of its look-up */
 const addressesOf = ({ host, lookup }: http.ClientRequestArgs): Promise<readonly string[]> =>
   new Promise((resolve, reject) => {
     const name = host ?? '';
@@ -113,7 +112,7 @@ const addressesOf = ({ host, lookup }: http.ClientRequestArgs): Promise<readonly
     });
   });
 
-/** Looks up the proxy itself, which may have a private address. */
+/** The proxy itself may have a private address. */
 const lookupBy =
   (resolver: Resolver): LookupFunction =>
   (hostname, options, done) => {
@@ -167,7 +166,6 @@ function connectThrough(proxy: Proxy, authority: string, lookup: LookupFunction)
 /** A proxy that answers these could not reach an address; the next one may work. */
 const unreached: readonly (number | undefined)[] = [502, 503, 504];
 
-/** Makes tunnels to checked addresses. */
 function tunnelThrough(proxy: Proxy, resolver: Resolver): Reach {
   const lookup = lookupBy(resolver);
   return async (options) => {
@@ -187,7 +185,7 @@ function tunnelThrough(proxy: Proxy, resolver: Resolver): Reach {
   };
 }
 
-/** Makes connections to the proxy, for requests with the whole URL, after a check of the URL's host. */
+/** Makes connections to the proxy after a check of the URL's host. */
 function relayThrough(proxy: Proxy, resolver: Resolver): Reach {
   const lookup = lookupBy(resolver);
   return async (options) => {

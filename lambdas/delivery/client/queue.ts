@@ -1,6 +1,6 @@
 /**
- * The client of the queues that messages go to. Its failures are the users', so they are not counted as the service's. The
- * attempt has its own retries.
+ * Sends to users' queues. Failures are the users', so they are not counted as the service's, and the attempt has its own
+ * retries.
  */
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../aws/clientOptions.ts';
@@ -13,7 +13,7 @@ function queueUrlOf({ partition, region, accountId, resource }: MessageArn): str
   return `https://sqs.${region}.${domain}/${accountId}/${resource}`;
 }
 
-/** Sends to queues of a region. @throws the errors of the SDK */
+/** @throws the errors of the SDK */
 export function openSqs(region: string) {
   const sqs = new SQSClient({
     ...clientOptions('quick'),

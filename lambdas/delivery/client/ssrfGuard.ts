@@ -33,7 +33,6 @@ export function checkAddresses(
 /** Addresses of each family to try: a name may have thousands, and none may answer. */
 const mostAddresses = 4;
 
-/** Resolves a name for Node. Refuses it unless all its addresses are allowed. */
 export const lookupFor =
   (target: Target, resolver: Resolver, rules: HostRules): LookupFunction =>
   (hostname, options, done) => {

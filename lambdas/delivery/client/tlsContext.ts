@@ -1,6 +1,6 @@
 /**
- * Accounts' certificates for TLS with their destinations, read from Secrets Manager when first needed, and again from time to
- * time. Errors and log lines never have a key.
+ * Accounts' certificates for TLS, read from Secrets Manager when first needed, and again from time to time. Errors and log
+ * lines never have a key.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import type { TlsIdentity } from '../../value/tlsIdentities.ts';
 /** The longest time before a new version of a secret is used. */
 const lifetimeMs = 5 * minuteMs;
 
-/** Secrets that a process keeps, at most 64 KB each, and contexts made of them. */
+/** Secrets (at most 64 KB each) that a process keeps, and contexts made of them. */
 const mostKept = 200;
 
 const isMissing = ({ name }: Error): boolean => name === 'ResourceNotFoundException';
@@ -38,7 +38,6 @@ const client = prepareClient(
 /** The certificates cannot be used. The message is a sentence. */
 class Unusable extends Error {}
 
-/** A text, or a sentence that explains the fault. */
 interface Secret {
   readonly text?: string;
   readonly fault?: string;
@@ -60,7 +59,7 @@ async function read(name: string): Promise<Secret> {
     // AWS has not answered, so the job is retried.
     if (!(error instanceof SecretsManagerServiceException) || isPassing(error)) throw error;
     if (isMissing(error)) return { fault: `${id} does not exist.` };
-    // The owner of the account reads this, and must not see the names of roles.
+    // The account's owner reads this, and must not see the names of roles.
     const reason = error.message.includes('arn:') ? error.name : error.message;
     return { fault: `${id} could not be read: ${reason}` };
   }
@@ -143,7 +142,6 @@ function parseIdentity(name: string, text: string): Identity {
 /** Node's default authorities. A context with its own authorities trusts only those. */
 function publicAuthorities(): readonly string[] {
   const extra = process.env['NODE_EXTRA_CA_CERTS'];
-  // Node only warns about a missing file.
   return extra === undefined || !existsSync(extra)
     ? rootCertificates
     : [...rootCertificates, readFileSync(extra, 'utf8')];
@@ -179,7 +177,7 @@ function makeContext({ ca = '', identity = '' }: TlsIdentity, texts: Texts): Con
   }
 }
 
-/** The contexts by account and names, with the texts that they were made of. */
+/** By account and names, with the texts that they were made of. */
 const contexts = new Map<string, { readonly texts: Texts; readonly context: Context }>();
 
 function contextOf(accountId: string, entry: TlsIdentity, texts: Texts): Context {
@@ -218,7 +216,7 @@ async function usableContext(
 }
 
 /**
- * Makes the TLS context of an account for a host. Returns the same context until a secret changes.
+ * Returns the same context until a secret changes.
  *
  * @returns a sentence as `fault` if the certificates cannot be used
  * @throws temporary errors of Secrets Manager

@@ -1,4 +1,3 @@
-/** The messages that report an attempt's outcome to callback URLs. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { accountCallbackSettings } from '../accountCallbackSettings.ts';
 import { callbackBody } from '../callbackBody.ts';
@@ -32,7 +31,6 @@ function settingsOf({ history, account, attempt }: RecordedAttempt, { kind }: Ca
 const slotKeptFor = ({ history }: RecordedAttempt, { kind }: Callback): QueueSlot | undefined =>
   kind === 'accountCallback' ? undefined : queueSlotOf(history.message);
 
-/** Stores a callback, without its job. */
 export async function storeCallback(made: MadeAttempt, callback: Callback): Promise<void> {
   const { kind, messageId } = callback;
   const settings = settingsOf(made, callback);
@@ -60,7 +58,7 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
     expiresAt: expiryOf({ ...settings, notBefore }, limits),
   };
   const details = { message, body: made.body, response: made.response, retried: number, dlqId };
-  // The message of a run that its endpoint accepted silently is the callback's body.
+  // A run's failure request already has the body of a callback.
   const body =
     isOfAccount && found !== undefined
       ? made.body
@@ -91,6 +89,5 @@ export async function sendCallbacks(recorded: RecordedAttempt): Promise<void> {
   );
 }
 
-/** Counts the callbacks of an attempt as messages of the account. */
 export const countCallbacks = (account: Account, callbacks: number): Promise<void> =>
   countFollowing(account, callbacks);

@@ -8,8 +8,8 @@ export type StoreMessage = () => Promise<void>;
  */
 export interface Continuation {
   /**
-   * Returns the messages that need the whole response, to be stored before the record, each separately. They have no job yet,
-   * so they are not delivered. A repeated attempt with the same outcome overwrites them; another outcome makes others.
+   * Returns the messages that need the whole response, to be stored before the record, each separately. They have no job yet. A
+   * repeated attempt with the same outcome overwrites them; another outcome makes others.
    */
   readonly store?: (made: MadeAttempt) => readonly StoreMessage[];
   /** Continues from the record: after it is written, and again each time the attempt's job is redelivered. */

@@ -22,11 +22,9 @@ const continuations: readonly Continuation[] = [
   removeGone,
 ];
 
-/** The messages to store before the record, each separately. */
 export const messagesToStore = (made: MadeAttempt): readonly StoreMessage[] =>
   continuations.flatMap(({ store }) => store?.(made) ?? []);
 
-/** Releases all consequences of a recorded attempt. */
 export async function continueFrom(recorded: RecordedAttempt): Promise<void> {
   await Promise.all(continuations.map(({ release }) => release(recorded)));
 }
@@ -43,7 +41,7 @@ async function storeMessages(history: MessageHistory, account: Account, attempt:
   await Promise.all(messagesToStore(made).map((store) => store()));
 }
 
-/** Continues again from a record whose job was redelivered, because the worker may have died before. */
+/** Continues again from a record, because the worker may have died before. */
 export async function continueAgain(history: MessageHistory, attempt: Attempt): Promise<void> {
   const account = await ownerOf(history.message);
   if (account === undefined) return;

@@ -7,7 +7,7 @@ import { isOver, type Attempt } from '../../message/message.ts';
 import { continueAgain } from './continuations.ts';
 
 /**
- * Ends the job of a recorded attempt. It may have to continue from the record.
+ * Ends the job of a recorded attempt.
  *
  * @throws TransientError if the worker that recorded it may not have continued: the job must be retried
  */

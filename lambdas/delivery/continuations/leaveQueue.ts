@@ -5,9 +5,9 @@ import type { Continuation } from './continuation.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 
 /**
- * Lets the next message of a queue start when a message and its own callbacks are delivered or have failed. The account's
- * failure callback does not count, because many queues share it. The lane notes the callbacks before the attempt is recorded,
- * so the slot is never free in between.
+ * Lets the next message of a queue start when a message and its own callbacks are over. The account's failure callback does not
+ * count, because many queues share it. The lane notes the callbacks before the attempt is recorded, so the slot is never free
+ * in between.
  */
 export const leaveQueue: Continuation = {
   store: (made) => {

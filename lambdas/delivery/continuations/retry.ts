@@ -3,7 +3,7 @@ import { sendJob } from '../../job/send.ts';
 import type { Continuation } from './continuation.ts';
 import { recordOf } from '../../message/history.ts';
 
-/** Sends the job of the next attempt. A second job is harmless: its worker finds the first one's record. */
+/** A second job is harmless: its worker finds the first one's record. */
 export const retry: Continuation = {
   release: async ({ history, attempt }) => {
     const next = attempt.number + 1;

@@ -1,6 +1,5 @@
 /**
- * The answers on one connection, one after the other. Each is rewritten into the form that Node's parser accepts, and ends
- * where its head says.
+ * The answers on one connection. Each is rewritten for Node's parser, and ends where its head says.
  *
  * Regular bytes are passed on without a copy. Bytes after an answer's end are dropped, and the connection is not reused: they
  * would be read as the next answer. Invalid bytes are passed on, and Node's parser refuses them.
@@ -26,10 +25,9 @@ const lineEnd = Buffer.from('\r\n');
 const carriageReturn = Buffer.from('\r');
 const space = Buffer.from(' ');
 
-/** Hexadecimal digits of a chunk's size: a safe integer has no more. */
 const mostDigits = 13;
 
-/** @returns the value of a hexadecimal digit; NaN for another character */
+/** @returns NaN if the character is not a hexadecimal digit */
 const digitOf = (byte: number): number => Number.parseInt(String.fromCharCode(byte), 16);
 
 type State =
@@ -50,7 +48,6 @@ export class AnswerFraming {
   #state: State = 'head';
   #isRegular = true;
   #keepAliveMs: number | undefined;
-  /** The beginning of an incomplete head. */
   #pieces: Buffer[] = [];
   /** Bytes of the head, or of the trailers, so far. */
   #headBytes = 0;
@@ -71,7 +68,7 @@ export class AnswerFraming {
     this.#maxHeadBytes = maxHeadBytes;
   }
 
-  /** Whether the answer was complete and regular and nothing followed it, so that the connection may be reused. */
+  /** Whether the answer was complete and regular, and nothing followed it. */
   get isReusable(): boolean {
     return this.#state === 'over' && this.#isRegular;
   }
@@ -81,7 +78,6 @@ export class AnswerFraming {
     return this.#keepAliveMs;
   }
 
-  /** Begins the next answer. */
   begin(): void {
     this.#enterHead();
   }
@@ -128,7 +124,7 @@ export class AnswerFraming {
     }
   }
 
-  /** Passes on the remaining bytes up to a position, and continues after it, or after bytes that are left out. */
+  /** Passes on the bytes up to a position. Those up to `from` are left out. */
   #passOn(until: number, from = until): void {
     if (until > this.#from) this.#output.push(this.#input.subarray(this.#from, until));
     this.#from = from;
@@ -272,7 +268,7 @@ export class AnswerFraming {
     this.#lineBytes = 0;
   }
 
-  /** Reads CR LF, or LF alone, to which a CR is added for Node's parser. After a CR, `lineBytes` is 1. */
+  /** Adds the CR that Node's parser needs if the line ends with LF alone. After a CR, `lineBytes` is 1. */
   #readLineEnd(at: number, end: () => void): number {
     const byte = this.#input[at];
     if (byte === CR && this.#lineBytes === 0) {
@@ -288,7 +284,7 @@ export class AnswerFraming {
     return at + 1;
   }
 
-  /** Trailers are not used, so they are left out. Too many are passed on, for Node's parser to refuse. */
+  /** Trailers are left out. Too many are passed on, for Node's parser to refuse. */
   #readTrailers(from: number): number {
     if (this.#headBytes === 0) this.#passOn(from);
     for (let at = from; at < this.#input.length; at += 1) {

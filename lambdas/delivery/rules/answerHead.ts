@@ -13,7 +13,7 @@ export interface AnswerHead {
   /** The head for Node's parser, in Latin-1, with the empty line. Unchanged if it was regular. */
   readonly text: string;
   readonly framing: Framing;
-  /** Whether the head was regular. If not, the connection must not be reused. */
+  /** If false, the connection must not be reused. */
   readonly isRegular: boolean;
   /** How long the server keeps an idle connection, if it says so: milliseconds. */
   readonly keepAliveMs: number | undefined;
@@ -26,13 +26,13 @@ interface Line {
 
 const statusLine = /^HTTP\/\d\.\d +(\d{3})(?: |$)/;
 
-/** A header's name, with only allowed characters (RFC 9110, 5.1), and its value. */
+/** A header with allowed characters (RFC 9110, 5.1). */
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*:[ \t]*(.*?)[ \t]*$/s;
 
 // oxlint-disable-next-line no-control-regex
 const controls = /[\0-\x08\x0a-\x1f\x7f]/g;
 
-/** Reads the lines of headers. A line that begins with a space continues the one before it (RFC 9112, 5.2). */
+/** A line that begins with a space continues the one before it (RFC 9112, 5.2). */
 function linesOf(texts: readonly string[]): readonly Line[] {
   const unfolded: string[] = [];
   for (const text of texts) {
@@ -52,7 +52,7 @@ const isNamed =
 const isLength = isNamed('content-length');
 const isCoding = isNamed('transfer-encoding');
 
-/** Reads the values of the headers that a test picks. Values in a list count as several headers. */
+/** Values in a list count as several headers. */
 const valuesIn = (lines: readonly Line[], picks: (line: Line) => boolean): readonly string[] =>
   lines.filter(picks).flatMap(({ value }) => value.split(',').map((part) => part.trim()));
 
@@ -105,14 +105,12 @@ function keepAliveMsOf(lines: readonly Line[]): number | undefined {
 const textOf = (first: string, lines: readonly Line[]): string =>
   `${[first, ...lines.map(({ name, value }) => `${name}: ${value}`)].join('\r\n')}\r\n\r\n`;
 
-/** Whether Node's parser accepts a head, which is then passed on unchanged. */
+/** Whether Node's parser accepts a head unchanged. */
 const isRegularText = (text: string): boolean =>
   // oxlint-disable-next-line no-control-regex
   /^[^\r\n]*\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\0-\x08\x0a-\x1f\x7f]*\r\n)*\r\n$/.test(text);
 
 /**
- * Reads a head.
- *
  * @param received the bytes as Latin-1, including the empty line
  * @returns undefined if it does not begin like an HTTP answer
  */

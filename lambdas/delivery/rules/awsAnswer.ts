@@ -1,8 +1,6 @@
-/** Converts the answers of SQS, SNS and EventBridge to answers of an HTTP destination. */
 import type { DestinationArn, DestinationService } from '../../destination/arns.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 
-/** The fields of an SDK's error, or of an entry that EventBridge refused. */
 export interface AwsError {
   readonly name: string;
   readonly message: string;
@@ -13,7 +11,6 @@ export interface AwsError {
 interface Words {
   readonly service: string;
   readonly what: string;
-  /** The action that the policies must allow. */
   readonly action: string;
   /** The most bytes of a message, including its attributes. */
   readonly mostBytes: number;
@@ -29,7 +26,6 @@ const words = {
 } as const satisfies Record<Exclude<DestinationService, 'lambda'>, Words>;
 export type MessageService = keyof typeof words;
 
-/** The ARN of a queue, a topic or a bus. */
 export interface MessageArn extends DestinationArn {
   readonly service: MessageService;
   readonly arn: string;
@@ -84,9 +80,7 @@ const lacksResource =
   /^(AWS\.SimpleQueueService\.NonExistentQueue|QueueDoesNotExist|NotFound|ResourceNotFound)/;
 const isTooLarge = /too (long|large)|must be shorter|over the limit|exceeds? the (maximum|limit)/i;
 
-/**
- * Converts an error to a status and a sentence. A throttle becomes a 429, and missing rights a 403, regardless of AWS's status.
- */
+/** A throttle becomes a 429, and missing rights a 403, regardless of AWS's status. */
 export function refusedBy({ arn, service, accountId }: MessageArn, error: AwsError): DestinationResponse {
   const { service: name, what, action } = words[service];
   const said = error.message === '' ? error.name : `${error.name}: ${error.message}`;

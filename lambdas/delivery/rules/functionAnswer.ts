@@ -1,11 +1,10 @@
-/** Converts the value that a Lambda function returned to the HTTP answer that its function URL would give. */
+/** Converts a Lambda function's result to the HTTP answer that its function URL would give. */
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../destination/response.ts';
 import type { Header } from '../../shared/headers.ts';
 
 const plainValue = z.union([z.string(), z.number(), z.boolean()]);
 
-/** An object that represents an HTTP answer. */
 const answerShape = z.object({
   statusCode: z.coerce.number().check(z.int(), z.minimum(200), z.maximum(599)),
   headers: z.nullish(z.record(z.string(), z.unknown())),
@@ -50,7 +49,7 @@ function bodyOf({ body, isBase64Encoded }: z.infer<typeof answerShape>): Uint8Ar
   return Buffer.from(text, isBase64Encoded === true ? 'base64' : 'utf8');
 }
 
-/** The bytes between the status and headers (as JSON) and the body of a function that streams its answer. */
+/** Separates the status and headers (as JSON) from the body of a function that streams its answer. */
 const delimiter = Buffer.alloc(8);
 
 function streamedAnswer(payload: Uint8Array): DestinationResponse | undefined {

@@ -14,10 +14,11 @@ export const defaultBackoffMs = (retry: number): number =>
   Math.round(Math.min(longestRetryDelayMs, Math.exp(2.5 * retry) * secondMs));
 
 /**
- * The milliseconds to wait before a retry. Few messages have an expression, so its parser is loaded on first use.
+ * Few messages have an expression, so its parser is loaded on first use.
  *
  * @param retried how many retries were made before this one: 0 for the first
  * @param expression the message's retry-delay expression, checked when it was accepted
+ * @returns milliseconds to wait before a retry
  */
 export async function backoffMs(retried: number, expression: string | undefined): Promise<number> {
   if (expression === undefined) return defaultBackoffMs(retried + 1);

@@ -1,20 +1,17 @@
 /** Shortens a text that will be parsed: JSON stays JSON, characters stay whole, and a mark shows each cut. */
 import { beginningOf } from '../../shared/bytes.ts';
 
-/** The deepest JSON that is shortened as JSON: `JSON.stringify` is recursive. */
+/** Deeper JSON is cut as plain text, because `JSON.stringify` is recursive. */
 const deepest = 100;
 
 /** Bytes of the shortest text within JSON that is cut: the mark must fit. */
 const shortestCut = 128;
 
-/** Makes the mark at the end of a cut text. */
 const markOf = (bytes: number, isBeginning: boolean): string =>
   ` … (cut: the whole has ${isBeginning ? 'more than ' : ''}${bytes} bytes)`;
 
-/** The mark of a text within JSON whose end was missing. */
 const endMissing = ' … (cut: the end is missing)';
 
-/** Cuts a text to `mostBytes` bytes of UTF-8, with the mark. */
 function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
   const mark = markOf(bytes.length, isBeginning);
   const left = Math.max(0, mostBytes - Buffer.byteLength(mark));
@@ -28,10 +25,7 @@ interface Outline {
   /** The brackets that are open at the end of the text. */
   readonly around: Around;
   readonly endsInString: boolean;
-  /**
-   * The end of the complete part (before the last comma, or after the last opening bracket), and the brackets that are open
-   * there.
-   */
+  /** The end of the complete part (before the last comma, or after the last opening bracket), and the brackets open there. */
   readonly complete: { readonly end: number; readonly around: Around };
   readonly depth: number;
 }
@@ -92,7 +86,7 @@ function parsed(text: string): { readonly value: unknown } | undefined {
 /** A name, a number or a word such as `true`, whose end may be missing. */
 const partOfField = /^,?\s*(?:"|[-+.\w]{0,30}$)/;
 
-/** Parses the beginning of JSON whose end is missing: closes a string at the end, or omits an incomplete field. */
+/** Parses the beginning of JSON: closes a string at the end, or omits an incomplete field. */
 function parsedBeginning(text: string, outline: Outline): { readonly value: unknown } | undefined {
   const { around, endsInString, complete } = outline;
   if (around === undefined) return undefined;
@@ -105,7 +99,7 @@ function parsedBeginning(text: string, outline: Outline): { readonly value: unkn
   return parsed(`${text.slice(0, complete.end)}${closersOf(complete.around)}`);
 }
 
-/** Writes JSON with its long texts cut to the same length, so that it has at most `mostBytes` bytes. */
+/** Writes JSON with its long texts cut to the same length. */
 function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
   for (let most = mostBytes; most >= shortestCut; most = Math.floor((most * 3) / 4)) {
     const json = JSON.stringify(value, (_name, one: unknown) => {

@@ -21,7 +21,7 @@ export interface Signed {
   readonly signedAt: number;
 }
 
-/** Makes the signature headers of a delivery: a JWT for each dialect, and those of the Standard Webhooks specification. */
+/** Makes a JWT for each dialect, and the headers of the Standard Webhooks specification. */
 export function signatureHeaders(keys: SigningKeys, signed: Signed): readonly Header[] {
   const seconds = Math.floor(signed.signedAt / 1000);
   const body = createHash('sha256').update(signed.body).digest('base64url');
