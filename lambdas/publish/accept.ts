@@ -20,8 +20,8 @@ import type { Deduplicated } from './repeated/deduplicate.ts';
 import type { Draft, Prepared } from './prepare.ts';
 
 /**
- * Accepts a message: stores its row and sends its first attempt, in parallel. A worker that finds no row reads again. A message
- * of a queue joins its line only after its row is written. New flow-control keys are created first.
+ * Accepts a message: stores its row and sends its first attempt, in parallel. A message of a queue joins its line only after
+ * its row is written. New flow-control keys are created first.
  *
  * @returns false if a write failed. An attempt without a row is dropped by its worker, and a row without an attempt is ended
  * here.
@@ -53,7 +53,7 @@ export async function accept({ message, body }: Draft): Promise<boolean> {
   return false;
 }
 
-/** Writes in sequence until one fails: a message may be in its queue's line only if its row exists. */
+/** Writes in sequence until one fails: a message may be in a line only if its row exists. */
 async function inTurn(
   writes: readonly (() => Promise<void>)[],
 ): Promise<readonly PromiseSettledResult<void>[]> {
@@ -122,7 +122,6 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   return failures;
 }
 
-/** Ends messages that were not accepted, or whose request was not. */
 export async function takeBack(drafts: readonly Draft[]): Promise<void> {
   await eachOf(drafts, atOnce, async ({ message }) => {
     await endMessage(message, 'REJECTED', now());
@@ -132,7 +131,6 @@ export async function takeBack(drafts: readonly Draft[]): Promise<void> {
 /**
  * Charges the messages of a request, and accepts all or none.
  *
- * @param queueName their queue, if any
  * @throws HttpError 412, 429 or 503; nothing is accepted
  */
 export const acceptAll = (account: Account, drafts: readonly Draft[], queueName?: string): Promise<void> =>

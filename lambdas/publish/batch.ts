@@ -14,8 +14,8 @@ import { atPlace, type BatchRequest, messagesIn, orThrow, readItems } from './ba
 export { publishAll };
 
 /**
- * Publishes up to 1,000 requests, or 10,000 of a run, which make up to 5,000 messages. Each item has its own answer, at its
- * place. Items of a workflow client are published all or none, because it reads only the answer's status.
+ * Publishes up to 1,000 requests, or 10,000 of a run, which make up to 5,000 messages. Each item has its own answer. Items of a
+ * workflow client are published all or none, because it reads only the answer's status.
  *
  * @throws HttpError 400 for an invalid list, too many items or messages, or too large an answer; a workflow client gets the
  * refusal of its item. Nothing is accepted
@@ -42,14 +42,12 @@ function orThrowRefused<T>(item: T | HttpError): T {
   return item;
 }
 
-/** Whether any item, even a refused one, belongs to a workflow. */
 const isForWorkflows = (request: BatchRequest, read: readonly (PublishRequest | HttpError)[]): boolean =>
   read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item)) ||
   (read.some((item) => item instanceof HttpError) && messagesIn(request.body).some(isOfWorkflow));
 
 const atOnce = 20;
 
-/** Prepares the items. Reads each URL group once. */
 async function prepareEach(
   account: Account,
   items: readonly (PublishRequest | HttpError)[],

@@ -23,7 +23,7 @@ export interface BatchRequest {
 }
 
 /**
- * Reads a batch's items: each is a request or an error.
+ * Each item becomes a request or an error.
  *
  * @throws HttpError 400 if the body is not a list, or is too long
  */
@@ -111,7 +111,7 @@ const itemWithHeaders = z.object({
 /** The readable parts of a message that may be invalid. */
 export type Glimpse = Pick<PublishRequest, 'config' | 'body'>;
 
-/** Reads the configurations and bodies of the items with headers, even of invalid ones. */
+/** Reads the items with headers, even invalid ones. */
 export function messagesIn(body: Uint8Array): readonly Glimpse[] {
   let items: unknown;
   try {
@@ -138,7 +138,7 @@ const glimpse = (headers: readonly Header[], body: string): Glimpse => ({
 /** A workflow header in a JSON body's text. */
 const workflowHeader = /"([a-z]+-workflow-[a-z-]+)"\s*:\s*"([^"\\]*)"/gi;
 
-/** Finds the run that an invalid JSON body names, which may be truncated. */
+/** Finds the run that an invalid JSON body names. */
 function messageInText(text: string): Glimpse {
   const found = new Map<string, string>();
   for (const [, name = '', value = ''] of text.matchAll(workflowHeader)) {

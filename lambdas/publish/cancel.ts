@@ -36,7 +36,6 @@ export async function cancelMessage(account: Account, messageId: string): Promis
 
 type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'open' | 'end' | 'isOfRun' | 'textsOf'>;
 
-/** A row of the list; `found` is undefined if its id has no message. */
 interface Candidate extends Ordered {
   readonly found: Withdrawable | undefined;
 }
@@ -47,8 +46,6 @@ async function* listed(account: Account, range: Range): AsyncGenerator<Candidate
 }
 
 /**
- * Starts reading the messages to cancel.
- *
  * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which gives a row's message if it is to
  * be cancelled
  */
@@ -77,12 +74,12 @@ async function selection(account: Account, filter: Filter) {
   return { scope, rows, selected };
 }
 
-/** The most messages to cancel. Published clients send a count of 100, a page's length, to mean all. */
+/** Published clients send a count of 100, a page's length, to mean all. */
 const mostOf = ({ ids, count }: Filter): number =>
   ids !== undefined || count === undefined || count === longestPage ? Infinity : count;
 
 /**
- * Cancels messages by id, or all that match a filter. Can be repeated.
+ * Can be repeated.
  *
  * @returns the number cancelled, and a cursor if the time ran out
  */
@@ -101,12 +98,12 @@ export async function cancelMessages(
   return { cancelled, cursor };
 }
 
-/** The messages read after a queue's deletion: as many as a request reads without a slot for long reads. */
+/** As many messages as a request reads without a slot for long reads. */
 const lookedAt = rowsWithoutSlot;
 /** All messages this recent are read, because clocks differ: they may be older than the deletion. */
 const ambiguousMs = 3 * clockMarginMs;
 
-/** Cancels the newest delayed messages of a queue that was just deleted. Older ones are cancelled when they are due. */
+/** Cancels the newest delayed messages of a deleted queue. Older ones are cancelled when they are due. */
 export async function cancelDelayed(account: Account, queueName: string): Promise<void> {
   const since = now() - ambiguousMs;
   const delayed: Withdrawable[] = [];

@@ -21,7 +21,7 @@ const conflict = (sentence: string): HttpError => new HttpError(409, 'attempt_du
  * Changes a message's settings before its next attempt.
  *
  * A job for the changed message is sent first, then the row is replaced if no other request changed it. Both have the change's
- * id. A worker drops a job with another change's id than the row: the earlier job, or one of a failed change.
+ * id. A worker drops a job with another change's id than the row's.
  *
  * @throws HttpError 400 for a message of a run, 404 for one that does not wait, 409 if its attempt is due, 503; nothing is
  * changed

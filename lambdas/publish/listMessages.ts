@@ -14,7 +14,6 @@ import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } fr
 import { limitedScan } from '../list/scans.ts';
 import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../list/pages.ts';
 
-/** A row of the list; its message is undefined if its id has none. */
 interface Listed extends Ordered {
   readonly listed: Omit<ListedMessage, keyof Ordered | 'isOfRun'> | undefined;
 }
@@ -44,8 +43,8 @@ function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncI
 }
 
 /**
- * Lists an account's messages, newest first: the waiting ones, unless the filter names states. Waiting messages of any age are
- * found, finished ones as long as the log keeps them.
+ * Lists an account's messages, newest first: the waiting ones, unless the filter names states. Finished messages are found as
+ * long as the log keeps them.
  */
 export async function listMessages(
   account: Account,

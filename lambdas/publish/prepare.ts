@@ -1,4 +1,3 @@
-/** Reads a request into its messages. Stores nothing. */
 import type { CanonicalRequest } from '../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
@@ -33,7 +32,6 @@ export interface PublishRequest extends Pick<
   /** An item's place in its batch, `[3]`. */
   readonly place?: string | undefined;
   readonly callerIp: string;
-  /** The service's host in the request. */
   readonly host: string;
   readonly fire?: Fire | undefined;
 }
@@ -79,7 +77,6 @@ export function withQuery(url: string, query: readonly Header[]): string {
 /**
  * Makes a request's messages: one, or one for each endpoint of a URL group.
  *
- * @param groupOf finds a URL group by name
  * @throws HttpError 400, 403, 404, 412 or 413
  */
 export async function prepare(
@@ -133,7 +130,7 @@ export async function prepare(
   return { drafts, isGroup: group !== undefined, queueName, deduplication };
 }
 
-/** Allows a token that may publish to a URL group to reach its endpoints and its default callbacks. */
+/** A token that may publish to a URL group may reach its endpoints and its default callbacks. */
 function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): DestinationRules {
   if (group === undefined || rules.scope === undefined) return rules;
   const callbacks = callbackScopes.flatMap((name) => group.defaults?.get(name) ?? []);

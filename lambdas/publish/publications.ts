@@ -1,4 +1,4 @@
-/** Publishes many requests with few AWS calls, each whole or not at all. One request does not delay the others. */
+/** Publishes many requests with few AWS calls, each whole or not at all. */
 import type { Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -23,7 +23,6 @@ type PublicationState =
 
 interface Publication {
   readonly prepared: Prepared;
-  /** For each message of the request, in order. */
   readonly deduplicated: readonly Deduplicated[];
   /** The new messages that it has to store. */
   readonly drafts: readonly Draft[];
@@ -35,8 +34,6 @@ interface Publication {
 const atOnce = 20;
 
 /**
- * Publishes prepared requests.
- *
  * @param prepared a request or its error
  * @returns an answer or error for each, in order
  * @throws if it is unknown after an error of AWS what is stored
@@ -82,7 +79,7 @@ async function publishEach(
 const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
   deduplication?.by === 'debounce' ? undefined : deduplication;
 
-/** Finds out which messages are new. The first of equal messages in a batch is stored. */
+/** Finds out which messages are new. Only the first of equal messages in a batch is stored. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (Publication | HttpError)[]> {
@@ -113,7 +110,6 @@ async function judge(
   });
 }
 
-/** The first error of the requests that it depends on. */
 const inheritedError = ({ leansOn }: Publication): HttpError | undefined =>
   leansOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
 
@@ -145,7 +141,7 @@ async function grant(
   }
 }
 
-/** The queue of its new messages. A request with only duplicates creates none. */
+/** A request with only duplicates creates no queue. */
 const queueToUse = ({ state, drafts, prepared }: Publication): string | undefined =>
   state.name === 'granted' && drafts.length > 0 ? prepared.queueName : undefined;
 
@@ -167,8 +163,8 @@ async function store(
 }
 
 /**
- * Tells later requests the outcome. An unpublished request gives up its deduplication keys, so that it has no duplicates, and
- * its stored messages are taken back.
+ * Tells later requests the outcome. An unpublished request gives up its deduplication keys, and its stored messages are taken
+ * back.
  */
 async function finish(
   { state, deduplicated }: Publication,

@@ -28,7 +28,7 @@ export async function publish(account: Account, request: PublishRequest): Promis
   if (only !== undefined && others.length === 0 && deduplication === undefined) {
     return publishOne(account, prepared, only);
   }
-  // Most requests make one message. The code for several, and for duplicates, is loaded on first use.
+  // Most requests make one message. The other code is loaded on first use.
   const { publishAll } = await import('./batch.ts');
   const [outcome = notStored()] = await publishAll(account, [prepared]);
   if (outcome instanceof HttpError) throw outcome;

@@ -28,7 +28,6 @@ const bodyBytesAtOnce = 64 * 1_024 * 1_024;
 /** The new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or a refusal by a limit. */
 type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
 
-/** By dead letter id. */
 type Outcomes = Map<string, RetryOutcome>;
 
 /**
@@ -48,14 +47,12 @@ export const retry = (
     retryCharged(charges, account, deadLetters, overrides, until),
   );
 
-/** A dead letter and its body's place. */
 interface Stored {
   readonly deadLetter: DeadLetter;
   readonly body: StoredBody;
 }
 
 interface Claimed extends Stored {
-  /** The new message's id. */
   readonly retryId: string;
 }
 
@@ -70,7 +67,7 @@ async function retryCharged(
   let left = await withBodies(deadLetters, outcomes);
   for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
     const theirs: Stored[] = [];
-    // Each chunk is sent and removed before the next bodies are read, so that a dying process leaves less to do.
+    // Each chunk is sent and removed before the next is read, so that a dying process leaves less to do.
     for (const chunk of weighedChunksOf(left, bodyBytesAtOnce, ({ body }) => mostBytesOf(body))) {
       const claims = await claimEach(charges, account, chunk, outcomes);
       theirs.push(...claims.theirs);
@@ -91,7 +88,7 @@ async function retryCharged(
   }
 }
 
-/** Finds dead letters' bodies. A dead letter whose message has expired is gone. */
+/** A dead letter whose message has expired is gone. */
 async function withBodies(
   deadLetters: readonly DeadLetter[],
   outcomes: Outcomes,
@@ -143,7 +140,7 @@ async function claimEach(
   return { ours, theirs };
 }
 
-/** Publishes claimed dead letters. Those that are not accepted stay in the queue. */
+/** Dead letters that are not accepted stay in the queue. */
 async function sendClaimed(
   account: Account,
   claimed: readonly Claimed[],

@@ -16,7 +16,7 @@ import { answerOf, type PublishAnswer } from '../accept.ts';
 import type { Draft, Prepared } from '../prepare.ts';
 
 /**
- * Publishes a request's messages: each joins its id's quiet period, with the newest body and settings.
+ * Adds each message to its id's quiet period, with the newest body and settings.
  *
  * @throws HttpError 412, 429 or 503; a message may have been debounced with this body, and can be published again
  */

@@ -28,10 +28,7 @@ export function changed(
   return { ...after, expiresAt: Math.max(message.expiresAt, needed) };
 }
 
-/**
- * Whether another delivery queue is allowed. Between attempts, a message keeps its queue's slot under a name with its delivery
- * queue.
- */
+/** A message keeps its queue's slot between attempts, under a name with its delivery queue, which must stay the same. */
 export const isDeliverableBy = (
   { message: before, attempts }: { readonly message: Message; readonly attempts: readonly unknown[] },
   after: Message,

@@ -35,8 +35,6 @@ const placeOf = ({ key, messageId, now, until }: NewClaim) => ({
 });
 
 /**
- * Claims a key for a message until the window ends.
- *
  * @param claim times in Unix milliseconds
  * @returns the valid claim: this one or an earlier one
  */
@@ -84,7 +82,7 @@ export const markAccepted = (key: string, messageId: string): Promise<boolean> =
   );
 
 /**
- * Renews an expired claim for a publisher that replaces the first one, which can no longer give up the key.
+ * Renews an expired claim for a publisher that replaces the first one.
  *
  * @param claim times in Unix milliseconds; claims made at `endedBy` or before have expired
  * @returns false if the first message was accepted or given up, or another publisher was faster
