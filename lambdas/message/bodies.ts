@@ -17,7 +17,6 @@ import { eachOf } from '../shared/lists.ts';
 import { deleteRow, getRow, getRows, putAll } from '../aws/dynamodb.ts';
 import { bytes } from '../table/attributes.ts';
 
-/** A body in a row: its bytes or their place. */
 export type StoredBody =
   | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
   /** `id` is the body row's; the message's by default. */
@@ -32,11 +31,11 @@ export const storedBody = z.union([
 
 /** Bytes of the largest stored body in its message's row. A larger one would cost a second write unit. */
 const largestHere = 1_024;
-/** Bytes of the largest stored body in a separate row. Above it, S3 is cheaper. */
+/** Bytes of the largest stored body in a separate row. */
 export const largestRow = 9 * 1_024;
 /** Up to these bytes, a body fits into its row's first kilobyte uncompressed. */
 const worthDeflating = 512;
-/** Above these bytes, compressing takes time and would hardly make a body fit into a row. */
+/** Above these bytes, compressing would hardly make a body fit into a row. */
 const largestTried = 8 * largestRow;
 
 let opened: Promise<BodyBucket> | undefined;
@@ -49,10 +48,10 @@ async function openBucket(): Promise<BodyBucket> {
   return module.openBucket(settings.bodiesBucket, prepareClient);
 }
 
-/** An object that is kept until it is deleted: `kept/` has no lifecycle rule. */
+/** Kept until it is deleted: `kept/` has no lifecycle rule. */
 const keptKey = (messageId: string, accountId: string): string => `kept/${accountId}/${messageId}`;
 
-/** An object's key begins with its lifetime class, because lifecycle rules delete old objects. */
+/** An object's key begins with its lifetime class, for lifecycle rules. */
 function objectKey(messageId: string, accountId: string, lifetimeMs: number): string {
   if (lifetimeMs === Infinity) return keptKey(messageId, accountId);
   const days = bodyLifetimesDays.find((known) => known * dayMs >= lifetimeMs);
@@ -68,15 +67,13 @@ function packed(body: Uint8Array): { readonly bytes: Uint8Array; readonly deflat
   return { bytes: body, deflated: false };
 }
 
-/** A body row's key, in a separate partition, which lists do not read. */
+/** In a separate partition, which lists do not read. */
 const rowKey = (messageId: string): { readonly shard: string; readonly id: string } => ({
   shard: `body#${messageId}`,
   id: messageId,
 });
 
 /**
- * Stores a body in the place for its size.
- *
  * @param now Unix milliseconds
  * @param expiresAt Unix milliseconds; Infinity to keep it until it is deleted
  * @param mostHere bytes of the largest stored body that stays in its message's row
@@ -103,7 +100,7 @@ export async function storeBody(
 const unpack = (packedBytes: Uint8Array, deflated: boolean): Uint8Array =>
   deflated ? inflateRawSync(packedBytes) : packedBytes;
 
-/** The most bytes of a loaded body, by its place: only the bucket has very large ones. */
+/** The most bytes of a loaded body: only the bucket has very large ones. */
 export const mostBytesOf = ({ at }: StoredBody): number =>
   at === 'bucket' ? limitTable.max_message_size.most : largestTried;
 
@@ -128,7 +125,6 @@ const objectsAtOnce = 8;
  * Reads many bodies; expired ones are left out.
  *
  * @param stored by message id
- * @param use gets each body
  */
 export async function eachBody(
   stored: ReadonlyMap<string, StoredBody>,

@@ -1,6 +1,6 @@
 /**
  * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that a repeated attempt
- * makes no others, and that they can be found from the message.
+ * makes no others.
  */
 import { derivedId } from '../shared/ids.ts';
 import { isFinal, type Attempt } from './message.ts';
@@ -15,21 +15,19 @@ export const dlqIdOf = (history: MessageHistory, attempt: number): string =>
     history.message.messageId,
   );
 
-/** An attempt, and its message's history before or after it. */
 interface Followed {
   readonly history: MessageHistory;
   readonly attempt: Attempt;
 }
 
-/** An attempt's callbacks, by setting. */
 export type Callbacks = readonly {
   readonly kind: 'callback' | 'failureCallback' | 'accountCallback';
   readonly messageId: string;
 }[];
 
 /**
- * Finds an attempt's callbacks. Each attempt goes to the callback; a failed last one also to the failure callback, or the
- * account's. A call of a workflow's step reports only its last attempt.
+ * Each attempt goes to the callback; a failed last one also to the failure callback, or the account's. A call of a workflow's
+ * step reports only its last attempt.
  */
 export function callbacksOf({ history, attempt }: Followed): Callbacks {
   const { message } = history;

@@ -1,7 +1,6 @@
 /**
- * Plain messages and callbacks are delivered as stored. A run's messages are another kind: made from the run's journal when
- * they are sent, after which the run continues. Lanes and deliveries use that kind through this interface; the worker plugs it
- * in.
+ * Plain messages and callbacks are delivered as stored. A run's messages are made from the run's journal when they are sent,
+ * and then the run continues. Lanes and deliveries use that kind through this interface; the worker plugs it in.
  */
 import type { Account } from '../account/account.ts';
 import type { DestinationResponse } from '../destination/response.ts';
@@ -41,7 +40,7 @@ export interface KindOfCallback {
 /** The kind of a run's messages. All functions may be repeated. */
 export interface MessageKind {
   /**
-   * Makes a message ready to send. Call it right before sending, after the message has its lanes.
+   * Makes a message ready to send. Call it right before sending.
    *
    * @param body the message's own
    * @returns undefined to drop the message; `later` if there is no memory for its body now
@@ -55,7 +54,6 @@ export interface MessageKind {
   readonly drop: (message: Message, part: WorkflowPart, account: Account) => Promise<void>;
   /** Before an attempt is recorded, stores the messages that need its whole response. */
   readonly store: (made: MadeAttempt, part: WorkflowPart) => Promise<void>;
-  /** Continues from an attempt's record. */
   readonly release: (recorded: RecordedAttempt, part: WorkflowPart) => Promise<void>;
   readonly callback: (part: WorkflowPart) => KindOfCallback;
   /** Whether an answer shows that the destination ignores the failure that a message reports. */
@@ -88,7 +86,7 @@ export async function kindOf({ workflow: part }: Pick<Message, 'workflow'>): Pro
   return { kind: await loadRuns(), part };
 }
 
-/** Removes an attempt's endpoint from its URL group, unless it was added later. May be repeated. */
+/** Not if the endpoint was added later. May be repeated. */
 export type RemoveEndpoint = (message: Message, attempt: Attempt) => Promise<void>;
 
 export interface GroupHooks {

@@ -1,4 +1,3 @@
-/** Lists messages with settings, without bodies. */
 import * as z from 'zod/mini';
 import { epochSeconds, now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
@@ -28,11 +27,10 @@ import {
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
-  /** Reads the texts of an attribute; cheaper than parsing a whole row of a list. */
+  /** Cheaper than parsing a whole row of a list. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
-/** A listed message with the records for its status. */
 export interface ListedMessage extends LoggedMessage {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
@@ -44,7 +42,7 @@ export interface ListedMessage extends LoggedMessage {
 }
 
 /**
- * Reads the own rows of an account's messages, eventually consistent. A row of 4 KB costs half a read.
+ * Reads the own rows of an account's messages, eventually consistent, at half the cost.
  *
  * @param messageIds without repetitions
  * @returns by id, without expired rows
@@ -98,7 +96,7 @@ export async function findInBodies(
   return found;
 }
 
-/** Finds out which messages have rows, strongly consistent. */
+/** Strongly consistent. */
 export async function storedMessages(keys: readonly MessageKey[]): Promise<ReadonlySet<string>> {
   const reading = { ...projectionOf(['shard', 'id']), ConsistentRead: true };
   const rows = await getRows(
@@ -123,7 +121,7 @@ const statusAttributes = [
   'response.status',
 ];
 
-/** Lists a shard's messages. The rows with a message's status come before its own if newest first, otherwise after it. */
+/** The rows with a message's status come before its own if newest first, otherwise after it. */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
   const isEarliestFirst = range.order === 'earliestFirst';
@@ -158,7 +156,6 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
   if (isEarliestFirst && isWhole()) yield recorded;
 }
 
-/** Collects a message's own row and the rows for its status. */
 class Recorded implements ListedMessage {
   readonly id: string;
   readonly time: number;
@@ -218,5 +215,4 @@ class Recorded implements ListedMessage {
   }
 }
 
-/** An attempt's attributes that show its message's status. */
 const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];

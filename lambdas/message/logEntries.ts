@@ -29,7 +29,6 @@ function entry(subject: LogSubject, state: LogState, time: number, more: Partial
 export const createdEntry = (message: Message, time: number): LogEntry =>
   entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore, ...settingsRecord(message) });
 
-/** The entry of an attempt that waits for its host. */
 export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
   entry(subject, 'HELD', at, { retried: attempt });
 
@@ -42,7 +41,7 @@ export const cancelledEntries = (subject: LogSubject, at: number): readonly LogE
   entry(subject, 'CANCEL_REQUESTED', at),
 ];
 
-/** An attempt's entries, newest first: its record shows the start and the outcome. */
+/** Newest first. */
 export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
   const retried = { retried: number };
@@ -83,11 +82,7 @@ function callbackHeaders(
   return shownHeaders(redactHeaders(callback.headers, { body: false, headers }));
 }
 
-/**
- * Makes an entry for older clients.
- *
- * @param message the entry's message, if its row still exists
- */
+/** @param message the entry's message, if its row still exists */
 export const eventOf = (logged: LogEntry, message: Message | undefined): Event => ({
   ...logged,
   retryDelayExpr: logged.retryDelayExpression,

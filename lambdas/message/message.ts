@@ -12,7 +12,6 @@ export interface DeliverySettings extends DeliveryOptions {
   readonly headers: readonly Header[];
 }
 
-/** The URL group, queue or schedule of a message. */
 export interface Origin {
   readonly topicName?: string | undefined;
   readonly endpointName?: string | undefined;
@@ -20,7 +19,7 @@ export interface Origin {
   readonly scheduleId?: string | undefined;
 }
 
-/** Related messages. Retries of dead letters, repeated publishes and callbacks make another message. */
+/** Retries of dead letters, repeated publishes and callbacks make related messages. */
 export interface Lineage {
   /** The message that it was made from. */
   readonly retriedFrom?: string | undefined;
@@ -32,7 +31,6 @@ export interface Lineage {
   readonly callbackOf?: string | undefined;
 }
 
-/** A callback without its body. */
 export interface CallbackSettings extends DeliverySettings {
   /** Delay after the attempt that it reports. */
   readonly delayMs: number;
@@ -41,7 +39,6 @@ export interface CallbackSettings extends DeliverySettings {
 /** A queue's slot that a message keeps until its callbacks are over. */
 export interface QueueSlot {
   readonly queueName: string;
-  /** The message's entry in the queue's lane. */
   readonly entry: string;
 }
 
@@ -67,13 +64,11 @@ export interface WorkflowPart {
 }
 
 export interface MessageChange {
-  /** Identifies the change's job. */
   readonly id: string;
   /** Changed due times of retries by number, Unix milliseconds. */
   readonly dueAt: Readonly<Record<string, number>>;
 }
 
-/** An accepted message, without its body. */
 export interface Message extends DeliverySettings, Origin, Lineage {
   readonly messageId: string;
   readonly accountId: string;
@@ -93,7 +88,7 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   /** For a callback: the slot of the message that it reports, if that has a queue. */
   readonly slotOf?: QueueSlot | undefined;
   readonly workflow?: WorkflowPart | undefined;
-  /** Whether it reports an alarm of its account. Its attempts and its dead letter are not counted by alarms. */
+  /** Whether it reports an alarm of its account. Alarms do not count its attempts or its dead letter. */
   readonly isAlarm?: true | undefined;
   /** The signature of its URL group's endpoint, besides the service's. */
   readonly endpointSignature?: MessageSignature | undefined;
@@ -118,7 +113,7 @@ export interface KeptResponse {
   readonly body: Uint8Array;
 }
 
-/** The record of a finished attempt, written once. The attempt counts only from then on. */
+/** The record of a finished attempt, written once. */
 export interface Attempt {
   /** 0 for the first delivery, n for the nth retry. */
   readonly number: number;
@@ -157,18 +152,17 @@ export const isFinal = ({ state }: Pick<Attempt, 'state'>): boolean => state !==
 
 interface AttemptsAndEnd {
   readonly attempts: readonly { readonly state: AttemptState }[];
-  /** An end from outside, if any. */
   readonly end: unknown;
 }
 
-/** Whether a message is over: it was ended, or its last attempt is recorded. */
+/** Whether a message was ended, or its last attempt is recorded. */
 export const isOver = ({ attempts, end }: AttemptsAndEnd): boolean =>
   end !== undefined || attempts.some(isFinal);
 
 /** The limits by which rows expire. */
 type Retention = Pick<Limits, 'max_dlq_retention_time_milis' | 'log_retention_days'>;
 
-/** How long the log keeps records of finished messages and runs, in milliseconds. */
+/** In milliseconds, for finished messages and runs. */
 export const logRetentionMs = ({ log_retention_days: days }: Pick<Retention, 'log_retention_days'>): number =>
   days * dayMs;
 
@@ -180,7 +174,7 @@ export const latestEndOf = ({ notBefore, maxRetries, timeoutMs, deferredMs = 0 }
 
 /**
  * When a message's row may expire: a day after its retries, log entries and dead letter. Set at acceptance, because an
- * extension costs a write; only messages that wait long in a line are extended.
+ * extension costs a write.
  *
  * @returns Unix milliseconds
  */

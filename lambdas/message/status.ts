@@ -18,7 +18,6 @@ export const nextAttemptOf = ({ attempts }: Pick<Timing, 'attempts'>): number =>
   return last === undefined ? 0 : last.number + 1;
 };
 
-/** The part of an attempt needed for the status. */
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {
   readonly response: Pick<KeptResponse, 'status'>;
 };
@@ -40,7 +39,7 @@ export interface Status {
   readonly endedAt: number | undefined;
 }
 
-/** An accepted message's status. An attempt in flight may have delivered a cancelled one. */
+/** An attempt in flight may have delivered a cancelled message. */
 export function statusOf({ message, attempts, open, endedAt: cancelledAt }: StatusHistory): Status {
   const last = attempts.at(-1);
   const final = attempts.find(isFinal);
