@@ -13,12 +13,11 @@ import { save, type Saved } from './saveSchedule.ts';
 export interface ChangeRequest {
   /** JSON: see `scheduleChange`. */
   readonly body: Uint8Array;
-  /** The service's host in the request. */
   readonly host: string;
 }
 
 /**
- * Changes the settings that a request names and keeps the rest, even values that answers hide, such as a redacted body.
+ * Keeps the settings that a request does not name, even values that answers hide, such as a redacted body.
  *
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
  */

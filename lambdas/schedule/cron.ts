@@ -1,6 +1,6 @@
 /**
  * Five-field cron with a zone (`Svc-Cron`), for Amazon EventBridge Scheduler. croner reads the fields and walks the calendar;
- * this file translates them and handles clock changes. `docs/publishing.md` has a table of what is supported.
+ * this file translates them and handles clock changes. `docs/publishing.md` shows what is supported.
  */
 import { Cron as Calendar, CronPattern } from 'croner';
 import { plainFields, type Refuse } from './rules/cronFields.ts';
@@ -17,7 +17,6 @@ export interface Cron {
   readonly schedulerExpressions: readonly string[];
   /** The five fields as given, or those of a word such as `@daily`. */
   readonly fields: string;
-  /** The fields for croner. */
   readonly pattern: string;
 }
 
@@ -101,8 +100,8 @@ export function* fires(cron: Cron, after: number): Generator<number, undefined> 
 }
 
 /**
- * Finds a calendar's next match. croner 11 reads 31 February as 2 or 3 March and continues from there, so `0 0 1,31 * *` would
- * miss 1 March. A search that leaves February is repeated from February's last second.
+ * croner 11 reads 31 February as 2 or 3 March and continues from there, so `0 0 1,31 * *` would miss 1 March. A search that
+ * leaves February is repeated from February's last second.
  */
 function nextWall(calendar: Calendar, wall: Date): Date | null {
   const next = calendar.nextRun(wall);
@@ -111,7 +110,7 @@ function nextWall(calendar: Calendar, wall: Date): Date | null {
   return calendar.nextRun(new Date(march - 1000));
 }
 
-/** Finds the first fire after `after`, Unix milliseconds; undefined if there is none. */
+/** The first fire after `after`, Unix milliseconds, if any. */
 export function nextFire(cron: Cron, after: number): number | undefined {
   return fires(cron, after).next().value;
 }

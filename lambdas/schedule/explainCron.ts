@@ -9,9 +9,8 @@ import { noSuchSchedule } from './wholeSchedule.ts';
 
 const shownFires = 5;
 
-/** Describes an expression in words, with times of its zone. */
 export async function inWords({ fields, schedulerExpressions }: Cron): Promise<string> {
-  // Loaded on demand, because few functions need the library.
+  // Few functions need the library.
   const { default: words } = await import('cronstrue');
   const when = words.toString(fields, { use24HourTimeFormat: true });
   // There are two expressions if both day fields are set.
@@ -36,7 +35,7 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
 const mostNext = 100;
 
 /**
- * Lists a schedule's next fires, also in its zone's time. A paused schedule will skip them.
+ * Also in the zone's time. A paused schedule will skip these fires.
  *
  * @param countText 1 to 100; 10 by default
  * @throws HttpError 400 or 404

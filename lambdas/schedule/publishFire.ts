@@ -48,7 +48,7 @@ export async function publishFire(
           throw new AggregateError(failures, 'Not every message of a fire could be stored.');
       });
     } finally {
-      // Also for messages that were reserved and given back: other processes would still count them.
+      // Other processes would still count messages that were reserved and given back.
       await reportUsage(account);
     }
     return { messageIds: drafts.map(({ message }) => message.messageId) };

@@ -31,7 +31,7 @@ export async function deleteSchedule(account: Account, scheduleId: string): Prom
 }
 
 /**
- * Pauses or resumes a schedule. A paused schedule publishes nothing; a resumed one catches up if it has `Svc-Catch-Up`.
+ * A paused schedule publishes nothing; a resumed one catches up if it has `Svc-Catch-Up`.
  *
  * @throws HttpError 404
  */
