@@ -19,7 +19,7 @@ export async function deadLetterAttempt(
   const { message } = history;
   const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(account);
   const responseBody = beginningOf(attempt.response.body, listedResponseBytes);
-  // The bodies are kept with the message and the run's records: neither may expire earlier.
+  // The bodies expire with the message and the run's records.
   const neededUntil = Math.min(message.expiresAt, run?.keptUntil ?? Infinity);
   const expiresAt = Math.min(attempt.recordedAt + retentionMs, neededUntil);
   const isNew = await putDeadLetter({

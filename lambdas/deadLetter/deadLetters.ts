@@ -41,11 +41,7 @@ import { removeDeadLetters } from './size.ts';
 export const noSuchDeadLetter = (dlqId: string): Error =>
   notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);
 
-/**
- * A dead letter in lists, without the message's body.
- *
- * @param responseBody the part of the last answer's body that was read
- */
+/** @param responseBody the part of the last answer's body that was read */
 const deadLetterRecord = (
   { dlqId, message, responseStatus, responseHeaders, error, retried, failedAt, expiresAt }: DeadLetter,
   responseBody: Uint8Array = new Uint8Array(),
@@ -73,19 +69,18 @@ export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
 
 export type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
 
-/** Failed runs are listed separately: the delivery that failed is not a message the user published. */
+/** Failed runs are listed separately: the user did not publish the delivery that failed. */
 export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>
   deadLetter.workflow === undefined;
 export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =>
   deadLetter.workflow !== undefined;
 
-/** Dead letters loaded in parallel by id. */
+/** Dead letters loaded in parallel. */
 const loadedAtOnce = 10;
 
 /**
- * Starts reading one kind of dead letters by a filter.
- *
- * @returns the rows in the order of the filter or its ids; and `selected`, which gives a row's dead letter if the filter selects it
+ * @returns the rows in the order of the filter or its ids; and `selected`, which gives a row's dead letter if the filter
+ * selects it
  */
 export async function selection<D extends DeadLetter>(
   account: Account,
@@ -117,7 +112,7 @@ export async function selection<D extends DeadLetter>(
   return { scope, range, rows, selected };
 }
 
-/** The most dead letters of a bulk operation. With ids, other filters are ignored, so all of them. */
+/** With ids, other filters are ignored, so all of them. */
 export const mostOf = ({ ids, count }: Filter): number =>
   ids === undefined ? (count ?? Infinity) : Infinity;
 
@@ -212,7 +207,6 @@ interface Times {
   readonly lastFailedAt: number;
 }
 
-/** Groups dead letters by a common text. */
 class Groups {
   readonly #times = new Map<string, Times>();
 
@@ -236,7 +230,7 @@ class Groups {
   }
 }
 
-/** Counts the dead letters that a bulk operation would take, and what they have in common. */
+/** Counts the dead letters that a bulk operation would select, and what they have in common. */
 export async function countDeadLetters(
   account: Account,
   filter: Filter,
