@@ -1,4 +1,4 @@
-/** An account's setting of circuits, as the management API takes it and shows it. */
+/** An account's setting of circuits in the management API. */
 import * as z from 'zod/mini';
 import { circuitNumbers, type CircuitSettings } from './settings.ts';
 
@@ -36,7 +36,7 @@ export const circuitInput = z
   } satisfies Record<keyof CircuitSettings, z.ZodMiniType>)
   .check(z.describe('Circuits, which hold messages back while a host is down; `null` for none.'));
 
-/** The values that may be set, in words. */
+/** For error messages. */
 export const allowedCircuit = Object.entries(circuitNumbers)
   .map(([name, { least, most }]) => `"${name}"?: ${least} to ${most}`)
   .join(', ');
