@@ -3,20 +3,20 @@ import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamo
 import { now, secondMs } from '../shared/clock.ts';
 import { periodRow, placeOf } from './period.ts';
 
-/** A request to the API ends after 29 s: the row of a version is written by then. */
+/** An API request times out after 29 s: a version's row is written by then. */
 const publishTimeoutMs = 30 * secondMs;
 
-/** A debounced message, as its row names its period. */
+/** A debounced message's period. */
 export interface Debounced {
   readonly key: string;
-  /** The version of the message that its row has. */
+  /** The version of the message in its row. */
   readonly version: number;
 }
 
 /**
- * Closes the period of a message that is due. Safe to repeat.
+ * Closes the period of a message that is due. Can be repeated.
  *
- * @returns undefined once it is closed; or the moment to ask again, Unix milliseconds, because a publish has joined it
+ * @returns undefined if it is closed; or when to ask again, Unix milliseconds, because a publish has joined it
  */
 export async function closePeriod(
   messageId: string,
