@@ -1,6 +1,6 @@
 /**
- * Outages and faults. A job is retried during an outage: of AWS, of the network, or one that an operator has to fix. All other
- * errors are faults of the service, and would happen again each time.
+ * A job is retried during an outage: of AWS, of the network, or one that an operator must fix. All other errors are faults of
+ * the service, and would happen each time.
  */
 import { TransientError } from '../error/transientError.ts';
 
@@ -8,8 +8,8 @@ import { TransientError } from '../error/transientError.ts';
 const outageStatuses = new Set([401, 402, 403, 408, 409, 429]);
 
 /**
- * Names of outages with any status: DynamoDB, SQS and Secrets Manager answer 400 to nearly everything. Stems, because services
- * spell them differently (`Throttling`, `ThrottlingException`, `RequestThrottled`).
+ * Names of outages with any status: DynamoDB, SQS and Secrets Manager answer 400 to nearly everything. Services spell them
+ * differently (`Throttling`, `ThrottlingException`, `RequestThrottled`).
  */
 const outageNames: readonly RegExp[] = [
   // A late or missing answer.
@@ -48,7 +48,7 @@ function isOutageAnswer(status: number): boolean {
   return status < 400 || status >= 500 || outageStatuses.has(status);
 }
 
-/** Whether an error is the service's fault, not an outage. Several errors are a fault if one of them is. */
+/** Several errors are a fault if one of them is. */
 export function isFault(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   if (error instanceof TransientError) return false;

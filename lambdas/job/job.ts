@@ -5,18 +5,18 @@ import type { Message, QueueSlot } from '../message/message.ts';
 /**
  * The kinds of lanes:
  *
- * - `queue`: a user's queue. Its slots belong to messages, until the message and its callbacks are over. Everything goes through
- *   its line.
+ * - `queue`: a user's queue. Its slots belong to messages, until the message and its callbacks are over. Everything goes
+ *   through its line.
  * - `key`: a flow-control key. Its slots belong to attempts.
  * - `account`: all deliveries of an account. Its slots belong to processes while there are plenty, otherwise to attempts.
- * - `circuit`: the attempts at one host while its circuit is open, and until those that waited are made. Its slots belong to
+ * - `circuit`: the attempts at one host while its circuit is open, and until the waiting ones are made. Its slots belong to
  *   attempts; its name is the host.
  */
 export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
 
 export type LaneKind = (typeof laneKinds)[number];
 
-/** A due attempt. The worker reads the message's row, to see whether it was cancelled or has ended. */
+/** A due attempt. The worker reads the message's row, to see whether it has ended. */
 export interface AttemptJob {
   readonly kind: 'attempt';
   readonly accountId: string;
@@ -30,7 +30,7 @@ export interface AttemptJob {
   readonly admittedTo?: AdmittedTo | undefined;
   /**
    * When the job was made, Unix milliseconds, if its message is older: the row is written right after the job was sent, and may
-   * still be missing.
+   * be missing.
    */
   readonly madeAt?: number | undefined;
   /** How often the job found no message. */
@@ -92,8 +92,8 @@ export interface RunStartJob {
 }
 
 /**
- * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because the waking process may
- * have died before it sent the result.
+ * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because the waking process
+ * may have died.
  */
 export interface WaitTimeoutJob {
   readonly kind: 'waitTimeout';

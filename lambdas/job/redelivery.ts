@@ -5,7 +5,7 @@
 import * as z from 'zod/mini';
 import { secondMs } from '../shared/clock.ts';
 
-/** Why a job is given up: its workers died, or it met too many faults. */
+/** Its workers died, or it met too many faults. */
 export type GiveUpReason = 'deaths' | 'faults';
 
 const count = z._default(z.int().check(z.nonnegative()), 0);
@@ -15,7 +15,7 @@ const shape = z.looseObject({
   returns: count,
   /** How often because of a fault, not an outage: see `fault.ts`. */
   faults: count,
-  /** When it was first sent, Unix milliseconds; absent before a redelivery. */
+  /** When it was first sent, Unix milliseconds; undefined before a redelivery. */
   sentAt: z.optional(z.number()),
   /** The trace header it follows from, if Scheduler carried it: SQS has it outside the text. */
   trace: z.optional(z.string()),
@@ -23,15 +23,13 @@ const shape = z.looseObject({
   ended: z._default(z.array(z.string()), []),
 });
 
-/** A message's text with counts; other fields are unchanged. */
 export type Redelivered = z.infer<typeof shape>;
 
-/** @throws Error for a text that is not a JSON object */
+/** @throws Error if the text is not a JSON object */
 export const parseRedelivered = (text: string): Redelivered => shape.parse(JSON.parse(text));
 
 /**
- * A message is given up after this many faults. With pauses that takes half an hour to an hour: time to roll back a release, but
- * not days of repeated calls whose answers cannot be recorded.
+ * A message is given up after this many faults. With pauses that takes half an hour to an hour: time to roll back a release.
  */
 export const mostFaults = 10;
 
@@ -53,12 +51,12 @@ export const formatRedelivered = (message: Redelivered, { sentAt, isFault, ended
   });
 
 const firstDelayMs = 10 * secondMs;
-/** SQS's longest message timer. In a day's outage, a message costs some 130 invocations instead of thousands. */
+/** SQS's longest message timer. In a day's outage, a message costs some 130 invocations. */
 const longestDelayMs = 900 * secondMs;
 
 /**
  * The seconds until a redelivery: doubled each time, up to 15 minutes. Chance removes up to half, so that messages that failed
- * together do not all return together.
+ * together do not return together.
  *
  * @param returns earlier redeliveries
  * @param chance at least 0 and less than 1

@@ -1,6 +1,6 @@
 /**
- * Attempts whose destinations answer slowly. They do not share invocations with quick ones, because an invocation lasts as long as
- * its slowest attempt.
+ * Attempts whose destinations answer slowly. They do not share invocations with quick ones, because an invocation lasts as long
+ * as its slowest attempt.
  */
 import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,7 +11,7 @@ import type { AttemptJob, Job } from './job.ts';
 import { sendText } from './receipt.ts';
 import { afterAttempt, isSlow, type Speed } from './speed.ts';
 
-/** Destinations that a process knows; above it, the oldest are forgotten. */
+/** Destinations that a process knows; the oldest are forgotten. */
 const mostKnown = 1_000;
 const speeds = new Map<string, Speed>();
 
@@ -36,8 +36,8 @@ export function noteTime(job: AttemptJob, destination: string, ms: number): void
 }
 
 /**
- * Whether slow jobs stay in the long queue, because they may take longer than the functions of the queue `slow`. Its workers are
- * paid by the hour, or are this machine, so waiting costs nothing.
+ * Whether slow jobs stay in the long queue, because they may take longer than the functions of the queue `slow`. Its workers
+ * are paid by the hour, or are this machine, so waiting costs nothing.
  */
 const keepsLongJobs = settings.longestTimeoutSeconds > longestTimeoutSeconds.functions;
 
@@ -49,7 +49,7 @@ export function slowNameOf(job: Job): string | undefined {
   return name !== undefined && isSlow(speeds.get(name), now()) ? name : undefined;
 }
 
-/** Sends a job to the queue `slow`, where SQS is fair between destinations, not only accounts. */
+/** SQS is fair between destinations in the queue `slow`. */
 export async function sendSlow(text: string, group: string | undefined, name: string): Promise<void> {
   if (settings.slowQueueUrl === undefined) throw new Error('There is no queue for slow jobs yet.');
   await sendText(settings.slowQueueUrl, { text, group: groupOf(group ?? '', name) });
