@@ -1,11 +1,10 @@
 /**
- * Holds the messages of an invocation that takes longer than most. A quick invocation saves both calls:
+ * Holds the messages of a long invocation. A quick invocation saves both calls:
  *
- * - Unfinished messages are hidden until the invocation has surely ended. The time counts from now, but a queue's own visibility
- * timeout counts from the receive. So a message whose invocation begins late stays hidden, and a message whose worker dies
- * returns soon. An invocation that may take longer than 15 minutes hides its messages for a few minutes at a time.
+ * - Unfinished messages are hidden until the invocation must have ended, from now on. A queue's own visibility timeout counts
+ *   from the receive, which may be much earlier.
  * - Finished messages are deleted without waiting for the slowest of their batch, so that they are not retried if the worker
- * dies.
+ *   dies.
  */
 import type { SQSRecord } from 'aws-lambda';
 import { log } from '../aws/log.ts';
@@ -80,7 +79,7 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
     toDelete = [];
     then(() => inCalls(deleted, 'remove'));
   };
-  // A single message keeps no other waiting. On one machine, thousands of them may wait for their answers at no cost.
+  // A single message keeps no other waiting.
   const others = records.length > 1 ? setInterval(deleteDone, deleteEveryMs) : undefined;
 
   return {

@@ -1,6 +1,7 @@
 /**
- * Counts the deaths of workers. A worker does a suspect job alone, so that its death affects no other job, and records the start
- * before it reads anything else. A start is removed when its job ends, even with an error. The remaining starts are deaths.
+ * Counts the deaths of workers. A worker does a suspect job alone, so that its death affects no other job, and records the
+ * start before it reads anything else. A start is removed when its job ends, even with an error. The remaining starts are
+ * deaths.
  */
 import { now } from '../shared/clock.ts';
 import { forgetStarts, noteStart, removeStarts } from './store/starts.ts';

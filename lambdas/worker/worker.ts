@@ -1,4 +1,3 @@
-/** The Lambda handlers of queues. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import {
   formatRedelivered,
@@ -34,7 +33,7 @@ interface BatchQueue<T> {
    * @throws if it must be retried
    */
   readonly giveUp?: (item: T, why: GiveUpReason, sending: Sending) => Promise<void>;
-  /** Absent if no job is slow. A slow job that arrives in one batch with quick ones goes to a separate queue. */
+  /** Undefined if no job is slow. A slow job in a batch with quick ones goes to a separate queue. */
   readonly slow?: {
     /** The destination of a slow job. */
     readonly nameOf: (item: T) => string | undefined;
@@ -43,9 +42,9 @@ interface BatchQueue<T> {
 }
 
 interface Sending {
-  /** Unix milliseconds at which it was first sent. */
+  /** When it was first sent, Unix milliseconds. */
   readonly sentAt: number;
-  /** Whether it has been received before. */
+  /** Whether it was received before. */
   readonly isAgain: boolean;
 }
 
@@ -65,13 +64,11 @@ interface Task {
   readonly run: () => Promise<void>;
 }
 
-/** A received message and its queue. */
 interface Receipt {
   readonly record: SQSRecord;
   readonly source: Source;
 }
 
-/** A message that could be parsed. */
 interface ReadReceipt extends Receipt {
   readonly message: Redelivered;
   readonly task: Task;
@@ -95,8 +92,8 @@ const recordFields = (record: SQSRecord) => ({
 });
 
 /**
- * Makes a handler in which no message of a batch waits for another. Only a message that fails is sent again, with a growing
- * delay. If it cannot be sent, SQS shows it again after its visibility timeout.
+ * Makes a handler in which no message of a batch waits for another. A message that fails is sent again, with a growing delay.
+ * If it cannot be sent, SQS shows it again after its visibility timeout.
  */
 const handlerOf = (taskOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
@@ -170,7 +167,7 @@ async function parkUnreadable({ record, source, error }: Unread): Promise<boolea
   }
 }
 
-/** Parks a message. The code for this is loaded when first needed. */
+/** The code is loaded on first use. */
 async function park({ record, source }: Receipt, why: Parked['why']): Promise<void> {
   const parked = await import('../job/parked.ts');
   await parked.park({
@@ -226,7 +223,6 @@ async function redeliver(
   return false;
 }
 
-/** Makes the handler of a queue whose function gets several messages at a time. */
 export const batchWorker = <T>(queue: BatchQueue<T>): Handler =>
   handlerOf(({ record, source }, { faults }, sending) => {
     const item = queue.parse(record.body);
@@ -254,9 +250,9 @@ const performOrGiveUp = <T>(
   faults < mostFaults || giveUp === undefined ? perform(item, sending) : giveUp(item, 'faults', sending);
 
 /**
- * Makes the handler of a queue whose function gets one message at a time, so that a worker's death affects no other job. A job
- * that has killed several workers is given up, and parked if it kills workers even then. Deaths are recorded separately, because
- * SQS's receive count includes messages that Lambda received but throttled.
+ * Makes the handler of a queue whose function gets one message at a time. A job that has killed several workers is given up,
+ * and parked if it kills workers even then. Deaths are recorded separately, because SQS's receive count includes messages that
+ * Lambda throttled.
  */
 export const singleWorker = <T>(queue: SingleQueue<T>): Handler =>
   handlerOf((receipt, { ended, faults }, { sentAt, isAgain }) => {
