@@ -33,7 +33,7 @@ export interface DestinationArn {
 
 const isService = (text: string): text is DestinationService => Object.hasOwn(resources, text);
 
-/** Reads a destination's ARN; undefined if invalid. */
+/** Undefined for an invalid ARN. */
 export function partsOfArn(text: string): DestinationArn | undefined {
   const [, partition = '', service = '', region = '', accountId = '', resource = ''] = form.exec(text) ?? [];
   return isService(service) && resources[service].test(resource)
@@ -41,7 +41,7 @@ export function partsOfArn(text: string): DestinationArn | undefined {
     : undefined;
 }
 
-/** Reads an ARN from {@link parseArn}. @throws Error for another text */
+/** @throws Error for a text that is not from {@link parseArn} */
 export function readArn(arn: string): DestinationArn {
   const parts = partsOfArn(arn);
   if (parts === undefined) throw new Error(`${arn} is not the ARN of a destination.`);
@@ -49,8 +49,6 @@ export function readArn(arn: string): DestinationArn {
 }
 
 /**
- * Parses a destination's ARN.
- *
  * @param field for the error
  * @throws HttpError 400
  */
@@ -82,11 +80,7 @@ export interface AllowedArns {
   readonly account: readonly string[];
 }
 
-/**
- * Finds the list that refuses an ARN.
- *
- * @returns its name for the error; undefined if both allow the ARN
- */
+/** @returns the name, for the error, of the list that refuses an ARN; undefined if both allow it */
 export function refusingList(arn: string, allowed: AllowedArns): string | undefined {
   const has = (patterns: readonly string[]): boolean => patterns.some((pattern) => matchesArn(pattern, arn));
   const [setting, field] = isFunction(arn)

@@ -29,8 +29,8 @@ const allowed =
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
 /**
- * Parses a destination in the raw path, byte for byte. Undoes two changes of clients and proxies: collapsed slashes (`https:/`),
- * and a wholly percent-encoded destination (`https%3A%2F%2F…`), decoded once. An ARN never contains `%`.
+ * Parses a destination in the raw path, byte for byte. Undoes two changes of clients and proxies: collapsed slashes
+ * (`https:/`), and a wholly percent-encoded destination (`https%3A%2F%2F…`), decoded once. An ARN never contains `%`.
  *
  * @throws HttpError 400
  */
@@ -54,7 +54,7 @@ function decodeOnce(raw: string): string {
 }
 
 /**
- * Parses a receiver's address: a URL or an ARN.
+ * Parses a URL or an ARN.
  *
  * @param field for the error
  * @throws HttpError 400
@@ -63,8 +63,8 @@ export const parseAddress = (field: string, text: string): string =>
   isArn(text) ? parseArn(field, text) : parseUrl(field, text);
 
 /**
- * Parses a deliverable URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed, and scheme
- * and host are normalized by the URL standard.
+ * Parses a deliverable URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed, and
+ * scheme and host are normalized.
  *
  * @param field for the error
  * @throws HttpError 400
@@ -109,7 +109,7 @@ export interface Target {
   readonly credentials: string | undefined;
 }
 
-/** Splits a URL from {@link parseUrl}. */
+/** @param url from {@link parseUrl} */
 export function targetOf(url: string): Target {
   const parsed = new URL(url);
   const secure = parsed.protocol === 'https:';
@@ -148,7 +148,7 @@ export interface HostRules {
   readonly own: OwnHosts;
 }
 
-/** The destinations of a restricted token, from `onlyTo.ts`. Each function throws HttpError 403 for others; `field` is for the error. */
+/** The destinations of a restricted token. Each function throws HttpError 403 for others; `field` is for the error. */
 export interface Scope {
   readonly allows: (url: string) => boolean;
   readonly refuse: (field: string, url: string) => void;
@@ -165,8 +165,8 @@ export interface DestinationRules extends HostRules {
 }
 
 /**
- * Refuses a forbidden destination: an ARN that is not allowed, a URL by {@link refuseSsrf}, or one outside the token's scope. All
- * URLs that a request can make the service call are checked here.
+ * Refuses an ARN that is not allowed, a URL by {@link refuseSsrf}, or a destination outside the token's scope. All URLs that a
+ * request can make the service call are checked here.
  *
  * @param field for the error
  * @throws HttpError 403

@@ -1,4 +1,4 @@
-/** Named tokens restricted to some destinations. They are rare, so this is loaded on first use. */
+/** Tokens restricted to some destinations. They are rare, so this is loaded on first use. */
 import { forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
@@ -12,8 +12,7 @@ const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, ''
 const arn = /^arn:aws(-cn|-us-gov)?:(lambda|sqs|sns|events):[\w*:$./-]+$/;
 
 /**
- * Reads a pattern: a URL group, a queue, an ARN, or a URL's beginning. A URL may not contain `*`, because it would match only
- * itself.
+ * Parses a URL group, a queue, an ARN, or a URL's beginning. A URL may not contain `*`, because it would match only itself.
  *
  * @returns the pattern to store; undefined if invalid
  */
@@ -37,8 +36,8 @@ const decodeWhereEncoded = (text: string): string =>
 const mostEncodings = 3;
 
 /**
- * Whether some receiver may read a path as going up: `/a/../b`, also if encoded (even repeatedly), with backslashes or wide dots,
- * or if a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
+ * Whether some receiver may read a path as going up: `/a/../b`, also if encoded (even repeatedly), with backslashes or wide
+ * dots, or if a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
  */
 function climbs(path: string): boolean {
   let decoded = path;
@@ -71,15 +70,14 @@ function begins(pattern: string, url: string): boolean {
   );
 }
 
-/** Whether a pattern names this URL group or queue. */
 function names(pattern: string, kind: 'group' | 'queue', name: string): boolean {
   const [, given = 'group', own] = named.exec(pattern) ?? [];
   return given === kind && own === name;
 }
 
 /**
- * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues;
- * anything else that a request makes the service call must match their URLs and ARNs.
+ * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues.
+ * Any other call that a request causes must match their URLs and ARNs.
  *
  * @param known other allowed URLs, exact except for a request's query
  */

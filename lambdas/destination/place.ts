@@ -5,6 +5,6 @@ import { isArn } from './arns.ts';
 export const hostOf = (destination: string): string =>
   isArn(destination) ? destination : new URL(destination).host;
 
-/** A URL's path without query. Functions are invoked with `/`; other AWS destinations have it too. */
+/** Without query. Functions are invoked with `/`; other AWS destinations have it too. */
 export const pathOf = (destination: string): string =>
   isArn(destination) ? '/' : new URL(destination).pathname;
