@@ -11,7 +11,6 @@ const shape = z.object({
   /** Its name in `resources.ts`. */
   queue: z.string(),
   why: z.enum(['unreadable', 'deaths']),
-  /** The release that parked it. */
   release: z.string(),
   /** Unix milliseconds. */
   parkedAt: z.number(),

@@ -59,7 +59,7 @@ export async function sendToSource(name: string, sent: Sent): Promise<void> {
   await sendText(source.url, sent);
 }
 
-/** Sends a fire that no worker can finish to a queue for operators. */
+/** An operator sees this fire, which no worker can finish. */
 export async function sendUndelivered(text: string): Promise<void> {
   await sqs.send(new SendMessageCommand({ QueueUrl: settings.undeliveredFiresQueueUrl, MessageBody: text }));
 }

@@ -38,16 +38,13 @@ const attemptName = (messageId: string, attempt: number, change?: string): strin
 const completionName = ({ messageId, attempt }: Omit<CompletionTimeoutJob, 'kind' | 'accountId'>): string =>
   `${attemptName(messageId, attempt)}-open`;
 
-/**
- * Lane names may be too long or have other characters. A pump that extends the line has another name than one at the same time
- * that does not.
- */
+/** A pump that extends the line needs another name than one at the same time that does not. */
 function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpJob): string {
   const hashed = hashedName('pump', `${accountId}#${lane}#${name}`);
   return `${hashed}-${dueAt}${keepsFrom === undefined ? '' : '-keep'}`;
 }
 
-/** Hashed because the name may be too long or have invalid characters. */
+/** The name may be too long or have invalid characters. */
 const hashedName = (kind: string, name: string): string =>
   `${kind}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutJob): string =>
@@ -97,7 +94,7 @@ const longestTimerSeconds = 900;
 export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
   dueAt - sentAt > longestTimerSeconds * secondMs;
 
-/** Whole seconds until a time in Unix milliseconds, at most a message timer's. */
+/** In whole seconds, at most a message timer's. */
 const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
@@ -122,7 +119,7 @@ const schedule = (name: string, { job, dueAt }: DueJob): Promise<void> =>
   sendLater({ name, dueAt, queueArn: arnOf(routeOf(job).queue), input: textForScheduler(job) });
 
 /**
- * Sends a job to arrive when it is due. Scheduler delivers up to two minutes early; the worker then sends the job on.
+ * Scheduler delivers up to two minutes early; the worker then sends the job on.
  *
  * @param dueAt Unix milliseconds
  */
