@@ -62,7 +62,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
         why,
       );
     case 'pump':
-      // A pump is never given up, because the attempts in the line would wait forever.
+      // The attempts in the line would wait forever.
       return pump(job);
     case 'runStart':
       return (await runs()).giveUpStart(job, why);
@@ -75,7 +75,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   }
 }
 
-/** A unique name under which a job's starts are counted. */
+/** Unique: a job's starts are counted under it. */
 export function nameOf(job: Job): string {
   switch (job.kind) {
     case 'attempt':

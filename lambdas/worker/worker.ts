@@ -28,7 +28,7 @@ interface BatchQueue<T> {
   /** @throws if the message must be retried */
   readonly perform: (item: T, sending: Sending) => Promise<void>;
   /**
-   * Gives up a job that fails inside the service repeatedly. Without this, the job is retried forever.
+   * Without this, a job that fails inside the service is retried forever.
    *
    * @throws if it must be retried
    */
@@ -50,7 +50,7 @@ interface Sending {
 
 /** A queue whose function gets one message at a time. */
 interface SingleQueue<T> extends Required<Omit<BatchQueue<T>, 'slow'>> {
-  /** A unique name for a job. */
+  /** Unique. */
   readonly nameOf: (item: T) => string;
   /** Whether starts are recorded from the first delivery on, not just from the second. */
   readonly isSuspect: boolean;
@@ -59,7 +59,6 @@ interface SingleQueue<T> extends Required<Omit<BatchQueue<T>, 'slow'>> {
 interface Task {
   /** Undefined if starts are not recorded. */
   readonly start?: Start;
-  /** Sends a slow job to the slow queue. */
   readonly handOn?: (() => Promise<void>) | undefined;
   readonly run: () => Promise<void>;
 }
@@ -78,7 +77,7 @@ type TaskOf = (receipt: Receipt, message: Redelivered, sending: Sending) => Task
 
 const receivesOf = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateReceiveCount);
 
-/** From this return on, a message is retried every quarter of an hour, and is logged as an error for an operator. */
+/** From this return on, a message is retried every quarter of an hour, and logged as an error. */
 const returnsUntilError = 8;
 
 const errorFields = (error: unknown): { readonly error: Error | string } => ({
@@ -93,7 +92,7 @@ const recordFields = (record: SQSRecord) => ({
 
 /**
  * Makes a handler in which no message of a batch waits for another. A message that fails is sent again, with a growing delay.
- * If it cannot be sent, SQS shows it again after its visibility timeout.
+ * If that fails, SQS shows it again after its visibility timeout.
  */
 const handlerOf = (taskOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
@@ -167,7 +166,6 @@ async function parkUnreadable({ record, source, error }: Unread): Promise<boolea
   }
 }
 
-/** The code is loaded on first use. */
 async function park({ record, source }: Receipt, why: Parked['why']): Promise<void> {
   const parked = await import('../job/parked.ts');
   await parked.park({
@@ -226,7 +224,7 @@ async function redeliver(
 export const batchWorker = <T>(queue: BatchQueue<T>): Handler =>
   handlerOf(({ record, source }, { faults }, sending) => {
     const item = queue.parse(record.body);
-    // A job that was received before must stay here, because another queue would not know that.
+    // A job that was received before must stay: another queue would not know that.
     const mayHandOn = source.name !== 'slow' && !sending.isAgain;
     return {
       handOn: mayHandOn ? handOnOf(queue, item, record) : undefined,
@@ -251,8 +249,8 @@ const performOrGiveUp = <T>(
 
 /**
  * Makes the handler of a queue whose function gets one message at a time. A job that has killed several workers is given up,
- * and parked if it kills workers even then. Deaths are recorded separately, because SQS's receive count includes messages that
- * Lambda throttled.
+ * and parked if it kills workers even then. SQS's receive count cannot be used, because it includes messages that Lambda
+ * throttled.
  */
 export const singleWorker = <T>(queue: SingleQueue<T>): Handler =>
   handlerOf((receipt, { ended, faults }, { sentAt, isAgain }) => {

@@ -17,7 +17,7 @@ const row = z.object({ marks: z.set(z.string()) });
  * @param job a unique name
  * @param mark different for each start
  * @param now Unix milliseconds
- * @returns how many starts are recorded, including this one
+ * @returns the number of recorded starts, including this one
  */
 export async function noteStart(job: string, mark: string, now: number): Promise<number> {
   const { Attributes = {} } = await dynamodb.send(
