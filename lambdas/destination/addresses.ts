@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 /** In lower case, without a final dot. */
 export const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** Destinations that a deployment allows besides public addresses. */
+/** Besides public addresses. */
 export interface AllowedDestinations {
   readonly hosts: ReadonlySet<string>;
   readonly networks: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
@@ -35,10 +35,10 @@ export function parseAllowedDestinations(items: readonly string[]): AllowedDesti
 const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
   ipaddr.process(address.replace(/^::(?=\d+\.)/, '0::'));
 
-/** IANA's global unicast addresses (RFC 4291). Others are special or unused. */
+/** IANA's global unicast addresses (RFC 4291). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Global unicast ranges without web servers, from IANA's registry of special-purpose IPv6 addresses. */
+/** Global unicast ranges without web servers (IANA's registry of special-purpose IPv6 addresses). */
 const specialUnicast = [
   // IETF protocols: Teredo, benchmarks, ORCHID. The few reachable ones are anycast services.
   '2001::/23',
@@ -47,7 +47,7 @@ const specialUnicast = [
   '3fff::/20',
   // 6to4 hides an IPv4 address; RFC 7526 retires its relays.
   '2002::/16',
-  // AS112 answers DNS queries for private addresses; its IPv4 ranges are refused too.
+  // AS112 answers DNS queries for private addresses.
   '2620:4f:8000::/48',
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
@@ -61,7 +61,7 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address.match(globalUnicast) && !specialUnicast.some((range) => address.match(range));
 }
 
-/** Whether a delivery may connect to an address: public unicast, or allowed by the deployment. */
+/** Whether an address is public unicast, or allowed by the deployment. */
 export function isReachable(address: string, allowed: AllowedDestinations): boolean {
   const parsed = parse(address);
   if (isPublic(parsed)) return true;
@@ -77,12 +77,12 @@ const isThisMachine = (address: string): boolean =>
 /** RFC 6761: these names always mean this machine. */
 export const isLocalName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
-/** Whether a deployment allows a name with any address. `localhost` includes the names below it. */
+/** `localhost` includes the names below it. */
 export const isAllowedName = (name: string, { hosts }: AllowedDestinations): boolean =>
   hosts.has(name) || (isLocalName(name) && hosts.has('localhost'));
 
 /**
- * The IP address in a URL's host, without brackets; undefined for a name.
+ * Returns undefined for a name.
  *
  * @param hostname from `URL`, which normalizes IPv4 addresses to `127.0.0.1`
  */
@@ -98,8 +98,8 @@ export function addressOfHost(hostname: string): string | undefined {
 export type OwnHosts = ReadonlySet<string>;
 
 /**
- * One key for all names of a host. All loopback names and addresses share a key. So do all hosts of an API of API Gateway, such
- * as a VPC endpoint's (`<api>-vpce-….execute-api.<region>.…`) or an IPv6 one, which differ after the region.
+ * One key for all names of a host: for all loopback names and addresses, and for all hosts of an API of API Gateway, such as a
+ * VPC endpoint's (`<api>-vpce-….execute-api.<region>.…`) or an IPv6 one, which differ after the region.
  */
 function hostKey(hostname: string): string {
   const name = plainName(hostname);
@@ -127,7 +127,7 @@ const portForms = (port: number): readonly string[] =>
  * Whether a destination is an API of the service.
  *
  * @param host a name or an address
- * @param path from the destination's URL, with its query. Servers decode it, resolve its dots and ignore extra slashes
+ * @param path with its query. Servers decode it, resolve its dots and ignore extra slashes
  */
 export function isOwnHost(host: string, port: number, own: OwnHosts, path = '/'): boolean {
   const places = portForms(port).map((form) => hostKey(host) + form);

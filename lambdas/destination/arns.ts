@@ -25,9 +25,7 @@ export interface DestinationArn {
   readonly partition: string;
   readonly service: DestinationService;
   readonly region: string;
-  /** The AWS account's number. */
   readonly accountId: string;
-  /** The queue's or topic's name, for example. */
   readonly resource: string;
 }
 
@@ -57,7 +55,7 @@ export function parseArn(field: string, text: string): string {
   throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed ARNs are ${formsOfArns}.`);
 }
 
-/** Whether an ARN matches a pattern, in which `*` is any characters, as in IAM policies. */
+/** In a pattern, `*` is any characters, as in IAM policies. */
 export function matchesArn(pattern: string, arn: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();
@@ -80,7 +78,7 @@ export interface AllowedArns {
   readonly account: readonly string[];
 }
 
-/** @returns the name, for the error, of the list that refuses an ARN; undefined if both allow it */
+/** @returns the name of the list that refuses an ARN; undefined if both allow it */
 export function refusingList(arn: string, allowed: AllowedArns): string | undefined {
   const has = (patterns: readonly string[]): boolean => patterns.some((pattern) => matchesArn(pattern, arn));
   const [setting, field] = isFunction(arn)

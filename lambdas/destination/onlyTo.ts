@@ -5,14 +5,13 @@ import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseUrl, targetOf, type Scope } from './destination.ts';
 import { isArn, matchesArn } from './arns.ts';
 
-/** A URL group or queue: `group:<name>`, `queue:<name>`, or a group's plain name. */
+/** `group:<name>`, `queue:<name>`, or a group's plain name. */
 const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, '')})$`);
 
-/** A destination's ARN, in which `*` is any characters. */
 const arn = /^arn:aws(-cn|-us-gov)?:(lambda|sqs|sns|events):[\w*:$./-]+$/;
 
 /**
- * Parses a URL group, a queue, an ARN, or a URL's beginning. A URL may not contain `*`, because it would match only itself.
+ * Parses a URL group, a queue, an ARN, or a URL's beginning. A URL with `*` would match only itself.
  *
  * @returns the pattern to store; undefined if invalid
  */
@@ -77,7 +76,7 @@ function names(pattern: string, kind: 'group' | 'queue', name: string): boolean 
 
 /**
  * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues.
- * Any other call that a request causes must match their URLs and ARNs.
+ * Other calls that a request causes must match their URLs and ARNs.
  *
  * @param known other allowed URLs, exact except for a request's query
  */

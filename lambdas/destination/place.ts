@@ -1,4 +1,3 @@
-/** A destination's host and path: circuits and fairness use the host, and list filters both. */
 import { isArn } from './arns.ts';
 
 /** A URL's `host` or `host:port`; in AWS, the ARN. */

@@ -12,7 +12,7 @@ export interface DestinationResponse {
   readonly isCut?: true | undefined;
   /** Whether the service refused the destination without a request. */
   readonly isRefusal?: boolean | undefined;
-  /** Whether a retry would get the same answer, so that none follows. */
+  /** Whether a retry would get the same answer. */
   readonly isFinal?: true | undefined;
 }
 

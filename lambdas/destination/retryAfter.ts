@@ -29,7 +29,7 @@ const units: ReadonlyMap<string, number> = new Map([
   ['d', dayMs],
 ]);
 
-/** The smallest number read as Unix seconds (2001 and later), as GitHub sends it: as a delay it would be 31 years. */
+/** The smallest number read as Unix seconds (2001 and later): as a delay it would be 31 years. */
 const leastUnixSeconds = 1e9;
 /** The smallest number read as Unix milliseconds (2001 and later). */
 const leastUnixMs = 1e12;

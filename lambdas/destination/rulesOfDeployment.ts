@@ -27,7 +27,7 @@ export const allowedArns = ({ destinations = [], lambdaDestinations = [] }: Send
 });
 
 /**
- * The rules for one request, whose host is also one of the service's own.
+ * The request's host is also one of the service's own.
  *
  * @param requestHost as the request names it
  */
@@ -41,9 +41,6 @@ export async function destinationRules(requestHost: string, account: Sending): P
   };
 }
 
-/**
- * An attempt's timeout in milliseconds, at most the deployment's current limit. A Lambda function has 15 minutes for each
- * invocation.
- */
+/** In milliseconds, at most the deployment's current limit. A Lambda function has 15 minutes for each invocation. */
 export const timeoutOf = ({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): number =>
   Math.min(timeoutMs, isFunction(url) ? longTimeoutMs : settings.longestTimeoutSeconds * secondMs);
