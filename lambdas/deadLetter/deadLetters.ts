@@ -69,13 +69,12 @@ export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
 
 export type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
 
-/** Failed runs are listed separately: the user did not publish the delivery that failed. */
+/** Failed runs are listed separately. */
 export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>
   deadLetter.workflow === undefined;
 export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =>
   deadLetter.workflow !== undefined;
 
-/** Dead letters loaded in parallel. */
 const loadedAtOnce = 10;
 
 /**
@@ -112,7 +111,7 @@ export async function selection<D extends DeadLetter>(
   return { scope, range, rows, selected };
 }
 
-/** With ids, other filters are ignored, so all of them. */
+/** If ids are given, other filters are ignored. */
 export const mostOf = ({ ids, count }: Filter): number =>
   ids === undefined ? (count ?? Infinity) : Infinity;
 
@@ -181,7 +180,6 @@ export async function deleteDeadLetter(
   if (!isDeleted) throw noSuchDeadLetter(dlqId);
 }
 
-/** Dead letters in one step of a bulk deletion. */
 const deletedAtOnce = 20;
 
 export async function deleteDeadLetters(
@@ -198,7 +196,6 @@ export async function deleteDeadLetters(
   return { deleted, cursor };
 }
 
-/** The most groups of a count. */
 const mostGroups = 100;
 
 interface Times {

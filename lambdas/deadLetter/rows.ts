@@ -1,6 +1,6 @@
 /**
- * Dead letters: a row for each permanently failed message, with what lists show and filter by. Whole bodies stay with the
- * message, whose row is kept longer.
+ * Dead letters: a row for each permanently failed message, with what lists show. Whole bodies stay with the message, whose row
+ * is kept longer.
  */
 
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
@@ -35,7 +35,7 @@ export interface DeadLetter {
   readonly message: Message;
   /** The run that failed with it, if any. */
   readonly workflow?: DeadRun | undefined;
-  /** The last attempt's number, which is the number of retries. */
+  /** The number of retries. */
   readonly retried: number;
   /** Unix milliseconds. */
   readonly failedAt: number;
@@ -102,11 +102,9 @@ function readDeadLetter(row: Row, now: number): DeadLetter | undefined {
 }
 
 /**
- * Updates the state of a run's failure function in its dead letter.
- *
  * @param state undefined without a failure function
  * @param before the expected state
- * @returns whether it had that state
+ * @returns whether the dead letter had that state
  */
 export const noteFailureState = (
   accountId: string,

@@ -18,8 +18,8 @@ import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
 /**
- * Limits the dead letter queue to the account's `max_dlq_size`. Each added or removed dead letter is counted; above the limit,
- * one process trims the oldest. So the cost does not grow with the queue.
+ * Limits the dead letter queue to the account's `max_dlq_size`. Dead letters are counted; above the limit, one process trims
+ * the oldest. So the cost does not grow with the queue.
  *
  * A process that dies may leave dead letters uncounted, but never counts one twice. So the queue may exceed its limit for a
  * while, but nothing is trimmed too early.
@@ -29,11 +29,11 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
 const mostSlack = 200;
 const slackOf = (size: number): number => Math.min(Math.floor(size / 100), mostSlack);
 
-/** Dead letters removed together; a process that dies may leave this many uncounted. */
+/** A process that dies may leave this many dead letters uncounted. */
 const removedAtOnce = 20;
-/** Dead letters read together. A lowered limit may require trimming very many. */
+/** A lowered limit may require trimming very many. */
 const readAtOnce = 200;
-/** A trim's longest time. The next dead letter continues it. */
+/** The next dead letter continues the trim. */
 const trimmingBudgetMs = 10 * secondMs;
 /** The process of an older trim has died: it stops after 10 s, and its calls time out after 13 s. */
 const trimmingStaleMs = 60 * secondMs;
@@ -49,7 +49,7 @@ export async function keepToSize(account: Sharded, expiresAt: number, size: numb
   try {
     const there = await countIn(account.id, [expiresAt], now());
     if (there === undefined || !isTooLarge(there, size)) return;
-    // The trimming process checks the count again at its end, and sees this dead letter.
+    // The trimming process checks the count again at its end.
     if (there.trimmedSince !== undefined && there.trimmedSince >= now() - trimmingStaleMs) return;
     await trim(account, size);
   } catch (error) {
@@ -117,8 +117,7 @@ async function takeOutAll(
 }
 
 /**
- * Subtracts the dead letters before it removes them: if the process dies in between, the count is too low, so nothing is
- * trimmed too early.
+ * Subtracts the dead letters first: if the process dies, the count is too low, so nothing is trimmed too early.
  *
  * @returns the ids of those that still existed
  */

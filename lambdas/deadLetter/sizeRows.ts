@@ -1,6 +1,6 @@
 /**
- * Counts dead letters in a row for each account. Counts are by expiry day (UTC), so that expired dead letters stop counting
- * without writes. Until the day ends their rows exist, and are trimmed first.
+ * Counts dead letters in a row for each account, by expiry day (UTC), so that expired dead letters stop counting without
+ * writes.
  */
 import { UpdateItemCommand, type UpdateItemCommandInput, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -61,7 +61,7 @@ export async function loadSize(accountId: string, now: number): Promise<number> 
   return row === undefined ? 0 : sizeOf(row, now).entries;
 }
 
-/** Longer than dead letters are kept (90 days). Each renews it. */
+/** Longer than dead letters are kept (90 days). */
 const rowLifetimeMs = 120 * dayMs;
 
 type SizeUpdate = Pick<
@@ -91,7 +91,7 @@ async function change(
   return write.isMade || isMade(write.row ?? {}) ? write.row : undefined;
 }
 
-/** The part of an update that counts dead letters, without past days. */
+/** Without past days. */
 function counting(expiries: readonly number[], by: 1 | -1, now: number) {
   const changes = new Map<number, number>();
   for (const expiresAt of expiries) {
@@ -108,8 +108,7 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
 }
 
 /**
- * Adds dead letters. Sent only once: without an answer it is unknown whether they were counted. Too low a count makes the queue
- * longer for a while; too high a count would trim another dead letter early.
+ * Adds dead letters. Sent only once, because too high a count would trim another dead letter early.
  *
  * @param expiries Unix milliseconds
  * @param since when this process began to trim, to add back promised dead letters that were already gone. If another process
@@ -219,9 +218,9 @@ export async function promiseRemoval(
 }
 
 /**
- * Ends this process's trimming, after it removed all it promised.
+ * Call it after the promised dead letters are removed.
  *
- * @param since when it began
+ * @param since when this process began to trim
  * @returns the size, to check again: other processes left the trimming to this one. Undefined if another process took over
  */
 export async function endTrimming(
