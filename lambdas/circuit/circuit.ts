@@ -45,10 +45,9 @@ export const closedCircuit: Circuit = {
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 
-/** The number of attempts that have waited too long to release at once. */
+/** Attempts released at once, to fail because they have waited too long. */
 const expiringAtOnce = 10;
 
-/** The number of waiting attempts that may be in flight. */
 export function heldAtOnce(circuit: Circuit, now: number): number {
   if (!isOpen(circuit)) return circuit.window;
   if (now < circuit.openUntil) return 0;
@@ -119,7 +118,7 @@ function afterSuccess(circuit: Circuit, wasHeld: boolean): Circuit {
   return circuit.failures === 0 ? circuit : { ...circuit, failures: 0 };
 }
 
-/** Whether an attempt has waited too long. @param dueAt when it was due, Unix milliseconds */
+/** @param dueAt when the attempt was due, Unix milliseconds */
 export const isOverdue = (
   { openedAt }: Circuit,
   { longestWaitMs }: CircuitRules,

@@ -8,7 +8,7 @@ export interface CircuitRules {
   readonly openMs: number;
   /** The longest time between two probes. */
   readonly longestOpenMs: number;
-  /** An attempt that has waited longer than this, at a destination that was down for as long, fails permanently. */
+  /** An attempt that has waited longer than this fails, if its host was down for as long. */
   readonly longestWaitMs: number;
 }
 

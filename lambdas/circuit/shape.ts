@@ -1,4 +1,3 @@
-/** An account's setting of circuits in the management API. */
 import * as z from 'zod/mini';
 import { circuitNumbers, type CircuitSettings } from './settings.ts';
 
@@ -13,7 +12,6 @@ const circuitNumber = (name: keyof typeof circuitNumbers, description: string) =
       ),
   );
 
-/** Whether and how circuits of hosts hold back an account's messages. */
 export const circuitInput = z
   .strictObject({
     enabled: z
