@@ -6,18 +6,13 @@ import { periodRow, placeOf } from './period.ts';
 /** An API request times out after 29 s: a version's row is written by then. */
 const publishTimeoutMs = 30 * secondMs;
 
-/** A debounced message's period. */
 export interface Debounced {
   readonly key: string;
-  /** The version of the message in its row. */
+  /** Of the message in its row. */
   readonly version: number;
 }
 
-/**
- * Closes the period of a message that is due. Can be repeated.
- *
- * @returns undefined if it is closed; or when to ask again, Unix milliseconds, because a publish has joined it
- */
+/** @returns undefined if the period is closed; or when to ask again, Unix milliseconds, because a publish has joined it */
 export async function closePeriod(
   messageId: string,
   { key, version }: Debounced,
@@ -44,7 +39,7 @@ const close = (key: string, messageId: string, version: number) =>
     }),
   );
 
-/** Ends the period of a message that is about to be cancelled: the next publish begins another one. */
+/** Ends the period of a message that is about to be cancelled. */
 export async function endPeriod(messageId: string, { key }: Debounced): Promise<void> {
   await unlessRefused(
     dynamodb.send(

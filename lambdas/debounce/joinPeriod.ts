@@ -6,7 +6,6 @@ import { settings } from '../aws/settings.ts';
 import { dayMs, epochSeconds, now } from '../shared/clock.ts';
 import { periodRow, placeOf, type Period } from './period.ts';
 
-/** A publish's place in its period. */
 export interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt'> {
   readonly isFirst: boolean;
 }
@@ -28,11 +27,7 @@ interface Joining {
   readonly onBegin: (dueAt: number) => Promise<void>;
 }
 
-/**
- * Joins the open period of a key, or begins one.
- *
- * @throws HttpError 503 if other processes were always faster
- */
+/** @throws HttpError 503 if other processes were always faster */
 export const joinPeriod = (joining: Joining): Promise<Joined> =>
   retryOnConflict('The id is used by many publishes at once; publish again.', async () => {
     const time = now();

@@ -4,11 +4,9 @@
  * The states of a period, in order:
  *
  * 1. Open: each publish with its key before `dueAt` joins it, gets the next version, and moves `dueAt` later, up to `latestAt`.
- *    Then it writes the message's
- *    row, unless a later version has.
- * 2. Closed: the message's worker closes it when it is due and the message's row has the last version. The next publish begins
- *    another period, with another
- *    message.
+ *    Then it writes the message's row, unless a later version has.
+ * 2. Closed: the message's worker closes it when it is due and the row has the last version. The next publish begins another
+ *    period.
  *
  * A publisher that dies between its two writes leaves a version without a row. The worker waits until that publisher must have
  * ended, and delivers the previous version.
