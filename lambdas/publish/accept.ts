@@ -21,7 +21,7 @@ import type { Draft, Prepared } from './prepare.ts';
 
 /**
  * Accepts a message: stores its row and sends its first attempt, in parallel. A message of a queue joins its line only after
- * its row is written. New flow-control keys are created first.
+ * its row is written.
  *
  * @returns false if a write failed. An attempt without a row is dropped by its worker, and a row without an attempt is ended
  * here.
@@ -129,7 +129,7 @@ export async function takeBack(drafts: readonly Draft[]): Promise<void> {
 }
 
 /**
- * Charges the messages of a request, and accepts all or none.
+ * Accepts all messages of a request or none.
  *
  * @throws HttpError 412, 429 or 503; nothing is accepted
  */

@@ -14,8 +14,8 @@ import { atPlace, type BatchRequest, messagesIn, orThrow, readItems } from './ba
 export { publishAll };
 
 /**
- * Publishes up to 1,000 requests, or 10,000 of a run, which make up to 5,000 messages. Each item has its own answer. Items of a
- * workflow client are published all or none, because it reads only the answer's status.
+ * Publishes up to 1,000 requests, or 10,000 of a run, which make up to 5,000 messages. Items of a workflow client are published
+ * all or none, because it reads only the answer's status.
  *
  * @throws HttpError 400 for an invalid list, too many items or messages, or too large an answer; a workflow client gets the
  * refusal of its item. Nothing is accepted
@@ -70,7 +70,7 @@ async function prepareEach(
   return prepared;
 }
 
-/** A batch's messages must be stored before the gateway times out, after 29 s. */
+/** A batch must be stored before the gateway times out, after 29 s. */
 const mostMessages = 5_000;
 /** Bytes of a message id and its JSON in an answer. */
 const answerBytes = 120;

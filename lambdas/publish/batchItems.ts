@@ -22,11 +22,7 @@ export interface BatchRequest {
   readonly host: string;
 }
 
-/**
- * Each item becomes a request or an error.
- *
- * @throws HttpError 400 if the body is not a list, or is too long
- */
+/** @throws HttpError 400 if the body is not a list, or is too long */
 export async function readItems(request: BatchRequest): Promise<readonly (PublishRequest | HttpError)[]> {
   const items = parseJson('The body', request.body, batchBounds);
   if (!Array.isArray(items))
@@ -73,14 +69,14 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   }
 }
 
-/** A run may submit thousands of branches with some twenty headers each. Header names count too. */
+/** A run may submit thousands of branches with some twenty headers each. */
 const batchBounds = { values: 500_000, depth: 100 };
 
-/** The beginning of an error about a message's field, which has the same name in an item. */
+/** The beginning of an error about a field that an item has, too. */
 const fieldOfItem = /^The (?=(destination|body) )/;
 
 /**
- * Adds an item's place in its batch to its error: `[3].headers.Svc-Delay is …`.
+ * Adds an item's place to its error: `[3].headers.Svc-Delay is …`.
  *
  * @param place undefined outside a batch
  */

@@ -18,7 +18,7 @@ import { loadWaiting, noSuchMessage } from './messages.ts';
 const atOnce = 10;
 
 /**
- * Cancels a message: no further attempt starts. One in flight may still arrive.
+ * Cancels a message. An attempt in flight may still arrive.
  *
  * @throws HttpError 404 for a message that does not exist or is over; 400 for one of a run, which would wait for it forever
  */
@@ -59,7 +59,7 @@ async function selection(account: Account, filter: Filter) {
           const found = await loadMessage({ accountId: account.id, messageId: row.id });
           return { ...row, found: found && { ...found, isOfRun: found.message.workflow !== undefined } };
         });
-  // Few rows are parsed whole: some attributes must match first.
+  // Few rows are parsed whole, because some attributes must match first.
   const isWanted = (found: Withdrawable): boolean =>
     filter.values.size === 0 ||
     (mayMatch(filter, (name) => found.textsOf?.(name)) && matches(filter, filterable(found.message)));
@@ -100,10 +100,10 @@ export async function cancelMessages(
 
 /** As many messages as a request reads without a slot for long reads. */
 const lookedAt = rowsWithoutSlot;
-/** All messages this recent are read, because clocks differ: they may be older than the deletion. */
+/** Clocks differ, so messages this recent may be older than the deletion. All of them are read. */
 const ambiguousMs = 3 * clockMarginMs;
 
-/** Cancels the newest delayed messages of a deleted queue. Older ones are cancelled when they are due. */
+/** Older messages are cancelled when they are due. */
 export async function cancelDelayed(account: Account, queueName: string): Promise<void> {
   const since = now() - ambiguousMs;
   const delayed: Withdrawable[] = [];

@@ -42,10 +42,7 @@ function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncI
   }));
 }
 
-/**
- * Lists an account's messages, newest first: the waiting ones, unless the filter names states. Finished messages are found as
- * long as the log keeps them.
- */
+/** Lists messages, newest first: the waiting ones, unless the filter names states. */
 export async function listMessages(
   account: Account,
   filter: Filter,

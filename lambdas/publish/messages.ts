@@ -60,7 +60,7 @@ async function circuitHolding(account: Account, history: MessageHistory) {
 }
 
 /**
- * Reads a message in any state, with its body while it is kept.
+ * Includes the body while it is kept.
  *
  * @throws HttpError 404
  */

@@ -36,7 +36,7 @@ export interface PublishRequest extends Pick<
   readonly fire?: Fire | undefined;
 }
 
-/** The ids of a fire's messages are derived from it, so a repeated fire makes no others. */
+/** A fire's message ids are derived from this, so a repeated fire makes no others. */
 export interface Fire {
   readonly scheduleId: string;
   /** Unix milliseconds. */
@@ -176,7 +176,7 @@ const messageIdFor = (
     : derivedId('msg', fire.time, JSON.stringify([fire, endpoint]));
 
 /**
- * Makes a new message from an earlier one and names it as the origin. Unlike a callback, it keeps no slot for another message.
+ * Names the earlier message as the origin. Unlike a callback, the new one keeps no slot for another message.
  *
  * @param overrides the changed settings
  */

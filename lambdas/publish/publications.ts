@@ -36,7 +36,7 @@ const atOnce = 20;
 /**
  * @param prepared a request or its error
  * @returns an answer or error for each, in order
- * @throws if it is unknown after an error of AWS what is stored
+ * @throws if it is unknown what is stored
  */
 export async function publishAll(
   account: Account,
@@ -79,7 +79,7 @@ async function publishEach(
 const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
   deduplication?.by === 'debounce' ? undefined : deduplication;
 
-/** Finds out which messages are new. Only the first of equal messages in a batch is stored. */
+/** Only the first of equal messages in a batch is stored. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (Publication | HttpError)[]> {

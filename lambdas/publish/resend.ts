@@ -31,8 +31,8 @@ type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpErr
 type Outcomes = Map<string, RetryOutcome>;
 
 /**
- * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id in the dead letter's
- * row. One of several processes sends it and the others wait; if that one dies, another sends the same message.
+ * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id. One of several
+ * processes sends it and the others wait; if that one dies, another sends the same message.
  *
  * @param until when to stop waiting for other processes, Unix milliseconds
  * @returns outcomes by dead letter id
@@ -103,8 +103,6 @@ async function withBodies(
 }
 
 /**
- * Charges and claims dead letters.
- *
  * @param outcomes gets those decided here: refused, sent by another process, or gone
  * @returns `ours` to send, and `theirs`, which another process is sending
  */
@@ -157,7 +155,7 @@ async function sendClaimed(
   });
   const failures = await acceptEach(drafts);
   const sent = drafts.filter(({ message }) => !failures.has(message));
-  // Noted before they are removed, so that another process notes it again if this one dies.
+  // Noted first, so that another process repeats it if this one dies.
   await eachOf(sent, atOnce, ({ deadLetter, message }) =>
     logAndContinue(noteRetry(deadLetter.message, message.messageId)),
   );

@@ -17,7 +17,7 @@ export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
   readonly host: string;
 }
 
-/** How long to wait for other processes that retry the same dead letters; the gateway times out after 29 s. */
+/** How long to wait for other processes. The gateway times out after 29 s. */
 const waitingMs = 2 * retryTimeoutMs;
 /** Dead letters in one step of a bulk retry. */
 const retriedAtOnce = 100;

@@ -16,7 +16,7 @@ interface Withdrawn {
 }
 
 /**
- * Ends a message, and removes its next attempt from Scheduler. A worker that already has the attempt finds the end.
+ * Ends a message, and removes its next attempt from Scheduler.
  *
  * @returns false if it had already ended
  */

@@ -59,7 +59,7 @@ async function debounceOne(
   });
   const timed = { ...message, messageId, notBefore: dueAt, debounce: { key, version } };
   const versioned = { ...timed, expiresAt: expiryOf(timed, limitsOf(account)) };
-  // A body for each version, because two publishes may write in parallel.
+  // Two publishes may write in parallel.
   const bodyId = `${messageId}~${version}`;
   const stored = await storeBody({ ...versioned, messageId: bodyId }, body, now());
   await putVersion(versioned, stored.at === 'row' ? { ...stored, id: bodyId } : stored);

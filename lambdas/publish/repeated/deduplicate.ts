@@ -23,8 +23,8 @@ export interface Deduplicated {
 /** A publisher counts as dead if it has not accepted its message this long after its claim. */
 const memoryTimeoutMs = 2_000;
 /**
- * How long a request waits for other publishers of its messages, which may be dead. An API function times out after 28 s, and
- * must then accept its own messages.
+ * How long a request waits for other publishers, which may be dead. An API function times out after 28 s, and must then accept
+ * its own messages.
  */
 const longestWaitMs = 10_000;
 /** The longest pause between reads of a key; pauses double. */

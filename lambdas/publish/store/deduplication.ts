@@ -16,7 +16,7 @@ export interface KeyClaim {
   readonly messageId: string;
   /** When it was claimed, or renewed by another publisher, Unix milliseconds. */
   readonly claimedAt: number;
-  /** Whether the message is stored and will be delivered. If not, its publisher is still busy or dead. */
+  /** Whether the message will be delivered. If not, its publisher is busy or dead. */
   readonly isAccepted: boolean;
 }
 
@@ -82,7 +82,7 @@ export const markAccepted = (key: string, messageId: string): Promise<boolean> =
   );
 
 /**
- * Renews an expired claim for a publisher that replaces the first one.
+ * Renews an expired claim for another publisher.
  *
  * @param claim times in Unix milliseconds; claims made at `endedBy` or before have expired
  * @returns false if the first message was accepted or given up, or another publisher was faster
