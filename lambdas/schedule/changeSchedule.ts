@@ -17,7 +17,7 @@ export interface ChangeRequest {
 }
 
 /**
- * Keeps the settings that a request does not name, even values that answers hide, such as a redacted body.
+ * Settings that the request does not name stay, even hidden ones, such as a redacted body.
  *
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
  */

@@ -1,6 +1,6 @@
 /**
  * Five-field cron with a zone (`Svc-Cron`), for Amazon EventBridge Scheduler. croner reads the fields and walks the calendar;
- * this file translates them and handles clock changes. `docs/publishing.md` shows what is supported.
+ * this file translates them and handles clock changes (see `docs/publishing.md`).
  */
 import { Cron as Calendar, CronPattern } from 'croner';
 import { plainFields, type Refuse } from './rules/cronFields.ts';

@@ -17,11 +17,7 @@ export async function inWords({ fields, schedulerExpressions }: Cron): Promise<s
   return `${when}${schedulerExpressions.length > 1 ? ' (either day is enough)' : ''}.`;
 }
 
-/**
- * Describes an expression in words, with its next fires.
- *
- * @throws HttpError 400 as for `Svc-Cron`
- */
+/** @throws HttpError 400 as for `Svc-Cron` */
 export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
   const cron = parseCron('expression', given);
   return {
@@ -35,7 +31,7 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
 const mostNext = 100;
 
 /**
- * Also in the zone's time. A paused schedule will skip these fires.
+ * The next fires, also in the schedule's zone. A paused schedule will skip them.
  *
  * @param countText 1 to 100; 10 by default
  * @throws HttpError 400 or 404

@@ -13,11 +13,11 @@ import { publishFire } from './publishFire.ts';
 /** A worker with an older claim has died: its function times out after 60 s. */
 const staleMs = minuteMs;
 
-/** A save's row may be written until the API request ends, after its schedules in Scheduler. */
+/** A save's row may be written until the API request ends. */
 const savingMs = minuteMs;
 
 /**
- * Whether a save's row may still be written. A save replaces the row it read, so it is never written after a later one.
+ * A save replaces the row it read, so its row is never written after a later one.
  *
  * @param schedule as it is now
  */
@@ -26,7 +26,7 @@ const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boo
   (schedule === undefined || timeOfId(schedule.saveId) <= timeOfId(saveId));
 
 /**
- * Publishes a schedule's fire once, even if Scheduler sends it several times.
+ * Publishes a fire once, even if Scheduler sends it several times.
  *
  * @throws if it must be retried: another worker handles it, something could not be stored, or its save is not finished
  */
@@ -36,7 +36,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
     if (mayStillCome(saveId, schedule)) throw new Error('The row of the save may still come.');
-    // If a save lost against another one, its request removes it. A later fire shows that it was left over.
+    // The request of a losing save removes it. A later fire shows that it was left over.
     if (now() - timeOfId(saveId) > savingMs) await endLeftOver(accountId, saveId);
     return;
   }

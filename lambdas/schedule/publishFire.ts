@@ -23,7 +23,7 @@ export async function publishFire(
   const { accountId, scheduleId, seed, saveId } = schedule;
   const account = await loadAccount(accountId, false);
   if (account === undefined) return { messageIds: [], error: 'The account is not there.' };
-  // A moved account cannot change or delete its schedules here, so they must stop.
+  // A moved account could not change or delete its schedules here, so they must stop.
   if (account.region !== settings.region) {
     return { messageIds: [], error: `The account is served in ${account.region}.` };
   }

@@ -1,4 +1,4 @@
-/** The schedules' table: rows of schedules, and temporary rows of fires, so that each is handled once. */
+/** Rows of schedules, and temporary rows of fires, so that each fire is handled once. */
 import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -150,7 +150,7 @@ export async function deleteSchedule(
   return Attributes === undefined ? undefined : scheduleOf(unmarshall(Attributes));
 }
 
-/** Notes a fire's outcome in its schedule, unless a later one is there or the schedule is gone. */
+/** Not if a later fire is noted, or the schedule is gone. */
 export async function noteFire(accountId: string, scheduleId: string, fire: LastFire): Promise<void> {
   await unlessRefused(
     dynamodb.send(

@@ -8,7 +8,7 @@ export interface Schedule {
   readonly scheduleId: string;
   /** Shows whether a fire is of an old save. */
   readonly saveId: string;
-  /** Random. A fire's message ids are derived from it, so a repeated fire makes the same ones. */
+  /** Random. A fire's message ids are derived from it. */
   readonly seed: string;
   /** As given, with its zone. */
   readonly cron: string;

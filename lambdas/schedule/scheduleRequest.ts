@@ -97,8 +97,8 @@ function destinationOf(
 }
 
 /**
- * The headers that may be forwarded, never the token. For a URL group all are kept, because its default headers decide at each
- * fire whether they are forwarded.
+ * Headers that may be forwarded, never the token. For a URL group all are kept, because its default headers decide at each
+ * fire.
  */
 function headersToKeep({ prefix, config, destination, otherHeaders }: ScheduleRequest): readonly Header[] {
   const said = new ConfigReader(prefix, config).single('header-forward');

@@ -1,6 +1,6 @@
 /**
- * A schedule's settings in the API. They are stored, so that later limits do not make them unreadable. They are stored as JSON,
- * because DynamoDB's client refuses or loses maps with keys such as `__proto__`, which headers may have.
+ * A schedule's settings in the API, stored so that later limits do not make them unreadable. They are JSON, because DynamoDB's
+ * client refuses or loses maps with keys such as `__proto__`, which headers may have.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';

@@ -1,4 +1,4 @@
-/** Reads schedules with their bodies, which are stored separately and deleted with each replacement. */
+/** Reads schedules with their bodies, which are stored separately. */
 import type { Account } from '../account/account.ts';
 import { notFound, quote, type HttpError } from '../error/httpError.ts';
 import { loadBody } from '../message/bodies.ts';

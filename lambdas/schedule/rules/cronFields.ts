@@ -1,6 +1,6 @@
 /**
- * Checks the five fields of a cron expression, and writes them for croner. croner does not read wrapping ranges or a start with
- * a step (`5/15`), and misreads typing errors (`5*`, `JANFEB`).
+ * Checks the fields of a cron expression, and writes them for croner, which does not read wrapping ranges or a start with a
+ * step (`5/15`), and misreads typing errors (`5*`, `JANFEB`).
  */
 import { quote } from '../../error/httpError.ts';
 
