@@ -44,7 +44,7 @@ export async function listRunDeadLetters(
   return { messages: records, cursor };
 }
 
-/** Shows a dead letter with the kept part of the last answer. @throws HttpError 404 */
+/** Includes the kept part of the last answer. @throws HttpError 404 */
 export async function getRunDeadLetter(
   account: Account,
   dlqId: string,

@@ -72,7 +72,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
   const key = runOf(deadLetter);
   const change = await changeRun(key, async (current): Promise<Decision<string | undefined>> => {
-    // Read in each try, because the failure function may have been run again with another message.
+    // The failure function may have been run again with another message.
     const messageId = await failureRequestIdOf(key, deadLetter.workflow.startSeq);
     if (messageId === undefined || !mayCancel(stateIn(current, deadLetter))) return { result: messageId };
     const note: FailureFunctionRecord = {
@@ -85,7 +85,6 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   });
   const { snapshot, record, result: requestId } = change;
   const state = stateIn(snapshot, deadLetter);
-  // Also done if another process wrote the state, because it may have died before this.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');
     await withdrawRequest(key, requestId);

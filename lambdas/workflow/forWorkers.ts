@@ -1,6 +1,6 @@
 /**
- * The modules that workers load with the first message of a run. They are in one file because the bundler adds a chunk to the
- * cold start for every set of files that lazily loaded files share: three such files cost 3 KB.
+ * One file, because the bundler adds a chunk to the cold start for every set of files that lazily loaded files share: three
+ * such files cost 3 KB.
  */
 import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
@@ -16,7 +16,7 @@ import { callResultBody } from './delivery/callResult.ts';
 import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
 import { openDelivery } from './delivery/openDelivery.ts';
 
-/** Whether an attempt ends its message's part in the run, so that a continuation follows. */
+/** Whether an attempt ends its message's part in the run. */
 function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean {
   if (!isFinal(attempt) || attempt.state === 'CANCELED') return false;
   switch (role) {
@@ -57,7 +57,7 @@ async function failWithoutResult(
 
 export const messageKind: MessageKind = {
   open: openDelivery,
-  // The process that ended the run may have died, and no later job checks that.
+  // The process that ended the run may have died.
   drop: (_, part, account) => followUpEnd(account, part, followEndOrLeave),
   store: async (made, part) => {
     if (endsPart(made, part) && part.role !== 'failureRequest') await storeFailureRequest(made, part);

@@ -72,7 +72,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   await reportUsage(account);
 }
 
-/** The account of the user that a token names. Clients write that user into webhook URLs. */
+/** Clients write the user that a token names into webhook URLs. */
 function accountOf(user: string): string {
   const given = givenCredentials();
   return user === given?.token.UserID ? given.accountId : user;

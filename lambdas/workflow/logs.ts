@@ -75,7 +75,7 @@ export const hangingRuns = (account: Account): Promise<HangingRuns> =>
   findHangingRuns(account, now() + listBudgetMs);
 
 /**
- * Counts the active runs that a filter selects, possibly including some that have just ended.
+ * May include runs that have just ended.
  *
  * @throws HttpError 400 for a malformed request
  */

@@ -50,7 +50,6 @@ export async function recoverRuns(since: number, isDryRun: boolean): Promise<Rec
 /** @returns how many timeouts of waits were scheduled again */
 async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
   const snapshot = await loadSnapshot(key);
-  // The list may lack the end of a run, and a later run of the same id.
   if (snapshot?.startSeq !== startSeq) return 0;
   const rows = await listOf(readJournal(key, startSeq));
   let waits = 0;
@@ -85,7 +84,7 @@ async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: Invo
   }
 }
 
-/** Repeats the work that follows a run's last record, which may not have been done before the restored moment. */
+/** Repeats work that may not have been done before the restored moment. */
 async function followNewest(key: RunKey, { record, snapshot }: JournalRow): Promise<void> {
   const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
   if (account === undefined) return;

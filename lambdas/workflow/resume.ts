@@ -1,4 +1,3 @@
-/** Runs failed runs again, as new runs: resumed after their finished steps, or restarted from their payload. */
 import type { Account } from '../account/account.ts';
 import { isOfRun, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
 import { loadDeadLetter, type ListedDeadLetter } from '../deadLetter/rows.ts';

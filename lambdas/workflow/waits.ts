@@ -84,7 +84,7 @@ const idOf = ({ entries: [entry] }: StepsRecord): string => {
 };
 
 /**
- * Continues a wait that an earlier request began and may not have finished.
+ * Continues a wait of an earlier request, which may not have finished.
  *
  * @returns the id that the first request got
  */

@@ -4,7 +4,7 @@ import { TransientError } from '../../error/transientError.ts';
 import { largeWorkBytes } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 
-/** Not counted, because a batch has at most ten messages. */
+/** Smaller holds are not counted: a batch has at most ten messages. */
 const smallBytes = 1_048_576;
 
 /** A function of the short queue has 60 s: up to 30 s for the message's timeout, the rest for recording. */

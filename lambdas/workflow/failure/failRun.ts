@@ -66,7 +66,6 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { failure } = found.record;
   if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
-  // Also done if another process wrote the end, because it may have died before this.
   await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 

@@ -1,4 +1,4 @@
-/** Fails runs without a failed delivery: a job was given up, or a request of their endpoint was refused. */
+/** Fails runs without a failed delivery. */
 import { ownerOf } from '../../account/owner.ts';
 import { log } from '../../aws/log.ts';
 import { failAttempt, giveUpAttempt } from '../../delivery/giveUp.ts';
@@ -46,8 +46,8 @@ export async function failGivenUp(
 }
 
 /**
- * Fails a run after a refused request of its endpoint, because older clients would read the refusal as the end of the run, or
- * retry the step forever. Can be repeated.
+ * Fails a run after a refused request. Older clients would read the refusal as the end of the run, or retry the step forever.
+ * Can be repeated.
  *
  * @throws if it must be retried
  */
@@ -88,7 +88,7 @@ async function failWithout(
   if (snapshot?.startSeq !== startSeq) return false;
   const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
   if (!isActive(snapshot)) {
-    // An earlier process may have ended the run by this delivery and died before it reported the end.
+    // An earlier process may have ended the run and died before it reported the end.
     const before = await loadMessage({ accountId, messageId });
     if (before !== undefined) await fail(attemptJob(before.message, 0));
     return false;
@@ -117,7 +117,7 @@ async function failWithout(
   return true;
 }
 
-/** Ends a run with unreadable settings. The failure is not reported, but later submissions are refused. */
+/** The failure is not reported, but later submissions are refused. */
 async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown): Promise<void> {
   await changeRun(key, (snapshot): Decision<undefined> => {
     if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return { result: undefined };

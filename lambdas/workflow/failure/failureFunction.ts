@@ -17,13 +17,13 @@ export const runOf = ({ message: { accountId }, workflow: { runId } }: DeadLette
   runId,
 });
 
-/** The state of the failure function in the journal; undefined if the id has a new run. */
+/** Undefined if the id has a new run. */
 export const stateIn = (
   snapshot: Snapshot | undefined,
   { workflow }: DeadLetterOfRun,
 ): Snapshot['failureState'] => (snapshot?.startSeq === workflow.startSeq ? snapshot.failureState : undefined);
 
-/** Stores and sends the message of a record, unless it was attempted or has ended. */
+/** Not if the message was attempted or has ended. */
 export async function sendAgain(
   account: Account,
   deadLetter: DeadLetterOfRun,

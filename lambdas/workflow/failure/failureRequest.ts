@@ -23,7 +23,7 @@ export interface FailedDelivery {
   readonly dlqId: string;
 }
 
-/** The failure callback of a run, or of its account if the run has none. */
+/** The failure callback of a run, or of its account. */
 export const failureCallbackOf = (
   { failureCallback }: RunStart,
   account: Account,

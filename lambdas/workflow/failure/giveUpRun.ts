@@ -1,6 +1,6 @@
 /**
- * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run that would wait for a job
- * forever fails visibly.
+ * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run that would wait forever
+ * fails visibly.
  */
 import type { Account } from '../../account/account.ts';
 import { log } from '../../aws/log.ts';
@@ -28,7 +28,7 @@ async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
 }
 
 /**
- * Gives up the check of a start. A run that was not delivered fails, because it would be active forever.
+ * A run that was not delivered fails, because it would be active forever.
  *
  * @throws if it must be retried
  */
@@ -41,7 +41,7 @@ export async function giveUpStart(job: RunStartJob, why: GiveUpReason): Promise<
 }
 
 /**
- * Gives up the follow-up of a run's end. The invoker is told of a failure, or fails.
+ * The invoker is told of a failure, or fails.
  *
  * @throws if it must be retried
  */

@@ -1,6 +1,6 @@
 /**
  * Runs failed runs again. The new run is stored whole before the dead letter's row names it, and the dead letter is removed
- * last. So a process that dies loses no run and starts none twice: the next request, or a job that is sent before, continues.
+ * last. So a process that dies loses no run and starts none twice.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Account } from '../../account/account.ts';
@@ -32,7 +32,7 @@ const copiedAtOnce = 4;
 
 const notedAtOnce = 10;
 
-/** The new run; or the dead letter is gone; or the run could not be started; or a limit of the account refuses it. */
+/** The new run; the dead letter is gone; the run could not be started; or a limit of the account refuses it. */
 type RerunOutcome = { readonly newRunId: string } | 'gone' | 'failed' | HttpError;
 
 /** A requested dead letter; only its id if it is not in the queue. */
@@ -110,7 +110,6 @@ async function takeEach(
 interface Made {
   readonly deadLetter: DeadLetterOfRun;
   readonly runId: string;
-  /** The run to list and deliver; undefined if its id has had another run since. */
   readonly begun: Begun | undefined;
 }
 
@@ -173,7 +172,7 @@ async function send(account: Account, made: readonly Made[]): Promise<boolean> {
     );
     return false;
   }
-  // Recorded before the dead letters are removed, so that another process repeats it if this one dies.
+  // Recorded first, so that another process repeats it if this one dies.
   await eachOf(made, notedAtOnce, async ({ deadLetter, runId }) => {
     const { runId: failed, startSeq } = deadLetter.workflow;
     const note = noteRerun({ accountId: account.id, runId: failed }, startSeq, {

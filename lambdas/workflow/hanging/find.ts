@@ -24,7 +24,6 @@ export interface HangingRuns {
 const mostLookedAt = 1_000;
 const lookedAtAtOnce = 20;
 
-/** Whether the last record of a run shows that something is pending. This is enough for most runs. */
 async function isBusy(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -44,7 +43,6 @@ async function isBusy(
 
 export async function loadHanging(key: RunKey, startSeq: number): Promise<Hanging | undefined> {
   const newest = await loadNewest(key);
-  // The list may lack the end of a run, and a later run of the same id.
   if (newest?.snapshot.startSeq !== startSeq) return undefined;
   if (await isBusy(key, newest.record, newest.snapshot, now())) return undefined;
   const journal = await loadRunJournal(key, startSeq);

@@ -1,6 +1,6 @@
 /**
  * Replaces an active run by a new one. The new run is stored whole, then the start of the old one names it, then the old one is
- * cancelled. If a process dies in between, the next request continues with the named run.
+ * cancelled. If a process dies in between, the next request continues.
  */
 import type { Account } from '../../account/account.ts';
 import type { HttpError } from '../../error/httpError.ts';

@@ -22,7 +22,7 @@ import { listRuns, loadListedRun, runShardsOf, type ListedRun } from '../store/r
 
 type Candidate = ListedRun & Ordered;
 
-/** Finds the runs of one id, newest first. Their journals follow each other, so only the ends are read. */
+/** Newest first. The journals of an id follow each other, so only the ends are read. */
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   let snapshot = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
   while (snapshot !== undefined) {
@@ -96,7 +96,7 @@ export async function candidatesOf(
   );
 }
 
-/** Whether a run may match, by its row in the list, which shows the run's end a moment late. */
+/** Judged by the row in the list, which shows the run's end a moment late. */
 export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Candidate): boolean {
   const { fromDate = 0, toDate = Infinity, states } = query;
   if (createdAt < fromDate || createdAt > toDate) return false;
@@ -108,7 +108,6 @@ export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Cand
 
 const loadedAtOnce = 10;
 
-/** The state is undefined if there is no run, or if it has ended or does not match. */
 interface CountedRun extends Ordered {
   readonly state: RunState | undefined;
 }

@@ -76,7 +76,6 @@ function toldRecord(
   };
 }
 
-/** @param response the answer to the last attempt, or the part of it in the dead letter's row */
 export function listedRecord(
   deadLetter: DeadLetterOfRun,
   details: RunDetails,

@@ -46,8 +46,8 @@ export function historyOf(view: RunView, messageId: string, { attempts, end }: R
 }
 
 /**
- * Adds the failure that ended the run to its message's attempts. Only the end's record has the reason: the attempt may have
- * succeeded at a destination that is not a workflow endpoint.
+ * Adds the failure that ended the run to its message's attempts. Only the end's record has the reason if the destination is not
+ * a workflow endpoint.
  */
 function withFailure(
   history: RecordedHistory,
@@ -91,7 +91,6 @@ export async function loadShownHistories(
   return shown;
 }
 
-/** Finds the failure that ended a run, if it belongs to none of the run's messages. */
 export function otherFailure(
   view: RunView,
   records: readonly JournalRecord[],

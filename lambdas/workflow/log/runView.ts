@@ -5,7 +5,7 @@ import type { RunStart } from '../rules/journal.ts';
 import { bothRedactions, type ShownTexts } from './rules/shownTexts.ts';
 import { settings } from '../../aws/settings.ts';
 
-/** Names the step whose function threw. Never redacted, because the log shows the name anyway. */
+/** Never redacted, because the log shows the step's name anyway. */
 export const stepNameHeader = ({ prefix }: Pick<RunStart, 'prefix'>): string =>
   headerName(prefix, 'error-step-name').toLowerCase();
 

@@ -2,7 +2,7 @@ import type { StoredBody } from '../../message/bodies.ts';
 import type { CallType } from '../../wire/states.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 
-/** An accepted message of a run. The first is the initial payload; a later one of type `step` is a step in JSON. */
+/** The first entry is the initial payload; a later one of type `step` is a step in JSON. */
 export interface Entry {
   readonly messageId: string;
   readonly body: Uint8Array;

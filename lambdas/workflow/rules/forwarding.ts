@@ -3,7 +3,6 @@ import type { Header } from '../../shared/headers.ts';
 import { isOwnHeader } from '../../request/forwarding.ts';
 import { brandless, type Prefixes } from './brands.ts';
 
-/** Set by the service for each delivery. A forwarded value would belong to another run. */
 const ofTheRun: ReadonlySet<string> = new Set([
   'workflow-runid',
   'workflow-createdat',

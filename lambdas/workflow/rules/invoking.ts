@@ -53,7 +53,6 @@ export type InvokeEnd =
   /** @param response the function's return value as JSON text; undefined if it returned nothing */
   | { readonly state: 'RUN_SUCCESS'; readonly response: string | undefined }
   | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' }
-  /** An end that cannot be read. @param reason a sentence that the invoker gets as the result */
   | { readonly state: 'RUN_FAILED'; readonly reason: string };
 
 const bodyOf = (end: InvokeEnd): string | undefined => {

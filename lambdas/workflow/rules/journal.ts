@@ -84,10 +84,7 @@ export interface UpgradeRecord extends Timed {
   /** Delivers the payload again. */
   readonly messageId: string;
 }
-/**
- * A submission has named the failure callback, which older clients send only with their steps. These settings replace the
- * earlier ones.
- */
+/** A submission has named the failure callback, which older clients send only with their steps. Replaces earlier settings. */
 export interface SettingsRecord extends Timed {
   readonly kind: 'settings';
   readonly start: RunStart;
@@ -117,7 +114,6 @@ export interface WaitRecord extends Timed {
   /** Unix milliseconds. */
   readonly deadline: number;
   readonly timeoutUrl: string;
-  /** Headers for the delivery of the event and of the timeout, without the service's own. */
   readonly forwarded: readonly Header[];
   readonly timeoutForwarded: readonly Header[];
   /** Headers of the request and of its timeout, for the list of waiters. */

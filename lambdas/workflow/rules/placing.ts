@@ -8,7 +8,7 @@ import { weighedChunksOf } from '../../shared/lists.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
 
-/** Each is recorded at most once for a step: see `onceKey`. */
+/** Recorded at most once for a step: see `onceKey`. */
 export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
 export type StepMark = (typeof stepMarks)[number];
 
@@ -78,10 +78,10 @@ const mostListBytes = 32 * 1_024 * 1_024;
 
 /** DynamoDB rows have at most 400 KB, including other attributes. */
 const mostEntryBytes = 360 * 1_024;
-/** Bytes of a record with several entries. Each read of a run's last snapshot pays for the whole record. */
+/** Each read of a run's last snapshot pays for the whole record, so records with several entries are smaller. */
 const mostRecordBytes = mostEntryBytes / 6;
 
-/** Checks that plans are a complete group: the endpoint submits them in one request, in order. @throws HttpError 412 */
+/** A group's plans are submitted in one request, in order. @throws HttpError 412 */
 export function checkGroup(steps: readonly Step[]): void {
   const [first, ...others] = steps;
   if (first === undefined || (first.kind === 'result' && others.length === 0)) return;
@@ -141,7 +141,7 @@ export function entryBytes({ body, ...rest }: HasBody): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }
 
-/** Splits the entries of one submission into records. @throws HttpError 412 if an entry is too large */
+/** @throws HttpError 412 if an entry is too large for a record */
 export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (readonly E[])[] {
   const sizes = new Map(entries.map((entry) => [entry, entryBytes(entry)]));
   const largest = Math.max(...sizes.values());
@@ -151,7 +151,7 @@ export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (
     );
   }
   const sizeOf = (entry: E): number => sizes.get(entry) ?? largest;
-  // Earlier versions made records up to six times as large. Each equals several whole records of this size.
+  // Earlier versions made records up to six times as large. Their boundaries stay, so that a repeated submission matches them.
   return weighedChunksOf(entries, mostEntryBytes, sizeOf).flatMap((some) =>
     weighedChunksOf(some, mostRecordBytes, sizeOf),
   );

@@ -20,8 +20,8 @@ export const refusedSubmission = (message: string): HttpError =>
 const permanent: ReadonlySet<number> = new Set([400, 403, 404, 413]);
 
 /**
- * Turns the refusal of an ordinary message into one for an active run, whose client reads 400 as the end of the run. A
- * temporary refusal, such as 429, stays.
+ * Turns the refusal of an ordinary message into one for an active run, whose client reads 400 as the end of the run. Temporary
+ * refusals stay.
  */
 export const asSubmissionRefusal = (error: HttpError): HttpError =>
   permanent.has(error.status) ? refusedSubmission(error.message) : error;

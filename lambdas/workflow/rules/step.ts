@@ -94,7 +94,7 @@ const stepShape = z.object({
   waitTimeout: optionalField(z.boolean()),
 });
 
-/** A result may be any JSON that a function returns, as large as a message. */
+/** A result may be any JSON, as large as a message. */
 const submittedBounds = { values: 4_000_000, depth: 1_000 };
 
 export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodMiniType<T>): T {
@@ -157,7 +157,7 @@ export const stepDetailsOf = (step: Step): StepDetails => {
 
 const longestEventId = 256;
 
-/** @param refuse makes the refusal; with status 412 by default, because workflow endpoints read 400 as the end of their run */
+/** @param refuse makes the refusal, by default with status 412 */
 export function checkEventId(
   eventId: string,
   refuse: (message: string) => HttpError = refusedSubmission,

@@ -43,7 +43,7 @@ export interface SubmissionMessage extends OfRun {
   readonly kind: 'submission';
 }
 
-/** A step's request to a third party. The answer goes to the endpoint, which submits it as the result. */
+/** The answer goes to the endpoint, which submits it as the step's result. */
 export interface CallMessage extends OfRun {
   readonly kind: 'call';
   readonly step: StepIdentity;
@@ -160,7 +160,7 @@ function common(reader: Reader, config: Config, prefixes: Prefixes): Common {
   };
 }
 
-/** Reads the step of a call from the headers that its result will bring back, which the endpoint needs for the result. */
+/** Reads the step of a call from the headers that its result will bring back. */
 function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIdentity {
   const callback = scoped(config, 'callback');
   const nameOf = (name: string): string => `callback-${forwardedName(callback, name, prefixes)}`;

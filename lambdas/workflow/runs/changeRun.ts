@@ -1,4 +1,3 @@
-/** Changes runs. A change adds one record to the run's journal. Records expire, later if the run lasts longer. */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs, hourMs, dayMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -115,7 +114,7 @@ export async function settingsOfRun(key: RunKey, snapshot: Snapshot): Promise<Ru
   return found;
 }
 
-/** Records are kept this much longer than needed, so that runs are extended rarely, at most once a month. */
+/** Records are kept this much longer than needed, so that runs are extended at most once a month. */
 export const spareMs = 30 * dayMs;
 
 /**
@@ -133,8 +132,7 @@ export const neededUntil = (
 const atOnce = 20;
 
 /**
- * Extends the records of a run and of its invoker that would expire too early. Call it before the record that needs this is
- * written.
+ * Extends the records of a run and its invoker. Call it before the record that needs this is written.
  *
  * @param until Unix milliseconds, from {@link neededUntil}
  * @returns Unix milliseconds until which they are kept
@@ -149,11 +147,7 @@ export async function extendRun(key: RunKey, snapshot: Snapshot, until: number):
   return keptUntil;
 }
 
-/**
- * Extends a run for a message that waits longer than the run's records are kept.
- *
- * @param until Unix milliseconds, from {@link neededUntil}
- */
+/** @param until Unix milliseconds, from {@link neededUntil} */
 export async function extendRunFor(accountId: string, part: WorkflowPart, until: number): Promise<void> {
   const key: RunKey = { accountId, runId: part.runId };
   const isActive = await extendActive(key, (snapshot) => snapshot.startSeq === part.startSeq, until);

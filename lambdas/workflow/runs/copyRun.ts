@@ -1,6 +1,6 @@
 /**
- * Makes a run that resumes a failed one. The run is stored whole under an id that only this process knows, so a process that
- * dies leaves only rows that expire.
+ * Makes a run that resumes a failed one, under an id that only this process knows. If the process dies, it leaves only rows
+ * that expire.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -124,7 +124,6 @@ export function begunOf(account: Account, runId: string, { record, snapshot, ent
   };
 }
 
-/** Reads a run that an earlier process made, and may not have listed and delivered. */
 export async function begunBefore(account: Account, runId: string): Promise<Begun | undefined> {
   const key = { accountId: account.id, runId };
   const [copy, snapshot] = await Promise.all([readCopy(key), loadSnapshot(key)]);

@@ -1,7 +1,6 @@
 /**
  * Lists runs and delivers their entries, after the records that ask for this are written. A repeated submission does it again,
- * because the process that wrote the records may have died first. The messages are stored without a body, which is made at the
- * delivery.
+ * because the process may have died. The messages are stored without a body, which is made at the delivery.
  */
 import { type Account, limitsOf } from '../../account/account.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
@@ -160,14 +159,14 @@ export interface Begun {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
   readonly record: StartRecord;
-  /** The entries to deliver first: the payload, or the steps at which a failed run is resumed. */
+  /** The payload, or the steps at which a failed run is resumed. */
   readonly entries: readonly ListedEntry[];
 }
 
 const listedAtOnce = 10;
 
 /**
- * Lists started runs and delivers their first entries. These messages' rows are written last, and show that the run is started.
+ * These messages' rows are written last, and show that the run is started.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -194,7 +193,7 @@ export const followStart = (
 ): Promise<void> => followStarts(account, [{ key, snapshot, record, entries: [record.entry] }], isAgain);
 
 /**
- * Delivers recorded steps, except copies, which another run delivered.
+ * Copies were delivered by another run.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -238,7 +237,7 @@ export async function findRecord<R extends JournalRecord>(
 export const checkAfterMs = 45 * secondMs;
 
 /**
- * Sends the jobs that check starts, before this process records the starts. The jobs finish the starts if the process dies.
+ * Sends the jobs that check starts, before the starts are recorded. The jobs finish them if the process dies.
  *
  * @throws if a job could not be sent: its start must not be recorded then
  */

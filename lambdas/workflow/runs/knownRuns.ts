@@ -1,6 +1,6 @@
 /**
- * Runs that this process delivered recently. Each delivery reads only new records; otherwise the deliveries of a group of N
- * steps would read N² records.
+ * Runs that this process delivered recently. Each delivery reads only new records: otherwise N deliveries would read N²
+ * records.
  */
 import { knownRunsBytes } from '../../aws/resources.ts';
 import { minuteMs, now } from '../../shared/clock.ts';
@@ -82,7 +82,7 @@ class KnownRun {
     return bytesPerRun + this.#known.list.heldBytes;
   }
 
-  /** Callers that arrive during a read share the next one, because they must see everything written before they arrived. */
+  /** Callers that arrive during a read share the next one, to see everything written before. */
   read(): Promise<RunList | undefined> {
     if (this.#next === undefined) {
       const next = this.#reading.then(() => {
@@ -128,9 +128,9 @@ function forgetOldest(): void {
 }
 
 /**
- * Reads an active run with its list, strongly consistent.
+ * Strongly consistent.
  *
- * @param startSeq the place of its start in the journal of its id
+ * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if the run has ended, or its records have expired
  */
 export async function loadRunList(key: RunKey, startSeq: number): Promise<RunList | undefined> {

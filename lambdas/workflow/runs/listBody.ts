@@ -24,7 +24,6 @@ export function listBytes(entries: readonly Sized[]): number {
   }, '[]'.length + separators);
 }
 
-/** Bytes encoded at a time: a multiple of three, so that only the end has padding. */
 const sliceBytes = 48 * 1_024;
 
 /** Writes a body in base64 directly into its place. @returns the end of the written text */

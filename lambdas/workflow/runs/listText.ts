@@ -1,6 +1,6 @@
 /**
- * The list of a run as text, which grows with the run, so that nothing is encoded twice. Large bodies leave gaps, and are read
- * for each delivery that needs them.
+ * The list of a run as text, to which each entry is added once. Large bodies leave gaps, and are read for each delivery that
+ * needs them.
  */
 import { loadBody, type StoredBody } from '../../message/bodies.ts';
 import type { ListedEntry } from '../rules/journal.ts';

@@ -25,7 +25,7 @@ export interface RunJournal {
 }
 
 /**
- * Reads the journal of a run, strongly consistent.
+ * Strongly consistent.
  *
  * @param startSeq the place of the run's start, because the id may have had other runs
  * @returns undefined if there is no run, or its records have expired
@@ -88,9 +88,9 @@ export interface LoadedRun {
 }
 
 /**
- * Reads a run, strongly consistent.
+ * Strongly consistent.
  *
- * @param startSeq the place of its start in the journal of its id
+ * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if its records have expired
  */
 export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun | undefined> {
@@ -131,7 +131,7 @@ function requestIn(
 /**
  * Finds the newest failure request of a run.
  *
- * @param startSeq the place of its start in the journal of its id
+ * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if the failure is not reported, or the journal has expired
  */
 export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {

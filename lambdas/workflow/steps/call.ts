@@ -15,7 +15,7 @@ import type { PreparedPart } from './prepare.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
- * Makes a step's call to a third party. The endpoint gets the answer, and submits it as the step's result.
+ * The endpoint gets the answer, and submits it as the step's result.
  *
  * @throws HttpError 400 if the run has ended or is unknown, 412 if the call can never be accepted
  */
@@ -64,7 +64,6 @@ type First =
   | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
   | { readonly kind: 'result'; readonly messageId: string };
 
-/** Finds the call that was made before, or the step's result if it has no call. */
 async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<First> {
   const isResult = isStepsOf({ kind: 'result', stepId });
   const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>

@@ -45,8 +45,8 @@ async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Pr
 }
 
 /**
- * Lists and delivers a run. An attempt of a message that was not stored may be in flight. The job is then sent again until that
- * attempt has been dropped, so that there are never two.
+ * Lists and delivers a run. If an attempt of a message that was not stored may be in flight, the job is sent again until that
+ * has been dropped, so that there are never two.
  *
  * @returns whether the run is delivered, not left to a later job
  */

@@ -29,12 +29,11 @@ export interface RunEnd {
 }
 
 /**
- * The delay of the job that follows up an end, longer than a request. It is sent before the end is written, so that the invoker
- * learns of the end even if this process dies.
+ * The delay of the job that follows up an end, longer than a request. It is sent before the end is written, in case this
+ * process dies.
  */
 const followUpMs = 30 * secondMs;
 
-/** An ended run is shown for as long as messages are, and for another day. */
 const endedForMs = (account: Account): number => logRetentionMs(limitsOf(account)) + dayMs;
 
 /** @returns whether this call ended the run; not if it had ended before or is unknown */
@@ -144,7 +143,7 @@ export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun 
 }
 
 /**
- * Follows up the end of a run whose process may have died. Does nothing if the end was never written.
+ * Does nothing if the end was never written.
  *
  * @param follow {@link followEnd}, or {@link followEndOrLeave} to leave faults of the service to a job
  */

@@ -1,4 +1,3 @@
-/** The failure callback of a run. Its start names it, or (in older clients) a later submission. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Account } from '../../account/account.ts';
 import { settings } from '../../aws/settings.ts';
@@ -17,11 +16,7 @@ import { ordinaryConfig } from './ordinaryConfig.ts';
 
 type Fallback = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'flowControl' | 'fairKey' | 'priority'>;
 
-/**
- * Makes a failure callback's settings: its own, or else those of the message that names it.
- *
- * @param config the configuration of that message
- */
+/** @param config the configuration of the message that names the callback */
 export const failureCallbackIn = (
   config: Config,
   { failureCallback }: Pick<PublishOptions, 'failureCallback'>,
@@ -60,8 +55,7 @@ export const givenInHeaders = (headers: readonly Header[], options: PublishOptio
 });
 
 /**
- * Reads the run's failure callback from a call. It is below `callback-`, because the call itself can fail without failing the
- * run.
+ * In a call, the run's failure callback is below `callback-`, because the call itself can fail without failing the run.
  *
  * @throws HttpError as a publish does
  */

@@ -1,6 +1,4 @@
-/**
- * Starts runs: for a client, for a request without one, for an invoker, or for the endpoint of a run whose client was unknown.
- */
+/** Starts runs: for a client, for a request without one, for an invoker, or for an endpoint that has identified its client. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
@@ -110,7 +108,6 @@ const idFor = ({ fire, destination }: PreparedPart['request']): string =>
     ? newId('wfr', now())
     : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));
 
-/** Replaces settings of the start with those of an endpoint that has identified its client. */
 const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStart): RunStart => ({
   ...before,
   features,

@@ -30,8 +30,8 @@ const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | '
 const storedAtOnce = 20;
 
 /**
- * Submits one result, or all plans of a parallel group. The plans of a large group need several records, and are delivered
- * after the last one. If a process died before that, another one records the rest.
+ * Submits one result, or all plans of a parallel group. A large group's plans need several records, and are delivered after the
+ * last one. If a process died before that, another one records the rest.
  *
  * @param parts the messages of one run
  * @returns one for each part
@@ -65,8 +65,7 @@ export async function submitSteps(
       key,
       async (current): Promise<Decision<undefined>> => {
         const active = activeSnapshot(current, message);
-        // A repeated submission makes the same records. If only some steps are recorded, they came from another submission, and
-        // this one is refused below.
+        // If only some steps are recorded, they came from another submission, and this one is refused below.
         if (some.some(({ step }) => isRecorded(active, step))) return { result: undefined };
         for (const { step } of some) checkPlace(active, step);
         checkCapacity(active, some);

@@ -36,7 +36,7 @@ async function endOf({ state, response, responseId }: EndRecord): Promise<Invoke
 }
 
 /**
- * Gives the invoker the result of its step, or of its log if it has ended. Can be repeated. A result that does not fit into the
+ * Gives the invoker the result of its step, for its log if it has ended. Can be repeated. A result that does not fit into the
  * run fails only the step, with an error that gives the size and the limit.
  *
  * @throws NoMemory
@@ -45,7 +45,6 @@ export async function tellInvoker(account: Account, invoker: Invoker, end: EndRe
   await tell(account, invoker, () => endOf(end));
 }
 
-/** Reports to the invoker, at the URL it was started with, that the invoked run failed. Can be repeated. */
 export async function tellFailure(account: Account, invoker: Invoker, reason: string): Promise<void> {
   const atStart = { ...invoker, url: '', headers: [] };
   await tell(account, atStart, () => Promise.resolve({ state: 'RUN_FAILED', reason }));

@@ -25,10 +25,7 @@ export interface Triggered {
 /** The header prefix of the published client, the only one that endpoints use. */
 const clientsPrefix = 'Upstash';
 
-/**
- * Makes the endpoint the failure callback if there is none, with the run's headers, because the endpoint may identify its
- * callers by them.
- */
+/** Makes the endpoint the failure callback if there is none, with the run's headers, by which it may identify its callers. */
 function withFailureCallback(config: Config, url: string): Config {
   if (config.has('failure-callback')) return config;
   const forwarded = [...scoped(config, 'forward')].map(
@@ -37,7 +34,7 @@ function withFailureCallback(config: Config, url: string): Config {
   return new Map([...config, ['failure-callback', [url]], ...forwarded]);
 }
 
-/** Headers by which a client describes itself. A trigger has no client, so they are dropped. */
+/** A trigger has no client, so a client's headers about itself are dropped. */
 const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
 
 /** If `true`, the endpoint is first asked for its client, which costs an extra delivery. */

@@ -1,4 +1,3 @@
-/** Chooses the run that resumes a failed run: only one, even if several processes try. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { rerunKinds, type RerunKind } from '../rules/resuming.ts';
@@ -64,8 +63,8 @@ export async function claimRun(
 }
 
 /**
- * Chooses the run that resumes a dead letter, which is already stored whole. If several processes took each other for dead and
- * made several runs, the first is chosen.
+ * Chooses the run that resumes a dead letter. If several processes took each other for dead and made several runs, the first is
+ * chosen.
  *
  * @returns the id of the chosen run; undefined if the dead letter left the queue without one
  */

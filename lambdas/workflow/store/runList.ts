@@ -1,4 +1,3 @@
-/** The runs of an account by time. A run's row has the fields that lists filter by. */
 import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash } from 'node:crypto';
@@ -33,7 +32,7 @@ export interface ListedRun extends RunKey {
   readonly state: RunState;
 }
 
-/** Spreads an account's runs over partitions. A run has one row here, which is written twice. */
+/** Spreads an account's runs over partitions. */
 const shardOf = (runId: string): number =>
   createHash('sha256').update(runId).digest().readUInt8(0) % shardCounts.usual;
 
@@ -57,7 +56,7 @@ const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
 });
 
 /**
- * Lists a started run unless it has a row: the run may have ended since.
+ * Not if the run has a row, because it may have ended since.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -137,8 +136,7 @@ export async function* listRuns(shard: string, range: Range): AsyncGenerator<Lis
 }
 
 /**
- * Reads the active runs of one partition, newest first, strongly consistent. They may be rare, so each read is as large as
- * DynamoDB allows.
+ * Newest first, strongly consistent. Active runs may be rare, so each read is as large as DynamoDB allows.
  *
  * @param until after which nothing more is read, Unix milliseconds
  */
@@ -162,7 +160,7 @@ export function listActiveRuns(
 export interface ActivePart {
   /** Newest first. */
   readonly runs: readonly (ListedRun & Ordered)[];
-  /** Set if the part ends before the partition does: no run that started earlier was read. */
+  /** Set if the partition has older runs that were not read. */
   readonly oldest: Ordered | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The waits of all runs for an event, by time: a partition for each event. A row has only the place of a wait. The run's
- * journal has its fields and shows whether it is still open.
+ * The waits of all runs for an event, by time: a partition for each event. A row has only the place of a wait, whose fields and
+ * state are in the run's journal.
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';

@@ -61,8 +61,8 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
 }
 
 /**
- * Finishes the end of a wait if the process that ended it did not. The wait's row is removed last. Its schedule is deleted
- * here, so that no API request has to wait for that.
+ * Finishes the end of a wait if another process did not. The wait's row is removed last. Its schedule is deleted here, so that
+ * no API request has to wait for that.
  */
 async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;

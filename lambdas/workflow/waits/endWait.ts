@@ -24,7 +24,7 @@ export interface PlacedWait {
 
 export interface WaitResult {
   readonly entry: ListedEntry;
-  /** Until when all records of the run are kept for it, Unix milliseconds. */
+  /** Until when all records of the run are kept, Unix milliseconds. */
   readonly keptUntil: number;
 }
 
@@ -108,7 +108,7 @@ export async function beginWait(key: RunKey, { seq, wait }: PlacedWait, keptUnti
 /** The request that wakes waits has ended by then: an API function times out after 28 s. */
 const checkAfterMs = 30 * secondMs;
 
-/** Sends jobs that check the waits, before this process records their ends. They deliver the results if it dies. */
+/** Sends jobs that check the waits, before their ends are recorded. The jobs deliver the results if this process dies. */
 export async function sendChecks(places: readonly RecordKey[]): Promise<void> {
   const dueAt = now() + checkAfterMs;
   await sendAll(places, (place) => ({ job: jobOf(place, place.seq, dueAt), dueAt }));
@@ -130,8 +130,7 @@ export interface Ended {
 }
 
 /**
- * Delivers the results of ended waits, then removes the waiters. Can be repeated: a message with a row is not delivered twice,
- * and an expired one is not delivered.
+ * Delivers the results of ended waits, then removes the waiters. Can be repeated.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */

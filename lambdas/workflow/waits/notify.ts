@@ -172,7 +172,6 @@ async function wakeOfRun(
     : undefined;
 }
 
-/** Omits the last waiters if all would not fit into an answer. Every item stays. */
 function fitting(items: readonly Notification[]): readonly Notification[] {
   let bytes = items.reduce((sum, item) => sum + jsonBytes({ ...item, waiter: undefined }) + 1, 2);
   return items.map((item) => {

@@ -56,7 +56,7 @@ export async function notifyRun(
   return [{ waiter: wait && waiterRecord(wait), messageId, error: '', ...run }];
 }
 
-/** A token with a scope may notify only runs at its own destinations. Other tokens do not cost the read of the run's start. */
+/** A token with a scope may notify only runs at its own destinations. For other tokens, the run's start is not read. */
 async function refuseBeyondScope({ scope }: Account, key: RunKey): Promise<void> {
   if (scope === undefined) return;
   const snapshot = await loadSnapshot(key);

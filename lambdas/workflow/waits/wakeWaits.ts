@@ -13,7 +13,6 @@ import type { Charges } from '../../usage/charge.ts';
 /** @throws HttpError 429 or 412 if a change of a run makes too many messages */
 export type GrantMessages = (messages: number) => void;
 
-/** Counts the messages of one change. A change that is decided several times counts once. */
 export function granter({ charge, giveBack }: Charges): GrantMessages {
   let granted = 0;
   return (messages) => {
@@ -75,8 +74,8 @@ export function wakingOf(
 }
 
 /**
- * Reads how a wait ended whose row still exists. If it ended with the same event, this may be a repeated request: its result is
- * delivered again, and the answer is the same.
+ * Reads how a wait ended whose row still exists. If it ended with the same event, this may be a repeated request, and gets the
+ * same answer.
  *
  * @returns undefined if it ended otherwise: the process that ended it continues, or the job that checks it does
  */

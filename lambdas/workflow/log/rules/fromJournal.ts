@@ -14,7 +14,6 @@ export interface KnownInvoked {
   readonly headers: readonly Header[];
 }
 
-/** Details that are not in the journal, by message id. Texts and headers are as shown. */
 export interface KnownMessages {
   readonly histories: ReadonlyMap<string, History>;
   /** The payload and the results of steps. */
@@ -66,7 +65,6 @@ function ofEntry(start: RunStart, known: KnownMessages, entry: ListedEntry): Run
   return { kind: 'result', ...named, out: text, waitEventId, waitTimeout };
 }
 
-/** The payload of a run with an unknown client is delivered again when the client is known. */
 function withUpgrade(known: KnownMessages, message: RunMessage, messageId: string, at: number): RunMessage {
   const again = historyFrom(known, messageId, at);
   return {

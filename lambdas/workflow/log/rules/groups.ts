@@ -146,7 +146,7 @@ const nextOf = (
   errors: shownErrors([...carrier.failures, ...(failure === undefined ? [] : [failure])]),
 });
 
-/** Shows the open messages of an ended run as cancelled, because their rows are not updated. */
+/** The messages of an ended run are not updated, but count as cancelled. */
 function settled(message: RunMessage): RunMessage {
   const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return message.kind === 'call' && message.callback !== undefined

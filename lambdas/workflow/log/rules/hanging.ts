@@ -41,10 +41,7 @@ function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot):
   }
 }
 
-/**
- * @param messages in the order of acceptance
- * @param at now, Unix milliseconds
- */
+/** An expired message is pending only if its delivery would continue the run. */
 export function hangingOf(
   snapshot: Snapshot,
   records: readonly JournalRecord[],
@@ -55,8 +52,7 @@ export function hangingOf(
   const hasOpenBranch = messages.some(
     (message) => message.kind === 'plan' && !hasStep(snapshot.steps, 'result', message.step.stepId),
   );
-  // If branches are open, only they continue: a run resumed within a parallel group does not deliver the entry before the
-  // group.
+  // A run resumed within a parallel group does not deliver the entry before the group.
   const newest = hasOpenBranch
     ? undefined
     : messages.findLast(({ kind }) => kind === 'initial' || kind === 'result');

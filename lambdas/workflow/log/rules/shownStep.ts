@@ -113,13 +113,13 @@ function detailsOf(message: PendingRecord): Details {
   }
 }
 
-/** The history that decides about a pending step. For a call, this is its own until the message with the answer exists. */
+/** The history that decides about a pending step: a call's own until the message with the answer exists. */
 const decisive = (message: PendingRecord): History =>
   message.kind === 'call' ? (message.callback ?? message) : message;
 
 export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
   const history = decisive(message);
-  // A call never fails: its last answer, even an error, is its result. Only the message that brings the answer can fail.
+  // A call's last answer, even an error, is its result. Only the message that brings the answer can fail.
   const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
   return {
     ...message.step,

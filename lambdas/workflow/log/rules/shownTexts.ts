@@ -20,7 +20,7 @@ export const longestCutText = 4_096;
 /** Texts are dropped when all texts are this many times too long. */
 const hopeless = 8;
 
-/** Shows the texts of one run's log. When they are too long for an answer, it keeps only their beginnings, to save memory. */
+/** Shows the texts of a log. When they are too long for an answer, it keeps only their beginnings, to save memory. */
 export class ShownTexts {
   readonly #trimBody: number;
   readonly #answerBytes: number;
