@@ -42,7 +42,7 @@ export async function acquireLanes(
   return undefined;
 }
 
-/** Most attempts have ended and are recorded after this time. */
+/** The delay of a follow-up. Most attempts are recorded by then. */
 const followUpMs = 900 * secondMs;
 const recordMs = minuteMs;
 
@@ -63,7 +63,7 @@ async function afterRefusal(
     return;
   }
   if (isAgain) {
-    // This job is dropped because another worker has it. A follow-up job checks whether that worker recorded the attempt.
+    // A follow-up job checks whether the other worker with this job recorded the attempt.
     const followUp: AttemptJob = { ...attemptJob(history.message, job.attempt), isFollowUp: true };
     await sendJob(followUp, now() + Math.max(followUpMs, history.message.timeoutMs + recordMs));
   }

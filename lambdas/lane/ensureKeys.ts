@@ -1,6 +1,6 @@
 /**
  * Creates a flow-control key's lane before the first message with that key is stored, so that the key can be read, paused and
- * pinned at once. An unused key expires.
+ * pinned. An unused key expires.
  */
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import type { FlowControl } from '../value/flowControl.ts';
@@ -10,7 +10,7 @@ import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/** How long a process assumes that a key exists. A key that is deleted in that time is created again later. */
+/** A key that is deleted in this time is created again later. */
 const knownMs = 10 * minuteMs;
 
 /** How long after its message's due time a key is kept. The attempt extends it. */
@@ -71,7 +71,7 @@ async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void
 }
 
 /**
- * Creates the missing flow-control keys of a message and its callbacks. A recently checked key costs no call.
+ * Creates missing flow-control keys. A recently checked key costs no call.
  *
  * @throws LaneBusy, and errors of AWS; do not store the message then
  */

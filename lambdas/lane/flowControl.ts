@@ -136,7 +136,7 @@ interface PinRequest {
 }
 
 /**
- * Pins limits of a key, so that messages no longer change them.
+ * Messages no longer change pinned limits.
  *
  * @throws HttpError 400, 404, 412 or 503; nothing is changed
  */

@@ -29,7 +29,7 @@ export const circuitLane = (accountId: string, host: string): LaneKey => ({
   name: host,
 });
 
-/** Leases of processes. Others belong to attempts, or to messages of a queue. */
+/** The prefix of processes' leases. Other leases belong to attempts, or to messages of a queue. */
 export const processPrefix = 'process#';
 
 export interface Lease {

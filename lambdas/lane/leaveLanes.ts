@@ -42,7 +42,7 @@ export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain
 }
 
 /**
- * Leaves the queue of a message that ended. If it is a callback, this also ends its hold on its message's slot.
+ * Leaves the queue of a message that ended, and ends its hold on another message's slot if it is a callback.
  *
  * @param isAgain whether another worker may still be making an attempt
  */

@@ -50,7 +50,7 @@ async function waitingInFair(lane: Lane, fair: FairLine) {
 export const isReadForOldest = ({ line, fair }: Lane): boolean =>
   fair !== undefined || (line.front.length === 0 && line.firstPage < line.nextPage);
 
-/** Describes the messages that wait in a lane. May read a page of the line, and the tenants of a fair line. */
+/** May read a page of the line, and the tenants of a fair line. */
 export async function whatWaits(lane: Lane): Promise<Waiting> {
   const inLine = await oldestInLine(lane);
   const { heads, fairKeys } = lane.fair

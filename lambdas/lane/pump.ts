@@ -1,6 +1,6 @@
 /**
  * A pump grants slots to the attempts that wait in a lane. It runs when the rate allows another start, and when a lease ends
- * whose holder may have died. A long line's pump also extends its messages' lifetimes every few days.
+ * whose holder may have died. A long line's pump also extends its messages' lifetimes.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
@@ -25,7 +25,7 @@ export async function pump(job: PumpJob): Promise<void> {
   // Any change grants slots, even one that changes nothing.
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
-  // Even if the queue was created again. This is rare, so its code is loaded on demand.
+  // A deleted queue's messages are cancelled even if it was created again. This is rare, so the code is loaded on demand.
   const isCancelled = async (): Promise<boolean> =>
     (await import('./line/cancelDeletedLines.ts')).cancelDeletedLines(lane, until);
   if (hasDeletedLines(lane) && !(await isCancelled())) {

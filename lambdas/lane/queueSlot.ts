@@ -13,8 +13,8 @@ export const queueSlotOf = (message: Message): QueueSlot | undefined =>
     : { queueName: message.queueName, entry: queueEntry(attemptJob(message, 0)) };
 
 /**
- * Ends a callback's hold on its message's slot. Call it each time a job finds the callback over, because a second worker of the
- * attempt may have added the hold again.
+ * Ends a callback's hold on its message's slot. Call it each time a job finds the callback over, because a second worker may
+ * have added the hold again.
  */
 export async function leaveAsCallback({
   slotOf,

@@ -107,7 +107,7 @@ async function changeQueue(
 const longestUsualDelayMs = 366 * dayMs;
 
 /**
- * Deletes a queue. Its waiting messages are cancelled, and its delayed ones when they are due. Deliveries in flight continue.
+ * Waiting messages are cancelled, delayed ones when they are due. Deliveries in flight continue.
  *
  * @throws HttpError 404 or 503
  */
@@ -129,7 +129,7 @@ export const resumeQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: false, updatedAt }));
 
 /**
- * Creates or changes a queue. Omitted settings stay the same.
+ * Omitted settings stay the same.
  *
  * @param body JSON
  * @throws HttpError 400, 412 or 503; nothing is changed
@@ -171,10 +171,7 @@ export async function namesOfQueues(account: Account): Promise<ReadonlySet<strin
   return names;
 }
 
-/**
- * Caches queues for a minute. If a queue is deleted in that minute, the next message creates it again without a check of
- * `max_queues`.
- */
+/** If a queue is deleted in this minute, the next message creates it again without a check of `max_queues`. */
 const seen = cached(minuteMs, (key: string) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadQueue(accountId, name);

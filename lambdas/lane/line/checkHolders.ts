@@ -1,6 +1,6 @@
 /**
- * A slot of a queue ends only with its message. If a bug prevents that, the queue would block. So queues with waiting messages
- * are checked every few days.
+ * If a bug prevents that a slot ends with its message, the queue would block. So queues with waiting messages are checked every
+ * few days.
  */
 import type { Lane } from '../lane.ts';
 import { endedHolder } from '../rules/leaving.ts';

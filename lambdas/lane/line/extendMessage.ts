@@ -11,7 +11,7 @@ const missingMs = dayMs;
 const addedLifetimeMs = 30 * dayMs;
 
 /**
- * Extends the lifetime of a waiting message, to leave time for its retries, dead letter and log entries.
+ * Leaves time for a waiting message's retries, dead letter and log entries.
  *
  * @param startsAt the latest possible start before the next extension, Unix milliseconds
  */

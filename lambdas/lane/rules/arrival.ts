@@ -60,10 +60,7 @@ export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant>
 export const startOf = ({ rate }: Lane, now: number): Pick<Lease, 'startAt'> =>
   rate === undefined ? {} : { startAt: now };
 
-/**
- * How long a late job waits for the next free start. Without this wait, later grants would always overtake it in a long
- * backlog.
- */
+/** How long a late job waits for the next free start, so that later grants do not always overtake it. */
 export const longestStartWaitMs = 5_000;
 
 /**
@@ -120,7 +117,7 @@ export function joinLine(lane: Lane, entry: string, turn?: Turn): Lane {
     : { ...lane, fair: askToJoin(lane.fair, place, entry) };
 }
 
-/** Puts an attempt that lost its slot through no fault of its own at the front of the line. */
+/** The attempt lost its slot through no fault of its own, so it is next. */
 export const joinAgain = (lane: Lane, entry: string): Lane =>
   lane.fair === undefined
     ? { ...lane, line: rejoin(lane.line, entry) }

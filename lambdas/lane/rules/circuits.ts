@@ -33,7 +33,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
       ? { lane: { ...lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
       : entered;
   }
-  // The slot was granted before the circuit opened again, or together with overdue attempts.
+  // The slot was granted before the circuit opened again, or to a group of overdue attempts.
   const without = withLease(lane, entry, undefined);
   return {
     lane: { ...joinAgain(without, entry), circuit: { ...circuit, isExpiring } },

@@ -38,8 +38,6 @@ function format(depths: Depths): string | undefined {
 }
 
 /**
- * Notes how many attempts wait before and after a write.
- *
  * @param text from the row; undefined if nothing waited
  * @param time Unix milliseconds
  */

@@ -35,10 +35,7 @@ const pickUpMs = 60 * secondMs;
 export const endOfGrant = ({ queue }: Entry, now: number): number =>
   now + pickUpMs + longestAttemptMs[queue] + leaseMarginMs;
 
-/**
- * When a starting attempt's lease ends, Unix milliseconds. A longer attempt renews its leases (`slots/renewal.ts`), so that a
- * dead worker does not block a lane for the longest timeout.
- */
+/** When a starting attempt's lease ends, Unix milliseconds. A longer attempt renews its leases (`slots/renewal.ts`). */
 export const endOfAttempt = (timeoutMs: number, now: number): number =>
   now + Math.min(timeoutMs, longestAttemptMs.long) + leaseMarginMs;
 

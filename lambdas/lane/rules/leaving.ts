@@ -12,7 +12,7 @@ const callbacksIn = ({ leases }: Lane): number =>
 
 /**
  * Keeps a message's slot until these callbacks are over too, unless the row would become too large. Call it before they are
- * sent: each calls {@link leaveCallback}, possibly repeatedly.
+ * sent: each calls {@link leaveCallback}.
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);

@@ -15,7 +15,7 @@ interface Rated {
   readonly starts: readonly Starts[];
 }
 
-/** The most start times in a row. In a longer list, the two closest are merged at the later time. */
+/** In a longer list, the two closest times are merged at the later one. */
 const mostStarts = 24;
 
 export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number =>
@@ -71,7 +71,7 @@ export function countStart<T extends Rated>(lane: T, at: number): T {
 }
 
 /**
- * Removes a start that was counted but not made, so that a late attempt does not use two starts.
+ * Removes a start that was counted but not made.
  *
  * @param at when it was counted, Unix milliseconds; undefined if it was not
  */

@@ -308,7 +308,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Makes an attempt enter its queue and wait for its account, whose lane is paused until it is active.
+     * Makes an attempt enter its queue and wait for its account.
      *
      * @returns why it may not continue
      */

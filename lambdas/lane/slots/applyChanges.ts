@@ -93,7 +93,7 @@ function applied(
   const granting = grantAll(lane, before, time, ticket, rows);
   if (granting.unread !== undefined) return granting;
   const { lane: after, granted } = granting;
-  // Expired leases and old starts are not worth a write, because each reader drops them. The next write can move tenants.
+  // Expired leases and old starts are not worth a write, because each reader drops them.
   const isUnchanged = after === start && spilled.pages.length === 0;
   return { lane: isUnchanged ? before : withoutEmptyFair(after), granted, tells, time };
 }

@@ -17,8 +17,8 @@ export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T)
 }
 
 /**
- * Sends a job again whose grant is not written yet, after a growing delay. Usually the grant is never written, because another
- * process granted a slot first.
+ * Sends a job again whose grant is not written yet, after a growing delay. Usually another process granted a slot first, and
+ * the grant is never written.
  */
 export const comeAgain = (job: AttemptJob): Promise<void> =>
   sendJob(job, now() + Math.max(secondMs, now() - (job.admittedTo?.sentAt ?? 0)));

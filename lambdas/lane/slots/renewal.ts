@@ -1,4 +1,4 @@
-/** Renews the leases of a long attempt. Short leases prevent that a dead worker blocks a lane for hours. */
+/** Renews the leases of a long attempt. Short leases free the slots of dead workers. */
 import { minuteMs } from '../../shared/clock.ts';
 import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
 import { keepUntil } from '../rules/arrival.ts';
