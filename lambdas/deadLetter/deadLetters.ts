@@ -79,7 +79,7 @@ const loadedAtOnce = 10;
 
 /**
  * @returns the rows in the order of the filter or its ids; and `selected`, which gives a row's dead letter if the filter
- * selects it
+ *   selects it
  */
 export async function selection<D extends DeadLetter>(
   account: Account,

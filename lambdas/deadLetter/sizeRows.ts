@@ -79,7 +79,7 @@ const changeOf = (accountId: string, change: SizeUpdate): UpdateItemCommandInput
 
 /**
  * @param isMade whether the row shows that the change was made: the SDK retries unanswered writes, and the second one is
- * refused
+ *   refused
  * @returns the row afterwards; undefined if its condition failed
  */
 async function change(
@@ -112,7 +112,7 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
  *
  * @param expiries Unix milliseconds
  * @param since when this process began to trim, to add back promised dead letters that were already gone. If another process
- * took over, nothing is counted, because that one may have removed them
+ *   took over, nothing is counted, because that one may have removed them
  * @returns the new size; undefined if nothing was counted
  * @throws if it is unknown whether they were counted
  */

@@ -47,7 +47,7 @@ const tooLate = (messageId: string, why: string): HttpError =>
  *
  * @returns the attempt as the first completion recorded it
  * @throws HttpError 404 or 410 if the message does not exist; 409 if no attempt is open; 410 if the attempt has ended
- * otherwise; 413 above the account's `max_message_size`; 429 if its destinations send too many in a second
+ *   otherwise; 413 above the account's `max_message_size`; 429 if its destinations send too many in a second
  */
 export async function completeAttempt(completing: Completing, answer: DestinationResponse): Promise<Attempt> {
   const { messageId, named } = completing;

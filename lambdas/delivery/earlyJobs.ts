@@ -60,7 +60,7 @@ export async function waitForChange(job: AttemptJob): Promise<void> {
  * Closes the quiet period of a debounced message before its first attempt.
  *
  * @returns when to send its job again, Unix milliseconds, because a publish has joined the period or the message now belongs to
- * the other delivery queue; undefined if the attempt is to be made
+ *   the other delivery queue; undefined if the attempt is to be made
  */
 export async function endOfQuiet({ message }: MessageHistory, job: AttemptJob): Promise<number | undefined> {
   if (message.debounce === undefined || job.attempt > 0 || job.admittedTo !== undefined) return undefined;

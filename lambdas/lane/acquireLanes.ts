@@ -18,7 +18,7 @@ export type { Acquired };
 
 /**
  * @returns undefined if the attempt waits in a line, or its job was sent again; `overdue` if it waited too long for its host
- * and must fail
+ *   and must fail
  */
 export async function acquireLanes(
   history: MessageHistory,

@@ -24,7 +24,7 @@ import type { Draft, Prepared } from './prepare.ts';
  * its row is written.
  *
  * @returns false if a write failed. An attempt without a row is dropped by its worker, and a row without an attempt is ended
- * here.
+ *   here.
  * @throws if ending it failed too: it may or may not be delivered
  */
 export async function accept({ message, body }: Draft): Promise<boolean> {
@@ -83,7 +83,7 @@ const rowsTogether = 25;
  * a time.
  *
  * @returns the messages that were not accepted, with reasons. The caller takes them back, or accepts them again under the same
- * ids, because a failed write may have succeeded.
+ *   ids, because a failed write may have succeeded.
  */
 export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<Message, unknown>> {
   const failures = new Map<Message, unknown>();

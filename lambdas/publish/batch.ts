@@ -18,7 +18,7 @@ export { publishAll };
  * all or none, because it reads only the answer's status.
  *
  * @throws HttpError 400 for an invalid list, too many items or messages, or too large an answer; a workflow client gets the
- * refusal of its item. Nothing is accepted
+ *   refusal of its item. Nothing is accepted
  */
 export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
   const read = await readItems(request);

@@ -47,7 +47,7 @@ async function* listed(account: Account, range: Range): AsyncGenerator<Candidate
 
 /**
  * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which gives a row's message if it is to
- * be cancelled
+ *   be cancelled
  */
 async function selection(account: Account, filter: Filter) {
   const scope = `${account.id}/messages`;

@@ -24,7 +24,7 @@ const conflict = (sentence: string): HttpError => new HttpError(409, 'attempt_du
  * id. A worker drops a job with another change's id than the row's.
  *
  * @throws HttpError 400 for a message of a run, 404 for one that does not wait, 409 if its attempt is due, 503; nothing is
- * changed
+ *   changed
  */
 export async function changeMessage(
   account: Account,

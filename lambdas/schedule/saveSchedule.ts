@@ -84,7 +84,7 @@ export function save(
 
 /**
  * @returns false if another change was faster. The SDK retries unanswered writes and the second one is refused, so a row with
- * this save's id counts as written
+ *   this save's id counts as written
  */
 const isSaved = async (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> =>
   (await saveSchedule(schedule, readSaveId)) ||

@@ -36,7 +36,7 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
  * Cancels the selected runs: all, or `count`, or as many as the time allows. Callers repeat the request until its answer is 0.
  *
  * @throws HttpError 400 for a malformed request; 503 if the time ran out before any run was found, because 0 would mean that no
- * run is left
+ *   run is left
  */
 export async function cancelRuns(
   account: Account,

@@ -28,7 +28,7 @@ export interface HookCall {
  * the call is kept for the next step. A repeated call counts twice.
  *
  * @throws HttpError 404 if no active run has this webhook; 413; 429 if the run keeps too many calls, or above the limits of the
- * account's webhooks; 429 or 412 above other limits of the account
+ *   account's webhooks; 429 or 412 above other limits of the account
  * @throws RunBusy
  */
 export async function callHook({ accountId: user, runId, eventId, request }: HookCall): Promise<void> {

@@ -246,7 +246,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
   return {
     /**
      * @returns the slots, or why the attempt may not continue. Its job may be dropped then, but must be sent again if it is
-     * `early`
+     *   `early`
      */
     acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
       const queue = await enterQueue(dueAttempt);

@@ -37,7 +37,7 @@ interface Applied extends Granting {
  * Grants the free slots to the attempts in the line.
  *
  * @param before the lane in the table. A message whose slot of its queue this change frees is over: its next job would arrive
- * before the write, use the old lease, and be dropped
+ *   before the write, use the old lease, and be dropped
  */
 function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: LineRows): Read<Granting> {
   const granted: Granted[] = [];

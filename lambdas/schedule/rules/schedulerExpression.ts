@@ -17,7 +17,7 @@ const longestExpression = 256;
 
 /**
  * @returns one expression; two if both day fields are restricted, because cron fires if either matches (a minute in both fires
- * once); none if the day does not exist, such as 30 February
+ *   once); none if the day does not exist, such as 30 February
  */
 export function schedulerExpressions(pattern: CronPattern): readonly string[] {
   const minutes = valuesOf(pattern.minute, 0);

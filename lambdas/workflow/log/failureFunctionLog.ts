@@ -12,7 +12,7 @@ import type { RunView } from './runView.ts';
 
 /**
  * @returns a function that shows the failure function, shortened; undefined if the failure is not reported, or if the endpoint
- * has no failure function
+ *   has no failure function
  */
 export async function loadShownFailureFunction(
   view: RunView,

@@ -39,7 +39,7 @@ type Items = Map<Waiter, Notification>;
  *
  * @returns an item for each wait that it ended, or that an earlier try with the same body ended
  * @throws HttpError 412 for a malformed event id, 413; 429 or 412 above a limit of the account; 503 if one request cannot wake
- * them all
+ *   them all
  * @throws RunBusy
  */
 export async function notify(

@@ -31,7 +31,7 @@ export type Notification = Answer<typeof answers.notification>;
  *
  * @returns one item, without a waiter if the event is stored
  * @throws HttpError 404 if the run has ended or is unknown, 403 outside the scope of the request's token, 412 if it stores too
- * many events or its list would be too long, 413; 429 or 412 above a limit of the account
+ *   many events or its list would be too long, 413; 429 or 412 above a limit of the account
  * @throws RunBusy
  */
 export async function notifyRun(
