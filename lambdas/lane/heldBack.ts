@@ -6,7 +6,7 @@ import { listLanes } from './store/lanes.ts';
 
 const mayBeOld = { mayBeOld: true };
 
-/** Yields undefined for other circuits, so that readers can stop. */
+/** Yields undefined for other circuits, because readers limit how many lanes they read. */
 export async function* downHosts({ id }: Account) {
   for await (const lane of listLanes(id, 'circuit', mayBeOld)) {
     const circuit = circuitIn(lane);

@@ -9,7 +9,7 @@ export interface Invoked {
 
 /**
  * Names a function for its region's API. Functions on one machine (`sam local start-lambda`, the runtime interface emulator)
- * have no ARN.
+ * are known by name.
  */
 function namedFor(arn: string) {
   if (process.env['AWS_ENDPOINT_URL_LAMBDA'] === undefined) return { FunctionName: arn };

@@ -182,7 +182,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
     throw new LaneBusy(`Too many processes are writing the lane ${nameOf(key)}.`);
   }
 
-  /** Finds the lane to retry with: first the other process's row, later (after a pause) a new one. */
+  /** Finds the lane to retry with: first the other process's row, later (after a pause) a newly read one. */
   async function afterConflict(
     key: LaneKey,
     current: Lane | undefined,

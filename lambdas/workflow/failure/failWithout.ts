@@ -1,4 +1,4 @@
-/** Fails runs without a failed delivery. */
+/** Fails runs for other reasons than a failed delivery. */
 import { ownerOf } from '../../account/owner.ts';
 import { log } from '../../aws/log.ts';
 import { failAttempt, giveUpAttempt } from '../../delivery/giveUp.ts';

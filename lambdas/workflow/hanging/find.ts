@@ -32,7 +32,7 @@ async function isBusy(
 ): Promise<boolean> {
   if (!isActive(snapshot) || isAwaiting(snapshot) || record.at > at - quietMs) return true;
   if (entriesOf(record).some(({ notBefore }) => notBefore > at)) return true;
-  // Few copied steps are delivered again after a resume.
+  // Most copied steps are never delivered, so they do not show that something is pending.
   const ids = record.kind === 'steps' && record.isCopy === true ? [] : awaitedBy(record);
   const histories = await loadRunHistories(accountId, ids);
   return ids.some((id) => {

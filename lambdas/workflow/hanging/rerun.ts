@@ -12,7 +12,7 @@ import { loadSnapshot } from '../store/journals.ts';
 import { loadHanging } from './find.ts';
 import { loadRunToReplace, replaceRun } from './replaceRun.ts';
 
-/** Only for a run that was started when its id was made. */
+/** Only for ids that were made when the run started, because the time is taken from the id. */
 export const shown = (runId: string): Answer<typeof answers.rerunAnswer> => ({
   workflowRunId: runId,
   workflowCreatedAt: timeOfId(runId),

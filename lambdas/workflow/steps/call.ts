@@ -35,7 +35,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
     }
     checkPlace(active, step);
     const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
-    // The answer is a delivery of the run.
+    // The answer is delivered with the run's settings.
     const deferredMs = deferralOfCall(part, start);
     const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };

@@ -41,7 +41,10 @@ function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot):
   }
 }
 
-/** An expired message is pending only if its delivery would continue the run. */
+/**
+ * @param messages in the order of acceptance
+ * @param at now, Unix milliseconds
+ */
 export function hangingOf(
   snapshot: Snapshot,
   records: readonly JournalRecord[],
