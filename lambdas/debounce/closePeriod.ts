@@ -8,7 +8,7 @@ const publishTimeoutMs = 30 * secondMs;
 
 export interface Debounced {
   readonly key: string;
-  /** The message’s version in its row. */
+  /** The message's version in its row. */
   readonly version: number;
 }
 

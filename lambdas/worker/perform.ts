@@ -62,7 +62,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
         why,
       );
     case 'pump':
-      // The attempts in the line would wait forever.
+      // A pump is never given up, because the attempts in the line would wait forever.
       return pump(job);
     case 'runStart':
       return (await runs()).giveUpStart(job, why);
