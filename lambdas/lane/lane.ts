@@ -81,9 +81,9 @@ export interface Lane extends LaneKey, Limits {
   readonly fair?: FairLine | undefined;
   /** Cancelled entries in the line's pages. They are dropped when they are next. */
   readonly cancelled: number;
-  /** When the next pump runs, Unix milliseconds; in the past if none is scheduled. */
+  /** When the next pump runs, Unix milliseconds; in the past without a scheduled pump. */
   readonly pumpAt: number;
-  /** When a pump extends waiting messages' lifetimes, Unix milliseconds; in the past if none is scheduled. */
+  /** When a pump extends waiting messages' lifetimes, Unix milliseconds; in the past without a scheduled pump. */
   readonly keepAt: number;
   /**
    * How long an unused key's or deleted queue's row is kept, because a delayed message may name it: Unix milliseconds, or 0.

@@ -230,7 +230,7 @@ const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...a
 
 export interface LoggedEnds {
   readonly records: readonly LoggedEnd[];
-  /** All records until then are read, Unix milliseconds. Undefined if none is left. */
+  /** All records until then are read, Unix milliseconds. Undefined after the last record. */
   readonly readUntil: number | undefined;
 }
 

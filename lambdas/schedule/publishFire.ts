@@ -14,7 +14,7 @@ import { reportUsage } from '../usage/counter.ts';
 
 /**
  * @param time the fire's time, Unix milliseconds
- * @returns the message ids, or why there are none
+ * @returns the message ids, or why no message was made
  */
 export async function publishFire(
   schedule: StoredSchedule,

@@ -10,7 +10,7 @@ const ringPagesAtOnce = 10;
 
 /**
  * @param from where to continue; undefined for the beginning
- * @param until when to start no more pages, Unix milliseconds
+ * @param until when to stop after the current page, Unix milliseconds
  * @param onEntry extends a message
  * @returns where to continue if the time ran out
  */

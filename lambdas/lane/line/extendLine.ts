@@ -21,7 +21,7 @@ export interface ExtendedTo {
 /**
  * Extends the lifetimes of messages that wait in a lane, and of their pages.
  *
- * @param until when to start no more pages, Unix milliseconds
+ * @param until when to stop after the current page, Unix milliseconds
  * @returns where to continue if the time ran out
  */
 export async function extendLine(

@@ -9,7 +9,7 @@ const entriesAtOnce = 20;
 
 /**
  * @param pages the number of the first page, and of the one after the last
- * @param until when to start no more pages, Unix milliseconds
+ * @param until when to stop after the current page, Unix milliseconds
  * @returns the page to continue from if the time ran out
  */
 export async function onLine(

@@ -117,7 +117,7 @@ export function joinLine(lane: Lane, entry: string, turn?: Turn): Lane {
     : { ...lane, fair: askToJoin(lane.fair, place, entry) };
 }
 
-/** The attempt lost its slot through no fault of its own, so it is next. */
+/** An attempt that lost its slot without a fault is next. */
 export const joinAgain = (lane: Lane, entry: string): Lane =>
   lane.fair === undefined
     ? { ...lane, line: rejoin(lane.line, entry) }

@@ -30,7 +30,7 @@ export interface FairLine {
   readonly id: string;
   /** Tenant names; the first is next. */
   readonly ring: Line;
-  /** Entries that lost their slot through no fault of their own. They are next. */
+  /** Entries that lost their slot without a fault. They are next. */
   readonly first: readonly string[];
   /** The number of waiting entries, except in the lane's own line. */
   readonly waiting: number;

@@ -50,7 +50,7 @@ export function spill(line: Line): { readonly line: Line; readonly pages: readon
 
 export const join = (line: Line, entry: string): Line => ({ ...line, back: [...line.back, entry] });
 
-/** Puts an entry first, because it lost its slot through no fault of its own. */
+/** Puts an entry first, because it lost its slot without a fault. */
 export const rejoin = (line: Line, entry: string): Line => ({ ...line, front: [entry, ...line.front] });
 
 /**

@@ -28,7 +28,7 @@ interface Granting {
 }
 
 interface Applied extends Granting {
-  /** Called after the write, one for each change. */
+  /** Functions to call after the write, one for each change. */
   readonly tells: readonly (() => void)[];
   readonly time: number;
 }

@@ -96,7 +96,7 @@ export async function candidatesOf(
   );
 }
 
-/** Judged by the row in the list, which shows the run's end a moment late. */
+/** Whether a run may match, by its row in the list, which shows the run's end a moment late. */
 export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Candidate): boolean {
   const { fromDate = 0, toDate = Infinity, states } = query;
   if (createdAt < fromDate || createdAt > toDate) return false;

@@ -56,9 +56,9 @@ export interface ListedEntry {
   readonly bodyBytes: number;
   /** Undefined for the initial payload. */
   readonly step?: StepDetails | undefined;
-  /** Forwarded headers of its own message. */
+  /** The message's own forwarded headers. */
   readonly forwarded?: readonly Header[] | undefined;
-  /** Settings of its own message, unless the run's settings apply to all: see `settingsFor`. */
+  /** The message's own settings, unless the run's settings apply to all: see `settingsFor`. */
   readonly settings?: RunSettings | undefined;
 }
 

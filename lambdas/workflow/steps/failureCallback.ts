@@ -74,7 +74,7 @@ export function givenWithCallback(
  * Reads only the failure callback from a refused submission.
  *
  * @param configs the configurations that may have it; the first that has it counts
- * @returns undefined if there is none, or if it cannot be read
+ * @returns undefined without a readable failure callback
  */
 export function givenWithRefused(
   account: Account,

@@ -119,8 +119,8 @@ const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStar
 const atOnce = 20;
 
 /**
- * Starts runs, each unless its id has an active run. That run is delivered by the process that wrote it, or, if that one has
- * died, by the job that was sent before.
+ * Starts runs, each unless its id has an active run. The process that wrote the active run delivers it. If that process has
+ * died, the job that was sent before does it.
  *
  * @returns the runs, in the order of the drafts
  * @throws RunBusy, and errors of AWS: the starts must then be sent again

@@ -25,7 +25,7 @@ export interface Triggered {
 /** The header prefix of the published client, the only one that endpoints use. */
 const clientsPrefix = 'Upstash';
 
-/** Makes the endpoint the failure callback if there is none, with the run's headers, by which it may identify its callers. */
+/** Makes the endpoint the default failure callback, with the run's headers, by which it may identify its callers. */
 function withFailureCallback(config: Config, url: string): Config {
   if (config.has('failure-callback')) return config;
   const forwarded = [...scoped(config, 'forward')].map(
