@@ -32,7 +32,6 @@ async function requestOf(
   };
 }
 
-/** Decodes a compressed answer. The code is loaded on first use. */
 async function decoded(answer: DestinationResponse, maxBytes: number): Promise<DestinationResponse> {
   const isPlain = !answer.headers.some(([name]) => name === 'content-encoding');
   if (isPlain || answer.body.length === 0) return answer;
@@ -69,7 +68,7 @@ export async function callUrl(
 }
 
 /**
- * Makes an attempt's request to a URL or an ARN. The code for ARNs is loaded on first use.
+ * Makes an attempt's request to a URL or an ARN.
  *
  * @param attempt 0 for the first delivery
  */

@@ -42,7 +42,7 @@ async function completionHeaders(
   return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
-/** Makes the additional signature of a URL group's endpoint. The code is loaded on first use. */
+/** Makes the additional signature of a URL group's endpoint. */
 async function ownSignature(message: Message, body: Uint8Array): Promise<readonly Header[]> {
   const { endpointSignature: known, accountId } = message;
   if (known === undefined) return [];

@@ -110,7 +110,6 @@ export async function noteAttempt(history: MessageHistory, attempt: Attempt): Pr
   return true;
 }
 
-/** The code is loaded on first use. */
 export async function countCallbacks({ account, ...recorded }: RecordedAttempt): Promise<void> {
   const callbacks = callbackIdsOf(recorded).length;
   if (callbacks === 0) return;

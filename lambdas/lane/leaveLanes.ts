@@ -17,7 +17,7 @@ import { lanes } from './slots/processLanes.ts';
 /**
  * Ends a grant that is no longer needed.
  *
- * If the grant is not written yet, the job is sent again: soon for a cancelled message, because others wait for the slot. A
+ * If the grant is not written yet, the job is sent again: soon for a cancelled message, whose slot others wait for. A
  * finished attempt has another grant only if it was in the line twice, so a single check is enough, when the grant must have
  * been written.
  */

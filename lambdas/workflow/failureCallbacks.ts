@@ -85,6 +85,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   });
   const { snapshot, record, result: requestId } = change;
   const state = stateIn(snapshot, deadLetter);
+  // Another process may have written the state and died before this.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');
     await withdrawRequest(key, requestId);

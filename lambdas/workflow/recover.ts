@@ -50,6 +50,7 @@ export async function recoverRuns(since: number, isDryRun: boolean): Promise<Rec
 /** @returns how many timeouts of waits were scheduled again */
 async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
   const snapshot = await loadSnapshot(key);
+  // The listed run may have ended, and its id may have a newer run.
   if (snapshot?.startSeq !== startSeq) return 0;
   const rows = await listOf(readJournal(key, startSeq));
   let waits = 0;

@@ -1,7 +1,7 @@
 import { callbacksOf } from '../../message/consequenceIds.ts';
 import type { Continuation } from './continuation.ts';
 
-/** Reports the outcome to callback URLs. The code is loaded on first use. */
+/** Reports the outcome to callback URLs. */
 export const callbacks: Continuation = {
   store: (made) =>
     callbacksOf(made).map((callback) => async () => {

@@ -1,8 +1,7 @@
 import type { Continuation } from './continuation.ts';
 
 /**
- * Adds a message whose last attempt failed to the dead letter queue. A workflow's run has one dead letter as a whole. The code
- * is loaded on first use.
+ * Adds a message whose last attempt failed to the dead letter queue. A workflow's run has one dead letter as a whole.
  */
 export const deadLetter: Continuation = {
   release: async (recorded) => {

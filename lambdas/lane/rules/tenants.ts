@@ -1,4 +1,3 @@
-/** How a fair line's tenants join, leave, and move to separate rows. */
 import { priorities, type Priority } from '../../value/turn.ts';
 import { unnamed, type Asked, type FairLine, type Tenant, type TenantPlace } from './fairLine.ts';
 import { isEmpty, join, lengthOf, spill, withPage, type Line, type Page } from './line.ts';

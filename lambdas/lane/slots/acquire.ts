@@ -1,7 +1,7 @@
 /**
  * An attempt acquires its lanes in this order: queue, circuit of its host, flow-control key, account. It takes a slot of each,
  * and waits in the line of the first lane without capacity. It keeps its slots while it waits, except the circuit's. The fixed
- * order prevents deadlocks.
+ * order prevents deadlocks. A lane's parallelism limits how many of its attempts wait for the account.
  */
 import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import {

@@ -8,7 +8,7 @@ const tooOld = 'trigger rest api is only usable with sdk versions after v1.0.0 m
 
 /**
  * Detects from the answer to a run's first delivery that its destination is not a workflow endpoint, or has a client that is
- * too old. An ordinary server may answer 200 to anything, and the run would never continue.
+ * too old. An ordinary server may answer 200 to anything.
  *
  * @returns the run's error, after which nothing is retried; undefined if the endpoint is right, or if the attempt failed anyway
  */

@@ -66,6 +66,7 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { failure } = found.record;
   if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
+  // Another process may have written the end and died before this.
   await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 

@@ -110,6 +110,7 @@ async function takeEach(
 interface Made {
   readonly deadLetter: DeadLetterOfRun;
   readonly runId: string;
+  /** Undefined if the run's id has had another run since. */
   readonly begun: Begun | undefined;
 }
 

@@ -24,6 +24,7 @@ export interface HangingRuns {
 const mostLookedAt = 1_000;
 const lookedAtAtOnce = 20;
 
+/** Reads only the last record of a run, which is enough for most runs. */
 async function isBusy(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -43,6 +44,7 @@ async function isBusy(
 
 export async function loadHanging(key: RunKey, startSeq: number): Promise<Hanging | undefined> {
   const newest = await loadNewest(key);
+  // The listed run may have ended, and its id may have a newer run.
   if (newest?.snapshot.startSeq !== startSeq) return undefined;
   if (await isBusy(key, newest.record, newest.snapshot, now())) return undefined;
   const journal = await loadRunJournal(key, startSeq);

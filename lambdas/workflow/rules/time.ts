@@ -52,7 +52,7 @@ export function stepDurationMs(value: number | string): number | undefined {
 export const allowedDuration = 'seconds, or a number and a unit (s, m, h, d, w, mo, y), as in "10m"';
 
 /**
- * @param field its name in the error
+ * @param field for the error
  * @throws HttpError 412
  */
 export function parseStepDurationMs(field: string, value: number | string): number {

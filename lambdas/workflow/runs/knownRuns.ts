@@ -130,7 +130,6 @@ function forgetOldest(): void {
 /**
  * Strongly consistent.
  *
- * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if the run has ended, or its records have expired
  */
 export async function loadRunList(key: RunKey, startSeq: number): Promise<RunList | undefined> {

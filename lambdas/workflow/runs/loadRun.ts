@@ -90,7 +90,6 @@ export interface LoadedRun {
 /**
  * Strongly consistent.
  *
- * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if its records have expired
  */
 export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun | undefined> {
@@ -131,7 +130,6 @@ function requestIn(
 /**
  * Finds the newest failure request of a run.
  *
- * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if the failure is not reported, or the journal has expired
  */
 export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {

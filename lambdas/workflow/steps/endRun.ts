@@ -128,7 +128,6 @@ interface EndOfRun {
 }
 
 /**
- * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if the run has not ended, or has expired
  */
 export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun | undefined> {

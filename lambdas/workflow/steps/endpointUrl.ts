@@ -6,7 +6,7 @@ import { urlOf } from '../../publish/prepare.ts';
 /**
  * Reads an endpoint's URL, which must not be an ARN, from a submission's body.
  *
- * @param field its name in the error
+ * @param field for the error
  * @throws HttpError 400 or 403
  */
 export function endpointUrl(url: string, rules: DestinationRules, field: string): string {

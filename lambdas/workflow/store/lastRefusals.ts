@@ -27,7 +27,6 @@ export async function putRefusal(
   await dynamodb.send(new PutItemCommand({ TableName: settings.workflowsTable, Item: toItem(row) }));
 }
 
-/** @param startSeq the place of the run's start in the journal of its id */
 export async function loadRefusal(key: RunKey, startSeq: number): Promise<Refusal | undefined> {
   const row = await getRow(settings.workflowsTable, keyOf(key, startSeq), false);
   return row && refusalRow.parse(row);

@@ -34,8 +34,7 @@ interface Found {
 type Items = Map<Waiter, Notification>;
 
 /**
- * Ends all of an account's waits for an event, in the order in which they began. A request that is repeated after a failure
- * ends the rest.
+ * Ends all of an account's waits for an event, in the order in which they began. A repeated request ends the rest.
  *
  * @returns an item for each wait that it ended, or that an earlier try with the same body ended
  * @throws HttpError 412 for a malformed event id, 413; 429 or 412 above a limit of the account; 503 if one request cannot wake
@@ -172,6 +171,7 @@ async function wakeOfRun(
     : undefined;
 }
 
+/** Omits the last waiters if not all fit into an answer. */
 function fitting(items: readonly Notification[]): readonly Notification[] {
   let bytes = items.reduce((sum, item) => sum + jsonBytes({ ...item, waiter: undefined }) + 1, 2);
   return items.map((item) => {

@@ -65,6 +65,7 @@ function ofEntry(start: RunStart, known: KnownMessages, entry: ListedEntry): Run
   return { kind: 'result', ...named, out: text, waitEventId, waitTimeout };
 }
 
+/** The payload of a run with an unknown client is delivered again when the client is known. */
 function withUpgrade(known: KnownMessages, message: RunMessage, messageId: string, at: number): RunMessage {
   const again = historyFrom(known, messageId, at);
   return {
