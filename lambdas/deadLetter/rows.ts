@@ -146,7 +146,7 @@ export async function* listDeadLetters(
   now: number,
 ): AsyncGenerator<ListedDeadLetter> {
   const { first, last } = idBounds('dlq', range);
-  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
+  // DynamoDB refuses empty ranges.
   if (first > last) return;
   const rows = queryRows({
     TableName: settings.dlqTable,

@@ -125,7 +125,7 @@ const statusAttributes = [
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
   const isEarliestFirst = range.order === 'earliestFirst';
-  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
+  // DynamoDB refuses empty ranges.
   if (bounds.first > bounds.last) return;
   const items = queryItems({
     TableName: settings.messagesTable,

@@ -52,7 +52,6 @@ export async function callWithin(
   refused: (error: SdkError) => DestinationResponse,
 ): Promise<DestinationResponse> {
   const deadline = new AbortController();
-  // The timer of `AbortSignal.timeout` would let a process end before its attempts.
   const timer = setTimeout(() => {
     deadline.abort();
   }, timeoutMs);

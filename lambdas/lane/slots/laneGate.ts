@@ -21,7 +21,7 @@ const slots = createProcessSlots({
   },
 });
 
-// Few accounts have circuits, so this code is loaded on first use.
+// Few accounts have circuits.
 const circuits: Circuits = {
   enter: async (...attempt) => (await import('./processCircuits.ts')).circuits.enter(...attempt),
 };
