@@ -1,35 +1,35 @@
 /**
  * The circuit of a destination's host, for one account. While the host is down its circuit is open: attempts wait in the line
- * of the circuit's lane instead of being made.
+ * of the circuit's lane.
  *
- * The states, in the order in which they are passed:
+ * The states, in order:
  *
- * 1. closed: attempts are made. Failures in a row are counted.
+ * 1. closed: attempts are made. Consecutive failures are counted.
  * 2. open, until `openUntil`: no attempt is made.
  * 3. half-open, from then on: one attempt is made, the probe. A failure opens the circuit again, for twice as long.
- * 4. closed, with a line: waiting attempts are released, few at first, and one more at once with each success.
+ * 4. closed, with a line: a few waiting attempts are released, and one more with each success.
  */
 import { secondMs } from '../shared/clock.ts';
 import type { CircuitRules } from './settings.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface Circuit {
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   /** When the first of them was counted, Unix milliseconds. */
   readonly failedAt: number;
-  /** The status and the error of the last of them. */
+  /** The status and the error of the last failure. */
   readonly lastStatus: number;
   readonly lastError?: string | undefined;
-  /** When it was opened, Unix milliseconds; undefined while it is closed. Probes that fail do not change it. */
+  /** When it was opened, Unix milliseconds; undefined while it is closed. Failed probes do not change it. */
   readonly openedAt?: number | undefined;
-  /** Unix milliseconds from which on a probe may be made. */
+  /** When the next probe may be made, Unix milliseconds. */
   readonly openUntil: number;
-  /** Probes that have failed since then. */
+  /** Failed probes since the opening. */
   readonly failedProbes: number;
-  /** Whether attempts have waited for too long. Then several at once are released, to fail. */
+  /** Whether attempts have waited too long. Several are then released at once, to fail. */
   readonly isExpiring: boolean;
-  /** Attempts that waited and may be in flight at once, once the circuit is closed. */
+  /** The most waiting attempts in flight after the circuit is closed. */
   readonly window: number;
 }
 
@@ -45,10 +45,9 @@ export const closedCircuit: Circuit = {
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 
-/** How many attempts that have waited for too long are released at once. */
+/** Attempts released at once, to fail because they have waited too long. */
 const expiringAtOnce = 10;
 
-/** Counts the waiting attempts that may be in flight at once. */
 export function heldAtOnce(circuit: Circuit, now: number): number {
   if (!isOpen(circuit)) return circuit.window;
   if (now < circuit.openUntil) return 0;
@@ -57,15 +56,15 @@ export function heldAtOnce(circuit: Circuit, now: number): number {
 
 /**
  * The least time from the first failure to the opening. A process may know a circuit as it was a second ago; by then every
- * process whose attempts succeed has seen the failures, and has taken them back.
+ * process with successful attempts has seen the failures and reset them.
  */
 export const knownForMs = secondMs;
 
-/** Characters of an error that a circuit keeps. */
+/** Characters. */
 const longestError = 200;
 
 function openMsOf({ openMs, longestOpenMs }: CircuitRules, failedProbes: number): number {
-  // Doubled too often, the number would be infinite, which is not a moment.
+  // More doublings would give Infinity, which is not a time.
   return Math.min(longestOpenMs, openMs * 2 ** Math.min(failedProbes, 30));
 }
 
@@ -73,11 +72,7 @@ function openUntilOf(rules: CircuitRules, failedProbes: number, notBefore = 0, n
   return Math.min(now + rules.longestOpenMs, Math.max(now + openMsOf(rules, failedProbes), notBefore));
 }
 
-/**
- * Changes a circuit by the verdict of an attempt.
- *
- * @param wasHeld whether the circuit let the attempt go: as its probe, or as one of those that waited
- */
+/** @param wasHeld whether the circuit released the attempt, as its probe or from its line */
 export function afterVerdict(
   circuit: Circuit,
   verdict: Verdict,
@@ -103,7 +98,7 @@ export function afterVerdict(
     lastError: verdict.error?.slice(0, longestError).toWellFormed(),
   };
   if (isOpen(circuit)) {
-    // Attempts that were in flight when the circuit was opened tell nothing new.
+    // The attempt started before the circuit opened.
     if (!wasHeld) return circuit;
     const failedProbes = circuit.failedProbes + 1;
     const openUntil = openUntilOf(rules, failedProbes, verdict.notBefore, now);
@@ -123,7 +118,7 @@ function afterSuccess(circuit: Circuit, wasHeld: boolean): Circuit {
   return circuit.failures === 0 ? circuit : { ...circuit, failures: 0 };
 }
 
-/** Whether an attempt has waited for too long. @param dueAt when it was due, Unix milliseconds */
+/** @param dueAt when the attempt was due, Unix milliseconds */
 export const isOverdue = (
   { openedAt }: Circuit,
   { longestWaitMs }: CircuitRules,

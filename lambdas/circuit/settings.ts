@@ -1,21 +1,20 @@
-/** The settings of an account's circuits. */
 import { hourMs, minuteMs, secondMs } from '../shared/clock.ts';
 
-/** The rules by which an account's circuits open and close. Durations in milliseconds. */
+/** Durations in milliseconds. */
 export interface CircuitRules {
-  /** Failures in a row that open a circuit. */
+  /** Consecutive failures that open a circuit. */
   readonly failures: number;
-  /** The time from the opening to the first probe; after each that fails it is twice as long. */
+  /** From the opening to the first probe; doubled after each failed probe. */
   readonly openMs: number;
   /** The longest time between two probes. */
   readonly longestOpenMs: number;
-  /** An attempt that has waited for longer than this, at a destination that was down for as long, fails permanently. */
+  /** An attempt that has waited longer than this fails, if its host was down for as long. */
   readonly longestWaitMs: number;
 }
 
-/** The settings of an account: seconds, as it writes them. */
+/** An account's settings, in seconds. */
 export interface CircuitSettings {
-  /** Whether circuits hold back its messages, unless a message, its URL group or its queue says otherwise. */
+  /** Whether circuits hold back its messages, unless a message, its URL group or its queue decides otherwise. */
   readonly enabled: boolean;
   readonly failures?: number | undefined;
   readonly open_seconds?: number | undefined;
@@ -25,9 +24,9 @@ export interface CircuitSettings {
 
 const seconds = (ms: number): number => ms / secondMs;
 
-/** The numbers of the settings, with their defaults and ranges; both ends are allowed. */
+/** The numbers of the settings, with their defaults and inclusive ranges. */
 export const circuitNumbers = {
-  /** A limit of one would let a single lost connection hold back a host's messages. */
+  /** With a limit of one, a single lost connection would hold back a host's messages. */
   failures: { default: 5, least: 2, most: 1_000 },
   open_seconds: { default: 30, least: 1, most: seconds(hourMs) },
   longest_open_seconds: { default: seconds(10 * minuteMs), least: 1, most: seconds(hourMs) },

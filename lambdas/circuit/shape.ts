@@ -1,4 +1,3 @@
-/** An account's setting of circuits, as the management API takes it and shows it. */
 import * as z from 'zod/mini';
 import { circuitNumbers, type CircuitSettings } from './settings.ts';
 
@@ -13,7 +12,6 @@ const circuitNumber = (name: keyof typeof circuitNumbers, description: string) =
       ),
   );
 
-/** Whether and how circuits of hosts hold back an account's messages. */
 export const circuitInput = z
   .strictObject({
     enabled: z
@@ -36,7 +34,7 @@ export const circuitInput = z
   } satisfies Record<keyof CircuitSettings, z.ZodMiniType>)
   .check(z.describe('Circuits, which hold messages back while a host is down; `null` for none.'));
 
-/** The values that may be set, in words. */
+/** For error messages. */
 export const allowedCircuit = Object.entries(circuitNumbers)
   .map(([name, { least, most }]) => `"${name}"?: ${least} to ${most}`)
   .join(', ');

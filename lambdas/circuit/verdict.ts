@@ -1,12 +1,11 @@
-/** The verdict of an attempt about its destination's host, and the name of that host. */
 import { hostOf } from '../destination/place.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { retryAfterOf } from '../destination/retryAfter.ts';
 
-/** Characters of the longest ARN, that of an EventBridge bus. A DNS name with a port has 259. */
+/** Characters of the longest ARN, of an EventBridge bus. A DNS name with a port has 259. */
 export const longestHost = 320;
 
-/** Names the host of a destination's circuit, as `hostOf` does; undefined for one that is too long to be reached. */
+/** The host of a destination, as in `hostOf`; undefined if it is too long to exist. */
 export function circuitHostOf(destination: string): string | undefined {
   const host = hostOf(destination);
   return host.length <= longestHost ? host : undefined;
@@ -17,7 +16,7 @@ export function circuitHostOf(destination: string): string | undefined {
  *
  * - `up`: it answers. A 4XX is about the request, not about the host.
  * - `down`: no answer, or a 5XX.
- * - `busy`: a 429. The host is not down, but a probe that gets it is no reason to release all waiting attempts.
+ * - `busy`: a 429. The host is up, but a probe with this answer does not release all waiting attempts.
  * - `nothing`: no request was made.
  */
 export type Verdict =
@@ -26,7 +25,7 @@ export type Verdict =
       readonly says: 'down' | 'busy';
       readonly status: number;
       readonly error: string | undefined;
-      /** Unix milliseconds before which the host does not want to be called again; undefined where it does not say. */
+      /** The earliest next call that the host allows, Unix milliseconds, if it says so. */
       readonly notBefore: number | undefined;
     };
 

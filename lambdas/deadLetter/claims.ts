@@ -8,14 +8,14 @@ import { conditionalWrite, dynamodb, toItem } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
 import { keyOf } from './rows.ts';
 
-/** A removed dead letter's row stays this long: later, no attempt of its message can write it again. */
+/** No attempt of its message can write the row again later. */
 const removedRowMs = 2 * dayMs;
 
-/** Why it was removed: deleted by its owner, sent again, or replaced by newer ones. */
+/** Deleted by its owner, sent again, or replaced by newer ones. */
 export type Removal = 'deleted' | 'sent' | 'trimmed';
 
 /**
- * Removes a dead letter. Its row stays for a while, marked as removed, so that it is not written again.
+ * Removes a dead letter. Its row stays for a while, so that it is not written again.
  *
  * @returns false if it was gone
  */
@@ -58,11 +58,7 @@ interface DeadLetterClaim {
   readonly retryId?: string | undefined;
 }
 
-/**
- * Claims a dead letter for one process, unless it was removed.
- *
- * @returns whether it was claimed, and the row afterwards
- */
+/** @returns whether the dead letter was claimed (not if it was removed), and the row afterwards */
 export const claimDeadLetter = (
   accountId: string,
   dlqId: string,
@@ -85,7 +81,7 @@ export const claimDeadLetter = (
     ),
   );
 
-/** The result of a claim: `ours` to send; `sent` before, under this id; `theirs`, being sent by another process; or `gone`. */
+/** `ours` to send; `sent` before, under this id; `theirs`, being sent by another process; or `gone`. */
 export type RetryClaim =
   | { readonly state: 'ours' | 'sent'; readonly retryId: string }
   | { readonly state: 'theirs' | 'gone' };
@@ -97,8 +93,7 @@ const claimedRow = z.object({
 });
 
 /**
- * Claims a dead letter to send it again. The first claim sets the new message's id; if its process dies, the next sends the same
- * message.
+ * Claims a dead letter to send it again. The first claim sets the new message's id, also for another process that continues.
  */
 export async function claimRetry(
   accountId: string,

@@ -7,11 +7,7 @@ import { keepToSize } from './size.ts';
 import { dlqIdOf } from '../message/consequenceIds.ts';
 import type { RecordedAttempt } from '../message/history.ts';
 
-/**
- * Writes the dead letter of a last attempt, unless it was written before.
- *
- * @param run the failed run, and until when its records are kept, Unix milliseconds
- */
+/** @param run the failed run, and until when its records are kept, Unix milliseconds */
 export async function deadLetterAttempt(
   { history, attempt, account }: RecordedAttempt,
   run?: { readonly workflow: DeadRun; readonly keptUntil: number },
@@ -19,7 +15,7 @@ export async function deadLetterAttempt(
   const { message } = history;
   const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(account);
   const responseBody = beginningOf(attempt.response.body, listedResponseBytes);
-  // The bodies are kept with the message and the run's records: neither may expire earlier.
+  // The dead letter must not outlive the bodies, which are kept with the message and the run's records.
   const neededUntil = Math.min(message.expiresAt, run?.keptUntil ?? Infinity);
   const expiresAt = Math.min(attempt.recordedAt + retentionMs, neededUntil);
   const isNew = await putDeadLetter({

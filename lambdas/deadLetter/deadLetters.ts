@@ -41,11 +41,7 @@ import { removeDeadLetters } from './size.ts';
 export const noSuchDeadLetter = (dlqId: string): Error =>
   notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);
 
-/**
- * A dead letter in lists, without the message's body.
- *
- * @param responseBody the part of the last answer's body that was read
- */
+/** @param responseBody the part of the last answer's body that was read */
 const deadLetterRecord = (
   { dlqId, message, responseStatus, responseHeaders, error, retried, failedAt, expiresAt }: DeadLetter,
   responseBody: Uint8Array = new Uint8Array(),
@@ -73,19 +69,17 @@ export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
 
 export type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
 
-/** Failed runs are listed separately: the delivery that failed is not a message the user published. */
+/** Failed runs are listed separately. */
 export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>
   deadLetter.workflow === undefined;
 export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =>
   deadLetter.workflow !== undefined;
 
-/** Dead letters loaded in parallel by id. */
 const loadedAtOnce = 10;
 
 /**
- * Starts reading one kind of dead letters by a filter.
- *
- * @returns the rows in the order of the filter or its ids; and `selected`, which gives a row's dead letter if the filter selects it
+ * @returns the rows in the order of the filter or its ids; and `selected`, which gives a row's dead letter if the filter
+ *   selects it
  */
 export async function selection<D extends DeadLetter>(
   account: Account,
@@ -117,7 +111,7 @@ export async function selection<D extends DeadLetter>(
   return { scope, range, rows, selected };
 }
 
-/** The most dead letters of a bulk operation. With ids, other filters are ignored, so all of them. */
+/** If ids are given, other filters are ignored. */
 export const mostOf = ({ ids, count }: Filter): number =>
   ids === undefined ? (count ?? Infinity) : Infinity;
 
@@ -186,7 +180,6 @@ export async function deleteDeadLetter(
   if (!isDeleted) throw noSuchDeadLetter(dlqId);
 }
 
-/** Dead letters in one step of a bulk deletion. */
 const deletedAtOnce = 20;
 
 export async function deleteDeadLetters(
@@ -203,7 +196,6 @@ export async function deleteDeadLetters(
   return { deleted, cursor };
 }
 
-/** The most groups of a count. */
 const mostGroups = 100;
 
 interface Times {
@@ -212,7 +204,6 @@ interface Times {
   readonly lastFailedAt: number;
 }
 
-/** Groups dead letters by a common text. */
 class Groups {
   readonly #times = new Map<string, Times>();
 
@@ -236,7 +227,7 @@ class Groups {
   }
 }
 
-/** Counts the dead letters that a bulk operation would take, and what they have in common. */
+/** Counts the dead letters that a bulk operation would select, and what they have in common. */
 export async function countDeadLetters(
   account: Account,
   filter: Filter,

@@ -1,6 +1,6 @@
 /**
- * Dead letters: a row for each permanently failed message, with what lists show and filter by, and the beginning of the last
- * answer's body. Whole bodies stay with the message, whose row is kept longer.
+ * Dead letters: a row for each permanently failed message, with what lists show. Whole bodies stay with the message, whose row
+ * is kept longer.
  */
 
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
@@ -17,7 +17,6 @@ import { messageAttributes, messageOf } from '../message/rows.ts';
 import { bytes, headerPairs } from '../table/attributes.ts';
 import { idBounds, isBehind, isId, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
 
-/** A dead letter's run. */
 export interface DeadRun {
   readonly runId: string;
   /** Unix milliseconds. */
@@ -26,7 +25,7 @@ export interface DeadRun {
   readonly startSeq: number;
   /** The URL of the run's start. */
   readonly url: string;
-  /** Absent without a failure function. */
+  /** Undefined without a failure function. */
   readonly failureState?: FailureFunctionState | undefined;
 }
 
@@ -36,14 +35,14 @@ export interface DeadLetter {
   readonly message: Message;
   /** The run that failed with it, if any. */
   readonly workflow?: DeadRun | undefined;
-  /** The last attempt's number, which is the number of retries. */
+  /** The number of retries. */
   readonly retried: number;
   /** Unix milliseconds. */
   readonly failedAt: number;
   readonly responseStatus: number;
   /** Lower-case names. */
   readonly responseHeaders: KeptResponse['headers'];
-  /** The beginning of the last answer's body, if it had one. */
+  /** The beginning of the last answer's body, if any. */
   readonly responseBody?: Uint8Array | undefined;
   readonly error?: string | undefined;
   /** Unix milliseconds. */
@@ -77,11 +76,7 @@ export const keyOf = (accountId: string, dlqId: string): { readonly shard: strin
   id: dlqId,
 });
 
-/**
- * Writes a dead letter, unless it was written before.
- *
- * @returns whether it was written
- */
+/** @returns false if it was written before */
 export async function putDeadLetter(deadLetter: DeadLetter): Promise<boolean> {
   const { dlqId, message, workflow, expiresAt, ...rest } = deadLetter;
   return putNew(settings.dlqTable, 'id', {
@@ -97,11 +92,7 @@ export async function putDeadLetter(deadLetter: DeadLetter): Promise<boolean> {
   });
 }
 
-/**
- * Reads a row.
- *
- * @returns undefined for a removed or expired dead letter: DynamoDB may remove expired rows days later
- */
+/** @returns undefined for a removed or expired dead letter: DynamoDB may remove expired rows days later */
 function readDeadLetter(row: Row, now: number): DeadLetter | undefined {
   if ('removedAt' in row) return undefined;
   const { id, run, dlqExpiresAt, ...rest } = deadLetterRow.parse(row);
@@ -111,11 +102,9 @@ function readDeadLetter(row: Row, now: number): DeadLetter | undefined {
 }
 
 /**
- * Updates the state of a run's failure function in its dead letter.
- *
- * @param state absent without a failure function
+ * @param state undefined without a failure function
  * @param before the expected state
- * @returns whether it had that state
+ * @returns whether the dead letter had that state
  */
 export const noteFailureState = (
   accountId: string,
@@ -146,19 +135,18 @@ export async function loadDeadLetter(
   return row && readDeadLetter(row, now);
 }
 
-/** Rows without a dead letter are included, so that readers can stop after many of them. */
+/** Includes rows without a dead letter, so that readers can stop after many of them. */
 export interface ListedDeadLetter extends Ordered {
   readonly deadLetter: DeadLetter | undefined;
 }
 
-/** Reads a shard's dead letters in the range's order. */
 export async function* listDeadLetters(
   shard: string,
   range: Range,
   now: number,
 ): AsyncGenerator<ListedDeadLetter> {
   const { first, last } = idBounds('dlq', range);
-  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
+  // DynamoDB refuses empty ranges.
   if (first > last) return;
   const rows = queryRows({
     TableName: settings.dlqTable,

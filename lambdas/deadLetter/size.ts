@@ -18,30 +18,29 @@ import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
 /**
- * Limits the dead letter queue to the account's `max_dlq_size`. Each added or removed dead letter is counted; above the limit, one
- * process trims the oldest. So the cost does not grow with the queue: a write to count each dead letter and, in a full queue, calls
- * to remove another.
+ * Limits the dead letter queue to the account's `max_dlq_size`. Dead letters are counted; above the limit, one process trims
+ * the oldest. So the cost does not grow with the queue.
  *
- * A process that dies may leave dead letters uncounted, but never counts one twice. So the queue may exceed its limit for a while,
- * but nothing is trimmed too early.
+ * A process that dies may leave dead letters uncounted, but never counts one twice. So the queue may exceed its limit for a
+ * while, but nothing is trimmed too early.
  */
 
-/** Trimming starts a hundredth above the limit, to remove many together; at most 200 above. */
+/** Trimming starts a hundredth above the limit, at most 200, to remove many together. */
 const mostSlack = 200;
 const slackOf = (size: number): number => Math.min(Math.floor(size / 100), mostSlack);
 
-/** Dead letters removed together; a process that dies may leave this many uncounted. */
+/** A process that dies may leave this many dead letters uncounted. */
 const removedAtOnce = 20;
-/** Dead letters read together. A lowered limit may require trimming very many. */
+/** A lowered limit may require trimming very many. */
 const readAtOnce = 200;
-/** A trim's longest time. The next dead letter continues it. */
+/** The next dead letter continues the trim. */
 const trimmingBudgetMs = 10 * secondMs;
-/** An older trim's process has died: it stops after 10 s, and its calls time out after 13 s. */
+/** The process of an older trim has died: it stops after 10 s, and its calls time out after 13 s. */
 const trimmingStaleMs = 60 * secondMs;
 
 /**
- * Counts a new dead letter, and trims a queue that is too long. Errors do not fail the delivery: an uncounted dead letter exceeds
- * the limit until it expires, and the next one retries the trim.
+ * Counts a new dead letter, and trims a queue that is too long. Errors do not fail the delivery: an uncounted dead letter
+ * exceeds the limit until it expires, and the next one retries the trim.
  *
  * @param expiresAt when the dead letter expires, Unix milliseconds
  * @param size the account's `max_dlq_size`
@@ -50,7 +49,7 @@ export async function keepToSize(account: Sharded, expiresAt: number, size: numb
   try {
     const there = await countIn(account.id, [expiresAt], now());
     if (there === undefined || !isTooLarge(there, size)) return;
-    // The trimming process checks the count again at its end, and sees this dead letter.
+    // The trimming process checks the count again at its end.
     if (there.trimmedSince !== undefined && there.trimmedSince >= now() - trimmingStaleMs) return;
     await trim(account, size);
   } catch (error) {
@@ -95,7 +94,6 @@ async function trim(account: Sharded, size: number): Promise<void> {
   } while (there !== undefined && isTooLarge(there, size) && now() < until);
 }
 
-/** The oldest dead letters of all shards. */
 async function oldestOf(account: Sharded, count: number): Promise<readonly PresentDeadLetter[]> {
   const found = await Promise.all(shardsOf(account).map((shard) => oldestDeadLetters(shard, count)));
   const ordered = found.flat().map((entry) => ({ ...entry, id: entry.dlqId, time: timeOfId(entry.dlqId) }));
@@ -119,8 +117,7 @@ async function takeOutAll(
 }
 
 /**
- * Removes dead letters that were deleted or sent again. They are subtracted first: if the process dies in between, the count is too
- * low, so nothing is trimmed too early.
+ * Subtracts the dead letters first: if the process dies, the count is too low, so nothing is trimmed too early.
  *
  * @returns the ids of those that still existed
  */

@@ -1,6 +1,6 @@
 /**
- * Counts dead letters: a row for each account in the dead letters' table. Counts are by expiry day (UTC), so that expired dead
- * letters stop counting without writes. Until the day ends their rows exist, and are trimmed first.
+ * Counts dead letters in a row for each account, by expiry day (UTC), so that expired dead letters stop counting without
+ * writes.
  */
 import { UpdateItemCommand, type UpdateItemCommandInput, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -20,7 +20,7 @@ import {
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
-/** When a dead letter stops counting, Unix milliseconds, even if it was removed before. */
+/** When a dead letter stops counting, Unix milliseconds. */
 export const countedUntil = (expiresAt: number): number => (dayOf(expiresAt) + 1) * dayMs;
 
 /** One attribute for each day, incremented without a read. */
@@ -55,13 +55,13 @@ function sizeOf(row: Row, now: number): DeadLetterQueueSize {
 
 const keyOf = (accountId: string) => ({ shard: `size#${accountId}`, id: 'size' });
 
-/** An account's number of dead letters, runs included; eventually consistent. */
+/** Runs are included; eventually consistent. */
 export async function loadSize(accountId: string, now: number): Promise<number> {
   const row = await getRow(settings.dlqTable, keyOf(accountId), false);
   return row === undefined ? 0 : sizeOf(row, now).entries;
 }
 
-/** Longer than dead letters are kept (90 days). Each renews it, so the row outlives them. */
+/** Longer than dead letters are kept (90 days). */
 const rowLifetimeMs = 120 * dayMs;
 
 type SizeUpdate = Pick<
@@ -78,9 +78,8 @@ const changeOf = (accountId: string, change: SizeUpdate): UpdateItemCommandInput
 });
 
 /**
- * Changes an account's row.
- *
- * @param isMade whether the row shows that the change was made: the SDK retries unanswered writes, and the second one is refused
+ * @param isMade whether the row shows that the change was made: the SDK retries unanswered writes, and the second one is
+ *   refused
  * @returns the row afterwards; undefined if its condition failed
  */
 async function change(
@@ -92,7 +91,7 @@ async function change(
   return write.isMade || isMade(write.row ?? {}) ? write.row : undefined;
 }
 
-/** The part of an update that counts dead letters by expiry, without past days. */
+/** Without past days. */
 function counting(expiries: readonly number[], by: 1 | -1, now: number) {
   const changes = new Map<number, number>();
   for (const expiresAt of expiries) {
@@ -109,12 +108,11 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
 }
 
 /**
- * Adds dead letters. Sent only once: without an answer it is unknown whether they were counted. Too low a count makes the queue
- * longer for a while; too high a count would trim another dead letter early.
+ * Adds dead letters. Sent only once, because too high a count would trim another dead letter early.
  *
  * @param expiries Unix milliseconds
- * @param since when this process began to trim, to add back promised dead letters that were already gone. If another process took
- *   over, nothing is counted, because that one may have removed them
+ * @param since when this process began to trim, to add back promised dead letters that were already gone. If another process
+ *   took over, nothing is counted, because that one may have removed them
  * @returns the new size; undefined if nothing was counted
  * @throws if it is unknown whether they were counted
  */
@@ -157,7 +155,7 @@ function countingUpdate(expiries: readonly number[], by: 1 | -1, now: number): S
   };
 }
 
-/** Removes past days' counts once a day, so that the row does not grow. */
+/** Once a day, so that the row does not grow. */
 async function forgetPastDays(accountId: string, row: Row, now: number): Promise<void> {
   // Yesterday's stays: clocks differ, so another process may still change it.
   const past = Object.keys(row).filter((name) => (dayOfAttribute(name) ?? Infinity) < dayOf(now) - 1);
@@ -165,10 +163,8 @@ async function forgetPastDays(accountId: string, row: Row, now: number): Promise
 }
 
 /**
- * Claims a queue's trimming.
- *
  * @param endedBy Unix milliseconds; processes that began by then have died
- * @returns undefined if another process trims it
+ * @returns undefined if another process trims the queue
  */
 export async function beginTrimming(
   accountId: string,
@@ -182,7 +178,6 @@ export async function beginTrimming(
   return row && sizeOf(row, now);
 }
 
-/** A dead letter in the index of existing ones. */
 export interface PresentDeadLetter {
   readonly dlqId: string;
   /** Unix milliseconds. */
@@ -223,9 +218,9 @@ export async function promiseRemoval(
 }
 
 /**
- * Ends this process's trimming, after it removed all it promised.
+ * Call it after the promised dead letters are removed.
  *
- * @param since when it began
+ * @param since when this process began to trim
  * @returns the size, to check again: other processes left the trimming to this one. Undefined if another process took over
  */
 export async function endTrimming(
@@ -243,10 +238,7 @@ export async function endTrimming(
 
 const presentRow = z.object({ id: z.string(), dlqExpiresAt: z.number() });
 
-/**
- * Reads a shard's oldest dead letters from the index of existing ones. It lags slightly: it may have just-removed ones and miss new
- * ones. Expired ones stay until DynamoDB removes them.
- */
+/** Reads the index of existing dead letters, which lags slightly. Expired ones stay until DynamoDB removes them. */
 export async function oldestDeadLetters(shard: string, count: number): Promise<readonly PresentDeadLetter[]> {
   const { Items = [] } = await dynamodb.send(
     new QueryCommand({

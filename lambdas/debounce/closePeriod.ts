@@ -3,21 +3,16 @@ import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamo
 import { now, secondMs } from '../shared/clock.ts';
 import { periodRow, placeOf } from './period.ts';
 
-/** A request to the API ends after 29 s: the row of a version is written by then. */
+/** An API request times out after 29 s: a version's row is written by then. */
 const publishTimeoutMs = 30 * secondMs;
 
-/** A debounced message, as its row names its period. */
 export interface Debounced {
   readonly key: string;
-  /** The version of the message that its row has. */
+  /** The message's version in its row. */
   readonly version: number;
 }
 
-/**
- * Closes the period of a message that is due. Safe to repeat.
- *
- * @returns undefined once it is closed; or the moment to ask again, Unix milliseconds, because a publish has joined it
- */
+/** @returns undefined if the period is closed; or when to ask again, Unix milliseconds, because a publish has joined it */
 export async function closePeriod(
   messageId: string,
   { key, version }: Debounced,
@@ -44,7 +39,7 @@ const close = (key: string, messageId: string, version: number) =>
     }),
   );
 
-/** Ends the period of a message that is about to be cancelled: the next publish begins another one. */
+/** Ends the period of a message that is about to be cancelled. */
 export async function endPeriod(messageId: string, { key }: Debounced): Promise<void> {
   await unlessRefused(
     dynamodb.send(

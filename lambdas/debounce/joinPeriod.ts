@@ -6,7 +6,6 @@ import { settings } from '../aws/settings.ts';
 import { dayMs, epochSeconds, now } from '../shared/clock.ts';
 import { periodRow, placeOf, type Period } from './period.ts';
 
-/** The part of a publish in its period. */
 export interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt'> {
   readonly isFirst: boolean;
 }
@@ -19,7 +18,7 @@ export const periodKey = (accountId: string, id: string, endpoint = ''): string 
 
 interface Joining {
   readonly key: string;
-  /** The message of the period, should this publish begin one. */
+  /** The period's message, if this publish begins it. */
   readonly messageId: string;
   readonly quietMs: number;
   /** The longest time from the first publish of a period to its delivery. */
@@ -28,11 +27,7 @@ interface Joining {
   readonly onBegin: (dueAt: number) => Promise<void>;
 }
 
-/**
- * Joins the open period of a key, or begins one.
- *
- * @throws HttpError 503 where others were always faster
- */
+/** @throws HttpError 503 if other processes were always faster */
 export const joinPeriod = (joining: Joining): Promise<Joined> =>
   retryOnConflict('The id is used by many publishes at once; publish again.', async () => {
     const time = now();
@@ -59,7 +54,7 @@ const extend = (key: string, time: number, dueAt: number) =>
     }),
   );
 
-/** Does the same where the end stays as it is, or is the latest that is allowed. */
+/** The same for a period that ends at `dueAt` or later, or at its latest end. */
 async function extendTo(
   key: string,
   before: Period,
@@ -110,7 +105,7 @@ async function begin(
       }),
     ),
   );
-  // The SDK makes a write again whose answer was lost, and finds its own row.
+  // The SDK retries unanswered writes, and finds its own row.
   const isOurs = isMade || (row !== undefined && periodRow.parse(row).messageId === messageId);
   return isOurs ? { ...period, isFirst: true } : undefined;
 }

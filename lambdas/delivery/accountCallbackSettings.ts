@@ -2,7 +2,6 @@ import { defaultRetries, limitsOf, type Account } from '../account/account.ts';
 import type { CallbackSettings } from '../message/message.ts';
 import { secondMs } from '../shared/clock.ts';
 
-/** The settings of a call of an account's failure callback, if there is one: the defaults of a callback. */
 export const accountCallbackSettings = (
   url: string | undefined,
   account: Account,

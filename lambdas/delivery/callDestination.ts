@@ -17,7 +17,6 @@ const request = createDeliveryClient(
   settings.outboundProxies,
 );
 
-/** The request of an attempt, all but its URL. */
 async function requestOf(
   message: Message,
   attempt: number,
@@ -33,7 +32,6 @@ async function requestOf(
   };
 }
 
-/** Decodes an answer that came compressed. Few do, and the code is loaded for the first. */
 async function decoded(answer: DestinationResponse, maxBytes: number): Promise<DestinationResponse> {
   const isPlain = !answer.headers.some(([name]) => name === 'content-encoding');
   if (isPlain || answer.body.length === 0) return answer;
@@ -41,10 +39,10 @@ async function decoded(answer: DestinationResponse, maxBytes: number): Promise<D
   return decodeAnswer(answer, maxBytes);
 }
 
-/** Answers an attempt without a request: the destination is not the cause. */
+/** Answers an attempt whose request is not made. */
 const refused = (error: string): DestinationResponse => ({ ...noAnswer(error), isRefusal: true });
 
-/** Finds the certificates of an account for a URL. An entry of the host wins over `*`. */
+/** An entry of the host takes precedence over `*`. */
 function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | undefined {
   if (tlsIdentities === undefined) return undefined;
   const { protocol, hostname } = targetOf(url);
@@ -53,11 +51,7 @@ function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | u
   return entryOf(plainName(hostname)) ?? entryOf('*');
 }
 
-/**
- * Makes the request of an attempt to a URL.
- *
- * @param attempt 0 for the first delivery
- */
+/** @param attempt 0 for the first delivery */
 export async function callUrl(
   message: Message,
   attempt: number,
@@ -74,7 +68,7 @@ export async function callUrl(
 }
 
 /**
- * Makes the request of an attempt: to a URL, or to what an ARN names. The code for the latter is loaded for the first.
+ * Makes an attempt's request to a URL or an ARN.
  *
  * @param attempt 0 for the first delivery
  */

@@ -9,14 +9,13 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-/** Counts the bytes whose base64 has at most `length` characters. */
+/** The most bytes whose base64 fits into `length` characters. */
 const fitting = (length: number): number => Math.max(0, Math.floor(length / 4) * 3);
 
-/** Writes Unix milliseconds as callbacks of a dialect have them: as text, or as a number. */
+/** Writes Unix milliseconds in a dialect's form: as text, or as a number. */
 const timeIn = (prefix: string, time: number): string | number =>
   hasNumericTimes(prefix) ? time : String(time);
 
-/** Makes a callback's fields, with both bodies empty. */
 const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) => ({
   status: response.status,
   error: response.error,
@@ -40,7 +39,7 @@ const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) =
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Writes the beginning of a body in base64. @param length characters at most */
+/** @param length the most characters of base64 */
 function beginningIn(
   length: number,
   body: Uint8Array,
@@ -50,8 +49,8 @@ function beginningIn(
 }
 
 /**
- * Makes the JSON body of a callback, as `docs/receiving.md` describes it. Where it would be larger than `maxBytes`, a body in it is
- * cut, and a field tells so.
+ * Makes the JSON body of a callback (see `docs/receiving.md`). To fit into `maxBytes`, a body in it is cut, and a field says
+ * so.
  *
  * @param first the body that is cut last
  */
@@ -77,21 +76,18 @@ export function callbackBody(
   );
 }
 
-/** Counts the bytes of a callback with the whole response, and without the message's body. */
+/** Without the message's body. */
 const bytesWithResponse = (details: CallbackDetails): number =>
   jsonBytes({ ...emptyCallback(details), bodyIsCut: true, sourceBodyIsCut: true }) +
   4 * Math.ceil(details.response.body.length / 3);
 
-/**
- * Bytes of a failed response that are told in any case: the message's own body, which is told whole, may leave none for it in the
- * largest message.
- */
+/** The least bytes of a failed response. The message's own body is never cut, so it may leave no room. */
 const leastResponseBytes = 64 * 1_024;
 
 /**
- * Makes the JSON body of a callback that tells of the failure of something larger, such as a workflow's run: with fields of its
- * own, and with the whole of the message's body, or without the field where that is empty. A response that is too long is
- * shortened so that what was JSON still is, and a field tells so.
+ * Makes the JSON body of a callback that reports the failure of something larger, such as a workflow's run. It has additional
+ * fields and the message's whole body, if any. A long response is shortened so that JSON can still be parsed, and a field says
+ * so.
  */
 export function failedCallbackBody(
   details: CallbackDetails,
@@ -107,12 +103,12 @@ export function failedCallbackBody(
   return Buffer.from(JSON.stringify({ ...whole, body: base64(told), bodyIsCut }));
 }
 
-/** Bytes of a result's names, numbers, and quotes. The step's name and the answer's headers are counted beside them. */
+/** Bytes of a result's names, numbers, and quotes, without the step's name and the answer's headers. */
 const bytesAround = 512;
 
 /**
- * Counts the bytes of the step that the client makes of an answer: it reads the answer as Latin-1, and writes it into JSON within
- * JSON.
+ * Counts the bytes of the step that the client makes of an answer: it reads the answer as Latin-1, and writes it into JSON
+ * within JSON.
  */
 function stepBytes({ headers, body }: DestinationResponse): number {
   const around = bytesAround + 4 * Buffer.byteLength(JSON.stringify(headers));
@@ -121,11 +117,10 @@ function stepBytes({ headers, body }: DestinationResponse): number {
 }
 
 /**
- * Checks that an answer fits into the result of its step. A part of it would be taken for the whole, so a call whose answer does
- * not fit has failed.
+ * Checks that an answer fits into the result of its step. If not, the call has failed: a truncated answer would look complete.
  *
  * @param maxBytes the largest message
- * @returns the call's error; undefined where the answer fits
+ * @returns the call's error; undefined if the answer fits
  */
 export function tooLargeForStep(details: CallbackDetails, maxBytes: number): string | undefined {
   const { body, isCut } = details.response;

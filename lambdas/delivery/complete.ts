@@ -1,8 +1,8 @@
 /**
- * Deferred completion, the part of the API: a request completes an attempt that is open (`deferred.ts`).
+ * Deferred completion in the API: a request completes an open attempt (`deferred.ts`).
  *
- * The request only records the completion, and sends a job that does what follows from the record. Should its process die between
- * the two, its client gets no answer and repeats the request; where it does not, the job that ends the attempt's time continues.
+ * The request only records the completion, and sends a job that continues from the record. If its process dies in between, the
+ * client repeats the request, or the attempt's time ends, and the job for that continues.
  */
 import { limitsOf, type Account } from '../account/account.ts';
 import { readCompletionToken } from '../account/completionToken.ts';
@@ -20,13 +20,12 @@ import { tooLargeForStep } from './callbackBody.ts';
 import { attemptOf, countCallbacks, noteAttempt, unlessCancelled } from './finishAttempt.ts';
 import { accountCallbackOf, outcomeOf } from './outcome.ts';
 
-/** The attempt that is completed. */
 export interface Completing extends Pick<Message, 'accountId' | 'messageId'> {
-  /** The attempt that the completion's URL names; undefined for the one that is open. */
+  /** The attempt that the completion's URL names; undefined for the open one. */
   readonly named?: Pick<OpenAttempt, 'number' | 'startedAt'>;
 }
 
-/** Finds the attempt that a completion's URL names. Nobody learns from the refusal whether there is such a message. */
+/** Finds the attempt that a completion's URL names. A refusal does not reveal whether the message exists. */
 export async function namedBy(token: string): Promise<Completing> {
   const target = await readCompletionToken(token);
   if (target === undefined)
@@ -43,12 +42,12 @@ const tooLate = (messageId: string, why: string): HttpError =>
   );
 
 /**
- * Completes an attempt: the answer is recorded, called back, retried and put into the dead letter queue as any other. A second
- * completion changes nothing.
+ * Completes an attempt: the answer is recorded, called back, retried and dead-lettered like any other. A second completion
+ * changes nothing.
  *
- * @returns the attempt as the first completion has recorded it
- * @throws HttpError 404 or 410 where there is no such message; 409 where no attempt is open; 410 where the attempt has ended in
- * another way; 413 above the account's `max_message_size`; 429 where its destinations send too many in a second
+ * @returns the attempt as the first completion recorded it
+ * @throws HttpError 404 or 410 if the message does not exist; 409 if no attempt is open; 410 if the attempt has ended
+ *   otherwise; 413 above the account's `max_message_size`; 429 if its destinations send too many in a second
  */
 export async function completeAttempt(completing: Completing, answer: DestinationResponse): Promise<Attempt> {
   const { messageId, named } = completing;
@@ -73,13 +72,13 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   checkBodySize(account, answer.body);
 
   const attempt = await recordFor(history, account, started, answer);
-  // Another completion, the end of its time, or a worker with another answer was first.
+  // Another completion, the timeout, or a worker with another answer was first.
   if (!(await noteAttempt(history, attempt))) return completeAttempt(completing, answer);
   await Promise.all([followUp(message, attempt), countCallbacks({ history, account, attempt })]);
   return attempt;
 }
 
-/** Makes the record of a completion. A body that is longer than the record keeps is stored beside it, for the callbacks. */
+/** A body that is too long for the record is also stored separately, for the callbacks. */
 async function recordFor(
   history: MessageHistory,
   account: Account,
@@ -96,13 +95,13 @@ async function recordFor(
       : { state: 'FAILED' as const };
   const outcome = await unlessCancelled(message, decided);
   const accountCallback = outcome.state === 'FAILED' ? accountCallbackOf(message, account) : undefined;
-  // A destination may complete an attempt before its 202 has arrived: then nothing has noted that it is open.
+  // A destination may complete an attempt before its 202 has arrived, when it is not yet noted as open.
   const wasOpen = history.open?.number === number ? (true as const) : undefined;
   const result = { number, startedAt, recordedAt, response, outcome, wasOpen };
   const attempt: Attempt = { ...attemptOf(message, account, result, accountCallback), isCompleted: true };
   if (attempt.callbacksByOutcome !== true || attempt.response.body.length === answer.body.length)
     return attempt;
-  // Two completions may be recorded at once, and each has its own body.
+  // Two completions may be recorded at once, so each has its own body.
   const id = `${message.messageId}~${crypto.randomUUID()}`;
   const { accountId, expiresAt } = message;
   return {
@@ -130,7 +129,7 @@ async function errorOf(
   return tooLargeForStep(details, limitsOf(account).max_message_size);
 }
 
-/** Finds the attempt that a request completes which names none: the one that is open, or the last that was completed. */
+/** Finds the open attempt, or the last completed one. */
 function startOf({
   message: { messageId },
   open,
@@ -152,6 +151,6 @@ function startOf({
 const endOf = ({ number, response: { status, error } }: Attempt): string =>
   `its attempt ${number} has ended with ${error === undefined ? `the status ${status}` : `the error "${error}"`}`;
 
-/** Has a worker do what follows from a record. */
+/** Sends a job that continues from a record. */
 const followUp = (message: Message, { number }: Attempt): Promise<void> =>
   sendJob({ ...attemptJob(message, number), isFollowUp: true }, now());

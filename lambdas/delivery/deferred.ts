@@ -1,9 +1,9 @@
 /**
- * Deferred completion, the part of the workers: a destination answers 202 at once, and completes the attempt later by a request to
- * the API (`complete.ts`).
+ * Deferred completion in the workers: a destination answers 202, and completes the attempt later by a request to the API
+ * (`complete.ts`).
  *
- * A worker notes in a row that the attempt is open, in place of a record. Whoever writes the record first decides the outcome: the
- * request that completes it, the job that ends its time, or a second worker that made the same attempt and got another answer.
+ * A worker notes in a row that the attempt is open. The first to write a record decides the outcome: the request that completes
+ * it, the job that ends its time, or a second worker that got another answer.
  */
 import { noAnswer } from '../destination/response.ts';
 import type { CompletionTimeoutJob } from '../job/job.ts';
@@ -23,7 +23,6 @@ import { outcomeOf } from './outcome.ts';
 
 type MessageId = Pick<Message, 'accountId' | 'messageId'>;
 
-/** The job that ends the time in which an attempt may be completed. */
 const timeoutOf = ({ accountId, messageId }: MessageId, { number }: OpenAttempt): CompletionTimeoutJob => ({
   kind: 'completionTimeout',
   accountId,
@@ -31,7 +30,7 @@ const timeoutOf = ({ accountId, messageId }: MessageId, { number }: OpenAttempt)
   attempt: number,
 });
 
-/** Leaves an attempt open whose destination has answered 202. It keeps the slots of its queue and its key. */
+/** Leaves an attempt open after a 202. It keeps the slots of its queue and its key. */
 export async function leaveOpen(
   { history, account }: LoadedMessage,
   open: OpenAttempt,
@@ -41,7 +40,7 @@ export async function leaveOpen(
   await noteOpen(message, open, now());
   await sendJob(timeoutOf(message, open), open.until);
   await acquired.keep(open.until);
-  // It may have been completed before its slot was kept, and its message may have been cancelled.
+  // It may have been completed or cancelled before its slot was kept.
   const latest = await loadMessage(message);
   if (latest === undefined) return;
   if (latest.end !== undefined) await leaveAsMessage(message, false);
@@ -50,14 +49,14 @@ export async function leaveOpen(
   }
 }
 
-/** Ends the job of an attempt that is open. The worker that left it open may have died before it sent the job for its end. */
+/** Ends the job of an open attempt. The worker that left it open may have died before it sent the job for its end. */
 export const stayOpen = (message: Message, open: OpenAttempt): Promise<void> =>
   sendJob(timeoutOf(message, open), open.until);
 
 /**
  * Fails an open attempt whose time is over.
  *
- * @throws when the job has to be done again
+ * @throws if the job must be retried
  */
 export async function timeOut(job: CompletionTimeoutJob): Promise<void> {
   const history = await loadMessage(job);
@@ -65,14 +64,14 @@ export async function timeOut(job: CompletionTimeoutJob): Promise<void> {
   const { message, open } = history;
   const recorded = recordOf(history, job.attempt);
   if (recorded !== undefined) {
-    // The request that recorded it may have died before it sent the job that continues.
+    // The request that recorded it may have died before it sent a job.
     await continueAgain(history, recorded);
     return;
   }
-  // Without the row, the job of the attempt makes it again.
+  // Without the row, the attempt's job repeats it.
   if (open?.number !== job.attempt || history.end !== undefined) return;
   if (now() < open.until) {
-    // Scheduler sends two minutes early.
+    // Scheduler delivers two minutes early.
     await sendJob(job, open.until);
     return;
   }

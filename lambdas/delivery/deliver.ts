@@ -1,11 +1,10 @@
 /**
  * Delivery of one message, one attempt at a time.
  *
- * An attempt acquires its lanes, is made, the messages that need its whole response are stored, it is recorded, and what follows
- * from the record is released: the next attempt, callbacks, the dead letter, the next in its lanes. The record is a conditional
- * write, and all that comes after it can be done again from it. So whenever a worker dies, its job is redelivered and finds
- * either no record, and makes the attempt again, or a record, and continues from it. Nothing is lost; the request may be made
- * twice.
+ * An attempt passes these states: it acquires its lanes; it is made; the messages that need its whole response are stored; it
+ * is recorded; its consequences are released (the next attempt, callbacks, the dead letter, the next in its lanes). The record
+ * is a conditional write. If a worker dies, its redelivered job makes the attempt again, or continues from the record. Nothing
+ * is lost, but a request may be made twice.
  */
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
@@ -25,8 +24,8 @@ import { servedOwner } from './servedOwner.ts';
 /**
  * Makes an attempt that is due and was not made yet.
  *
- * @param isAgain whether the job has been handed out before: the attempt may be under way, or in a waiting line
- * @throws when the job must be done again: nothing was decided yet
+ * @param isAgain whether the job was delivered before: the attempt may be in flight, or in a waiting line
+ * @throws if the job must be retried: nothing was decided yet
  */
 export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> {
   const history = await loadMessageOf(job);
@@ -51,7 +50,7 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
     return;
   }
 
-  // A lane let it go from its line, where a change sends no job, except for a later time.
+  // A granted job is exempt: a change of a message in a lane's line sends no job, unless it moves it to a later time.
   if (job.admittedTo === undefined && job.change !== history.message.change?.id) {
     await waitForChange(job);
     return;
@@ -65,7 +64,7 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
     return;
   }
   if (now() < dueAt) {
-    // It keeps its grant of a lane: no other job has that, and a worker whose clock is ahead of this one may have given it.
+    // The job keeps its grant, which may be from a worker whose clock is ahead.
     await sendAgain(history, job, dueAt);
     return;
   }
@@ -82,8 +81,8 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
 }
 
 /**
- * Makes an attempt that has its lanes. Its message is made ready only now: many that wait for their lanes cost little then, and
- * their run may end meanwhile.
+ * Makes an attempt that has its lanes. Its message is prepared only now, to save memory while it waits, and because its run may
+ * have ended.
  */
 async function sendOrDrop(
   loaded: LoadedMessage,
@@ -104,7 +103,7 @@ async function sendOrDrop(
     if (acquired !== 'overdue') await acquired.giveBack();
   }
   if (ready === undefined) await leaveAsMessage(history.message, isAgain);
-  // It no longer has a grant, and waits for its lanes again.
+  // It has lost its grant, and must acquire its lanes again.
   else await sendAgain(history, { ...job, admittedTo: undefined }, now() + secondMs);
 }
 
@@ -123,6 +122,5 @@ async function attemptOrFail(
   }
 }
 
-/** Sends the job again, due when it can be done. */
 const sendAgain = ({ message }: MessageHistory, job: AttemptJob, dueAt: number): Promise<void> =>
   sendJob({ ...job, ...attemptJob(message, job.attempt), looks: undefined }, dueAt);

@@ -1,4 +1,3 @@
-/** The headers of an attempt: the signatures, and what tells the destination about its message. */
 import type { Account } from '../account/account.ts';
 import { completionToken } from '../account/completionToken.ts';
 import { signingKeysOf } from '../account/credentials.ts';
@@ -14,7 +13,6 @@ import { loopMark } from './loopDetection.ts';
 import { deferralOf } from './rules/deferral.ts';
 import { signatureHeaders } from './rules/signature.ts';
 
-/** Makes the headers that tell a destination about its message, and where that came from. */
 function tellingHeaders(message: Message, dialect: string, attempt: number): readonly Header[] {
   const told = {
     'message-id': message.messageId,
@@ -32,7 +30,6 @@ function tellingHeaders(message: Message, dialect: string, attempt: number): rea
   );
 }
 
-/** Makes the header with the URL at which the destination may complete the attempt later. */
 async function completionHeaders(
   message: Message,
   dialects: readonly string[],
@@ -45,7 +42,7 @@ async function completionHeaders(
   return dialects.map((dialect): Header => [headerName(dialect, 'complete-url').toLowerCase(), url]);
 }
 
-/** Makes the signature that the endpoint of a URL group has besides ours. Few have one, and the code is loaded for the first. */
+/** Makes the additional signature of a URL group's endpoint. */
 async function ownSignature(message: Message, body: Uint8Array): Promise<readonly Header[]> {
   const { endpointSignature: known, accountId } = message;
   if (known === undefined) return [];
@@ -56,8 +53,8 @@ async function ownSignature(message: Message, body: Uint8Array): Promise<readonl
 }
 
 /**
- * Makes all headers of an attempt. The service's own go before those that the message forwards. With `hideHeaders`, those that
- * tell about the message are left out. The mark that stops loops stays: only paths that an API has get one.
+ * Makes all headers of an attempt, the service's before the forwarded ones. `hideHeaders` omits those that describe the
+ * message. The mark that stops loops stays, but only requests that may be to an API get it.
  *
  * @param attempt 0 for the first delivery
  */

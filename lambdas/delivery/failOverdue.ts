@@ -2,7 +2,7 @@ import { rulesOf } from '../circuit/settings.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 
-/** Fails a message that has waited for its host for too long. No request is made, and no retry follows. */
+/** Fails a message that has waited too long for its host, without a request or a retry. */
 export async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
   const time = now();
   const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;

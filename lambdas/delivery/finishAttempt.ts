@@ -12,21 +12,18 @@ import { recordAttempt } from '../message/messages.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
 
-/** A message with its account and its body, which its attempt needs. */
 export interface LoadedMessage {
   readonly history: MessageHistory;
   readonly account: Account;
-  /** The message's body. */
   readonly body: Uint8Array;
 }
 
-/** The response to an attempt, and the outcome that was decided from it. */
 export interface AttemptResult {
   /** 0 for the first delivery. */
   readonly number: number;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  /** Unix milliseconds at which the outcome was decided. */
+  /** When the outcome was decided, Unix milliseconds. */
   readonly recordedAt: number;
   readonly response: DestinationResponse;
   readonly outcome: Outcome;
@@ -34,7 +31,7 @@ export interface AttemptResult {
   readonly wasOpen?: true | undefined;
 }
 
-/** The metric that counts a record. A message that was cancelled is counted at its cancellation. */
+/** A cancelled message was counted at its cancellation. */
 const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] | undefined>> = {
   DELIVERED: 'Delivered',
   RETRY: 'Retried',
@@ -45,9 +42,9 @@ const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] |
 /**
  * Stores the messages that need the whole response, records the attempt, and continues from the record.
  *
- * @param storeMessage stores a message with the function that it gets, or goes without
- * @param release called once the attempt is recorded, beside all else that follows
- * @throws when the attempt's job must be done again
+ * @param storeMessage calls the given function, or skips the message
+ * @param release called after the attempt is recorded
+ * @throws if the attempt's job must be retried
  */
 export async function finishAttempt(
   { history, account, body }: LoadedMessage,
@@ -69,13 +66,12 @@ export async function finishAttempt(
   await Promise.all(messages.map(storeMessage));
 
   const isFirst = await noteAttempt(history, attempt);
-  // Another worker has recorded it and continues. Should that one die before it does, the redelivery of this job continues.
+  // If the other worker dies before it continues, the redelivery of this job does.
   if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
   const recorded = { history, account, attempt };
   await Promise.all([continueFrom(recorded), countCallbacks(recorded), release?.()]);
 }
 
-/** Makes the record of an attempt. */
 export function attemptOf(
   message: Message,
   account: Account,
@@ -102,7 +98,7 @@ export function attemptOf(
   };
 }
 
-/** Records an attempt. @returns false where it was recorded before */
+/** @returns false if the attempt was recorded before */
 export async function noteAttempt(history: MessageHistory, attempt: Attempt): Promise<boolean> {
   const { message } = history;
   const isFirst = await recordAttempt(message, attempt);
@@ -114,7 +110,6 @@ export async function noteAttempt(history: MessageHistory, attempt: Attempt): Pr
   return true;
 }
 
-/** Counts the callbacks of an attempt. Few messages have any, and what counts them is loaded when the first comes. */
 export async function countCallbacks({ account, ...recorded }: RecordedAttempt): Promise<void> {
   const callbacks = callbackIdsOf(recorded).length;
   if (callbacks === 0) return;
@@ -122,7 +117,7 @@ export async function countCallbacks({ account, ...recorded }: RecordedAttempt):
   await messages.countCallbacks(account, callbacks);
 }
 
-/** Makes an attempt that failed after its message was cancelled an end, which nothing follows. Only failures cost this read. */
+/** Ends an attempt that failed after its message was cancelled. Only failures cost this read. */
 export async function unlessCancelled(
   message: Message,
   outcome: Outcome,

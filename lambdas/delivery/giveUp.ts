@@ -17,7 +17,6 @@ import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLan
 import { leaveWithoutMessage } from './earlyJobs.ts';
 import { servedOwner } from './servedOwner.ts';
 
-/** The errors with which a message that is given up fails. */
 const errors: Readonly<Record<GiveUpReason, string>> = {
   deaths:
     'The delivery worker died each time it was to make this attempt, at last with nothing else to do; see its log.',
@@ -25,11 +24,11 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
 };
 
 /**
- * Ends a message that kills its worker, or that the service itself fails with: it fails, and goes to the dead letter queue. The
- * reason may be its body, a callback, or a consequence of a recorded attempt; each is done without where it fails again.
+ * Fails and dead-letters a message that kills its worker, or for which the service fails. The cause may be its body, a
+ * callback, or a consequence of a recorded attempt; each is skipped if it fails again.
  *
  * @param error the text that its log and its dead letter show
- * @throws when this has to be done again
+ * @throws if this must be retried
  */
 export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
   const failed = await failAttempt(job, { status: 0, error, headers: [], body: new Uint8Array() });
@@ -38,7 +37,6 @@ export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = 
   if (failed.isNew) count('GivenUp');
 }
 
-/** A message that has failed, perhaps before. */
 interface FailedMessage {
   readonly message: Message;
   readonly isNew: boolean;
@@ -47,9 +45,9 @@ interface FailedMessage {
 /**
  * Fails a message without a request to its destination.
  *
- * @param response what its log and its dead letter show in place of an answer
- * @returns undefined where there is nothing to fail, or not now
- * @throws when this has to be done again
+ * @param response shown in its log and its dead letter in place of an answer
+ * @returns undefined if there is nothing to fail, or not now
+ * @throws if this must be retried
  */
 export async function failAttempt(
   job: AttemptJob,
@@ -86,13 +84,13 @@ export async function failAttempt(
   return { message, isNew: true };
 }
 
-/** Ends the step or the run that the message was made for, which its kind knows. */
+/** Ends the step or the run that the message was made for. */
 async function giveUpPurpose(message: Message, why: GiveUpReason): Promise<void> {
   const own = await kindOf(message);
   await own?.kind.giveUp(message, own.part, why);
 }
 
-/** @returns undefined where no attempt is left to fail: this one is recorded, and all that follows from it is done */
+/** @returns undefined if this attempt is recorded, its consequences are done, and no other is left to fail */
 async function attemptToFail(history: MessageHistory, number: number): Promise<number | undefined> {
   const recorded = recordOf(history, number);
   if (recorded === undefined) return number;
@@ -100,14 +98,14 @@ async function attemptToFail(history: MessageHistory, number: number): Promise<n
     await continueAgain(history, recorded);
     return undefined;
   } catch (error) {
-    // A record stays as it is: only the next attempt can fail in its place.
+    // A record never changes: only the next attempt can fail instead.
     if (recorded.state !== 'RETRY' || !isFault(error)) throw error;
     logFault(history.message, error);
   }
   return recordOf(history, number + 1) === undefined ? number + 1 : undefined;
 }
 
-/** @returns the message's body; an empty one where no callback asks for it, or the service fails with it */
+/** @returns the message's body; empty if no callback needs it, or if it is the fault */
 async function bodyForCallbacks({ message, body }: MessageHistory, account: Account): Promise<Uint8Array> {
   let loaded: Uint8Array = new Uint8Array();
   const asked = [message.callback, message.failureCallback, accountCallbackOf(message, account)];
@@ -118,7 +116,7 @@ async function bodyForCallbacks({ message, body }: MessageHistory, account: Acco
   return loaded;
 }
 
-/** Does something that a message which is given up can go without. */
+/** Runs a function that a message can be given up without. */
 async function unlessFault(message: Message, act: () => Promise<void>): Promise<void> {
   try {
     await act();

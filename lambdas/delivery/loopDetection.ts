@@ -20,33 +20,33 @@ import { masterSecret } from '../account/secrets.ts';
 import { log } from '../aws/log.ts';
 
 /**
- * Loop detection: a message to one of the deployment's own APIs would publish another message, and so on for ever.
+ * Loop detection: a message to one of the deployment's own APIs would publish another message, and so on forever.
  *
- * Own hosts are refused when a message is accepted, and again when it is delivered. CloudFormation makes up the hosts of other
- * regions and of the management API, and operators choose custom domains. So each API notes the hosts by which it is called,
- * where all regions read them. Two kinds of hosts stay unknown: those that nobody has called yet, and those of proxies. Therefore
- * a delivery that could be to an API carries a mark that only this deployment can make, and each API refuses it.
+ * Own hosts are refused when a message is accepted, and when it is delivered. CloudFormation generates some hosts, and
+ * operators choose custom domains. So each API notes the hosts by which it is called, for all regions. Hosts that were never
+ * called, and those of proxies, stay unknown. Therefore a delivery that could be to an API carries a mark that only this
+ * deployment can make, and each API refuses it.
  */
 
 const configured = parseOwnHosts(settings.ownHosts);
 
-/** A process notes one host a minute at most: each note may fail, and below a wildcard domain clients make up names. */
+/** A process notes at most one host in this time: notes may fail, and clients make up names below a wildcard domain. */
 const noteIntervalMs = minuteMs;
 let triedAt = -Infinity;
 
-/** API Gateway and function URLs listen at this port only. */
+/** API Gateway and function URLs use only this port. */
 const httpsPort = 443;
 
 /**
- * Notes a host by which an API was called, unless it is known. The request is held up for a second at most, and never fails by
- * this. A delivery of this deployment is a call like any other.
+ * Notes an unknown host by which an API was called, even by a delivery of this deployment. Delays the request for at most a
+ * second, and never fails it.
  *
  * @param host as AWS names it: the generated host or a custom domain, because no other leads to an API
  */
 export async function learnHost(api: ApiName, host: string): Promise<void> {
   const name = plainName(host);
   if (!settings.learnHosts || !isGatewayHost(name)) return;
-  // A host with a base path is in the settings.
+  // Hosts with a base path are in the settings.
   const own = new Set([...configured, ...(await apiHosts())]);
   if (isOwnHost(name, httpsPort, own) || isSharedHost(name, own)) return;
   if (now() - triedAt < noteIntervalMs) return;
@@ -61,16 +61,16 @@ export async function learnHost(api: ApiName, host: string): Promise<void> {
   }
 }
 
-/** The header that marks a delivery, so that no API of this deployment takes it for a request. */
+/** Marks a delivery, so that no API of this deployment accepts it as a request. */
 export const loopMark = async ({
   prefix,
   url,
 }: Pick<Message, 'prefix' | 'url'>): Promise<readonly Header[]> =>
   loopMarkHeaders(await masterSecret(), prefix, isArn(url) ? '/' : targetOf(url).path);
 
-/** @throws HttpError 403 for a request that is a delivery of this deployment */
+/** @throws HttpError 403 for a delivery of this deployment */
 export async function refuseOwnDelivery({ config }: CanonicalRequest, rawPath: string): Promise<void> {
-  // A delivery that passes several times has several marks, which proxies sort and join.
+  // A repeated delivery has several marks, which proxies sort and join.
   const marks = (config.get(loopMarkHeader) ?? []).flatMap((value) => value.split(','));
   if (marks.length === 0) return;
   const secret = await masterSecret();

@@ -1,4 +1,3 @@
-/** One attempt: its request is made, and its outcome is decided and recorded. */
 import { measure } from '../aws/metrics.ts';
 import { verdictOf } from '../circuit/verdict.ts';
 import type { AttemptJob } from '../job/job.ts';
@@ -13,7 +12,6 @@ import { finishAttempt } from './finishAttempt.ts';
 import { decide } from './outcome.ts';
 import type { ReadyMessage } from './readyMessage.ts';
 
-/** Makes an attempt, and leaves its lanes once it is recorded. */
 export async function makeAttempt(
   { request, ...loaded }: ReadyMessage,
   job: AttemptJob,
@@ -42,7 +40,7 @@ export async function makeAttempt(
   }
 }
 
-/** Measures an attempt that was made. One that is made again because its worker died is measured again. */
+/** An attempt that is repeated because its worker died is measured again. */
 function measureAttempt(
   history: MessageHistory,
   number: number,
@@ -51,7 +49,7 @@ function measureAttempt(
   const { startedAt, recordedAt, hasWaited } = times;
   const { createdAt, notBefore } = history.message;
   if (number === 0 && notBefore <= createdAt) measure('FirstAttemptDelay', startedAt - createdAt);
-  // An attempt that waited for a slot is as late as its lane is busy, and not as the service is slow.
+  // The lateness of an attempt that waited for a slot shows how busy the lane is, not how slow the service is.
   if (!hasWaited) measure('Lateness', startedAt - dueTimeOf(history, number));
   measure('DestinationTime', recordedAt - startedAt);
 }

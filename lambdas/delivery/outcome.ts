@@ -6,10 +6,9 @@ import { isListed } from '../value/statusList.ts';
 import type { AttemptState, DeliverySettings, Message } from '../message/message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 
-/** The outcome of an attempt that was made. */
 export interface Outcome {
   readonly state: Exclude<AttemptState, 'CANCELED'>;
-  /** Unix milliseconds of the next attempt; with RETRY only. */
+  /** When the next attempt is due, Unix milliseconds; only with RETRY. */
   readonly nextDeliveryAt?: number;
 }
 
@@ -21,11 +20,11 @@ const isNonRetryable = (response: DestinationResponse, prefix: string): boolean 
 type Judged = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'failOn'> &
   Pick<Message, 'prefix' | 'gone' | 'topicName' | 'workflow'>;
 
-/** Whether an answer says that an endpoint of a URL group is to be removed from its group. */
+/** Whether an answer asks to remove an endpoint from its URL group. */
 export const isGone = ({ gone, topicName }: Pick<Message, 'gone' | 'topicName'>, status: number): boolean =>
   status === 410 && gone === 'remove' && topicName !== undefined;
 
-/** Whether an answer fails a message at once. A run's client decides by a header which of its answers do. */
+/** Whether an answer fails a message at once. A run's client says so with a header. */
 function failsAtOnce(message: Judged, { failOn }: Pick<Account, 'failOn'>, response: DestinationResponse) {
   const isFinal = response.isFinal === true || isNonRetryable(response, message.prefix);
   if (isFinal || isGone(message, response.status)) return true;
@@ -34,8 +33,9 @@ function failsAtOnce(message: Judged, { failOn }: Pick<Account, 'failOn'>, respo
 }
 
 /**
- * Decides the outcome of an attempt. Only 2XX is success. A 489 with the header `…-NonRetryable-Error` fails the message at once, and
- * so does an answer that no other attempt would change, and a status that the message's or the account's `fail-on` lists. Other answers are retried until the retries are used up.
+ * Decides the outcome of an attempt. Only 2XX is success. These answers fail the message at once: a 489 with the header
+ * `…-NonRetryable-Error`; an answer that a retry would not change; and a status in the message's or the account's `fail-on`.
+ * Others are retried.
  *
  * @param attempt 0 for the first delivery
  * @param now Unix milliseconds
@@ -53,16 +53,13 @@ export async function outcomeOf(
   return { state: 'RETRY', nextDeliveryAt: now + delayMs };
 }
 
-/** An answer to an attempt, with the outcome that it leads to. */
 export interface Decided {
-  /** The answer, with the error that the kind of its message finds in it. */
+  /** The answer, with the error that the message's kind finds in it. */
   readonly response: DestinationResponse;
   readonly outcome: Outcome;
 }
 
 /**
- * Decides the outcome of an attempt from the answer to it.
- *
  * @param attempt 0 for the first delivery
  * @param now Unix milliseconds
  */
@@ -79,8 +76,8 @@ export async function decide(
 }
 
 /**
- * Finds the URL that is told when a message fails. A run is told of as a whole, by the workflow; and the failure of a callback or an
- * alarm is told to nobody: the account's own would go in circles.
+ * The account's callback for a message's failure. A run is reported as a whole, by the workflow. The failure of a callback or
+ * an alarm is not reported, because that would be a loop.
  */
 export const accountCallbackOf = (
   { failureCallback, workflow, callbackOf, isAlarm }: Message,
@@ -91,8 +88,7 @@ export const accountCallbackOf = (
     : undefined;
 
 /**
- * Finds the URL that is told after an attempt: of a message that has failed, or of a run whose endpoint was told of its failure, and
- * has no failure function.
+ * The account's callback after an attempt: of a message that has failed, or of a run whose endpoint has no failure function.
  */
 export async function accountCallbackAfter(
   message: Message,

@@ -1,4 +1,4 @@
-/** Messages that are ready to be sent: a plain one as its row has it, a run's as its kind makes it. */
+/** Messages that are ready to be sent: a plain one as stored, a run's as its kind makes it. */
 import type { Account } from '../account/account.ts';
 import { count } from '../aws/metrics.ts';
 import type { MessageHistory } from '../message/history.ts';
@@ -7,14 +7,13 @@ import { endMessage } from '../message/messages.ts';
 import { now } from '../shared/clock.ts';
 import type { LoadedMessage } from './finishAttempt.ts';
 
-/** A message with the request that delivers it. */
 export interface ReadyMessage extends LoadedMessage {
   readonly request: OpenedDelivery;
 }
 
 const nothing = (): undefined => undefined;
 
-/** @returns undefined for a message that its kind drops; `later` where there is no memory for its body now */
+/** @returns undefined for a message that its kind drops; `later` if there is no memory for its body now */
 export async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage | 'later' | undefined> {
   const { message } = loaded.history;
   const own = await kindOf(message);
@@ -25,7 +24,7 @@ export async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage |
   return typeof request === 'object' ? { ...loaded, request } : request;
 }
 
-/** Cancels a message that its kind drops, and does what follows from that, which the kind knows. */
+/** Cancels a message that its kind drops, with the consequences that the kind defines. */
 export async function dropMessage({ message }: MessageHistory, account: Account): Promise<void> {
   const own = await kindOf(message);
   await own?.kind.drop(message, own.part, account);

@@ -5,9 +5,9 @@ import { waitForAccount } from '../lane/acquireLanes.ts';
 import type { MessageHistory } from '../message/history.ts';
 
 /**
- * Finds the account of a message. An attempt whose account is not served waits until it is.
+ * Finds the account of a message. An attempt waits until its account is active.
  *
- * @returns undefined where no attempt is to be made now: the account was deleted, or is not served
+ * @returns undefined if no attempt is to be made now: the account was deleted, or is not active
  */
 export async function servedOwner(
   history: MessageHistory,

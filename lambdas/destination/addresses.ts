@@ -2,17 +2,17 @@ import { decodedOrAsIs } from '../shared/text.ts';
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** A name for comparisons: lower case, without a final dot. */
+/** In lower case, without a final dot. */
 export const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** Destinations that a deployment allows besides public addresses. */
+/** Besides public addresses. */
 export interface AllowedDestinations {
   readonly hosts: ReadonlySet<string>;
   readonly networks: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
 }
 
 /**
- * Reads a setting such as `localhost`, `10.0.0.0/8` or `192.168.1.7`.
+ * Parses a setting such as `localhost`, `10.0.0.0/8` or `192.168.1.7`.
  *
  * @throws Error for an invalid network
  */
@@ -29,16 +29,16 @@ export function parseAllowedDestinations(items: readonly string[]): AllowedDesti
 }
 
 /**
- * Parses an address; an IPv4-mapped one as IPv4. The leading zero stops the library from reading the IPv4-compatible `::1.2.3.4` as
+ * Parses an IPv4-mapped address as IPv4. The leading zero stops the library from reading the IPv4-compatible `::1.2.3.4` as
  * mapped.
  */
 const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
   ipaddr.process(address.replace(/^::(?=\d+\.)/, '0::'));
 
-/** IANA's global unicast addresses (RFC 4291). Others are special or unused. */
+/** IANA's global unicast addresses (RFC 4291). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Global unicast ranges without web servers, from IANA's registry of special-purpose IPv6 addresses. */
+/** Global unicast ranges without web servers (IANA's registry of special-purpose IPv6 addresses). */
 const specialUnicast = [
   // IETF protocols: Teredo, benchmarks, ORCHID. The few reachable ones are anycast services.
   '2001::/23',
@@ -47,7 +47,7 @@ const specialUnicast = [
   '3fff::/20',
   // 6to4 hides an IPv4 address; RFC 7526 retires its relays.
   '2002::/16',
-  // AS112 answers DNS queries for private addresses; its IPv4 ranges are refused too.
+  // AS112 answers DNS queries for private addresses.
   '2620:4f:8000::/48',
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
@@ -61,7 +61,7 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address.match(globalUnicast) && !specialUnicast.some((range) => address.match(range));
 }
 
-/** Whether a delivery may connect to an address: public unicast, or allowed by the deployment. IPv4-mapped addresses count as IPv4. */
+/** Whether an address is public unicast, or allowed by the deployment. */
 export function isReachable(address: string, allowed: AllowedDestinations): boolean {
   const parsed = parse(address);
   if (isPublic(parsed)) return true;
@@ -70,19 +70,19 @@ export function isReachable(address: string, allowed: AllowedDestinations): bool
   );
 }
 
-/** Whether an address is this machine: loopback, or the unspecified address, which systems treat as loopback. */
+/** Loopback, or the unspecified address, which systems treat as loopback. */
 const isThisMachine = (address: string): boolean =>
   ['loopback', 'unspecified'].includes(parse(address).range());
 
-/** Whether a name always means this machine (RFC 6761). */
+/** RFC 6761: these names always mean this machine. */
 export const isLocalName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
-/** Whether a deployment allows a name with any address. `localhost` includes the names below it. */
+/** `localhost` includes the names below it. */
 export const isAllowedName = (name: string, { hosts }: AllowedDestinations): boolean =>
   hosts.has(name) || (isLocalName(name) && hosts.has('localhost'));
 
 /**
- * The IP address in a URL's host, without brackets; undefined for a name.
+ * Returns undefined for a name.
  *
  * @param hostname from `URL`, which normalizes IPv4 addresses to `127.0.0.1`
  */
@@ -98,9 +98,8 @@ export function addressOfHost(hostname: string): string | undefined {
 export type OwnHosts = ReadonlySet<string>;
 
 /**
- * One key for all names of a host, in any case, with or without a final dot. All loopback names and addresses share a key. So do
- * all hosts of an API of API Gateway, such as a VPC endpoint's (`<api>-vpce-….execute-api.<region>.…`) or an IPv6 one, which differ
- * after the region.
+ * One key for all names of a host: for all loopback names and addresses, and for all hosts of an API of API Gateway, such as a
+ * VPC endpoint's (`<api>-vpce-….execute-api.<region>.…`) or an IPv6 one, which differ after the region.
  */
 function hostKey(hostname: string): string {
   const name = plainName(hostname);
@@ -120,7 +119,7 @@ export function parseOwnHosts(items: readonly string[]): OwnHosts {
   );
 }
 
-/** The spellings of a port: usual ones may be left out. */
+/** Usual ports may be left out. */
 const portForms = (port: number): readonly string[] =>
   port === 80 || port === 443 ? [`:${port}`, ''] : [`:${port}`];
 
@@ -128,7 +127,7 @@ const portForms = (port: number): readonly string[] =>
  * Whether a destination is an API of the service.
  *
  * @param host a name or an address
- * @param path from the destination's URL, with its query. Servers decode it, resolve its dots and ignore extra slashes
+ * @param path with its query. Servers decode it, resolve its dots and ignore extra slashes
  */
 export function isOwnHost(host: string, port: number, own: OwnHosts, path = '/'): boolean {
   const places = portForms(port).map((form) => hostKey(host) + form);
@@ -137,7 +136,7 @@ export function isOwnHost(host: string, port: number, own: OwnHosts, path = '/')
   return base !== undefined && places.some((place) => own.has(`${place}/${base}`));
 }
 
-/** Whether a host is shared: only paths below a base path are the service. */
+/** Whether only paths below a base path belong to the service. */
 export const isSharedHost = (host: string, own: OwnHosts): boolean =>
   [...own].some((one) => one.startsWith(`${hostKey(host)}/`));
 

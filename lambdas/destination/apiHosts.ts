@@ -1,6 +1,6 @@
 /**
- * The hosts of the deployment's APIs. Each API notes its own in the accounts table, which every region replicates: one row for each
- * region and API, written only in that region.
+ * The hosts of the deployment's APIs, in the accounts table, which every region replicates: one row for each region and API,
+ * written only in that region.
  */
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -15,13 +15,13 @@ import { remembered } from '../table/remembered.ts';
 const hostsRow = z.object({ hosts: z.array(z.string()) });
 const hostsOf = (row: Row): readonly string[] => hostsRow.parse(row).hosts;
 
-/** The most hosts kept for an API. It has one or two, and old ones if it was deleted and made again. */
+/** An API has one or two hosts, and old ones if it was deleted and created again. */
 const mostHosts = 20;
 
-/** How long a request waits to note a host, which takes milliseconds. */
+/** Noting a host takes milliseconds. */
 const memoryTimeoutMs = secondMs;
 
-/** The hosts of all APIs, at most ten minutes old; empty until they are read. Never rejects, and waits at most two seconds. */
+/** At most ten minutes old; empty until they are read. Never rejects, and waits at most two seconds. */
 export const { get: apiHosts } = remembered({
   name: 'the hosts of the APIs',
   lifetimeMs: 10 * minuteMs,
@@ -36,7 +36,7 @@ export const { get: apiHosts } = remembered({
 });
 
 /**
- * Notes an API's host in this region; repeating it is harmless. If two are noted at the same time, one may be lost until its next call.
+ * Notes an API's host in this region. If two are noted at the same time, one may be lost until its next call.
  *
  * @throws if it takes over a second
  */

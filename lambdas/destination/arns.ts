@@ -25,15 +25,13 @@ export interface DestinationArn {
   readonly partition: string;
   readonly service: DestinationService;
   readonly region: string;
-  /** The AWS account's number. */
   readonly accountId: string;
-  /** The queue's or topic's name, for example. */
   readonly resource: string;
 }
 
 const isService = (text: string): text is DestinationService => Object.hasOwn(resources, text);
 
-/** Reads a destination's ARN; undefined if invalid. */
+/** Undefined for an invalid ARN. */
 export function partsOfArn(text: string): DestinationArn | undefined {
   const [, partition = '', service = '', region = '', accountId = '', resource = ''] = form.exec(text) ?? [];
   return isService(service) && resources[service].test(resource)
@@ -41,7 +39,7 @@ export function partsOfArn(text: string): DestinationArn | undefined {
     : undefined;
 }
 
-/** Reads an ARN from {@link parseArn}. @throws Error for another text */
+/** @throws Error for a text that is not from {@link parseArn} */
 export function readArn(arn: string): DestinationArn {
   const parts = partsOfArn(arn);
   if (parts === undefined) throw new Error(`${arn} is not the ARN of a destination.`);
@@ -49,8 +47,6 @@ export function readArn(arn: string): DestinationArn {
 }
 
 /**
- * Parses a destination's ARN.
- *
  * @param field for the error
  * @throws HttpError 400
  */
@@ -59,7 +55,7 @@ export function parseArn(field: string, text: string): string {
   throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed ARNs are ${formsOfArns}.`);
 }
 
-/** Whether an ARN matches a pattern, in which `*` is any characters, as in IAM policies. */
+/** In a pattern, `*` is any characters, as in IAM policies. */
 export function matchesArn(pattern: string, arn: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();
@@ -82,11 +78,7 @@ export interface AllowedArns {
   readonly account: readonly string[];
 }
 
-/**
- * Finds the list that refuses an ARN.
- *
- * @returns its name for the error; undefined if both allow the ARN
- */
+/** @returns the name of the list that refuses an ARN; undefined if both allow it */
 export function refusingList(arn: string, allowed: AllowedArns): string | undefined {
   const has = (patterns: readonly string[]): boolean => patterns.some((pattern) => matchesArn(pattern, arn));
   const [setting, field] = isFunction(arn)

@@ -16,11 +16,9 @@ export { isArn };
 
 export type Destination =
   | { readonly kind: 'url'; readonly url: string }
-  /** A function, queue, topic or bus in AWS. */
   | { readonly kind: 'arn'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };
 
-/** A URL's scheme and its remaining slashes. */
 const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
@@ -29,8 +27,8 @@ const allowed =
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
 /**
- * Parses a destination in the raw path, byte for byte. Undoes two changes of clients and proxies: collapsed slashes (`https:/`),
- * and a wholly percent-encoded destination (`https%3A%2F%2F…`), decoded once. An ARN never contains `%`.
+ * Parses a destination in the raw path, byte for byte. Undoes two changes of clients and proxies: collapsed slashes
+ * (`https:/`), and a wholly percent-encoded destination (`https%3A%2F%2F…`). An ARN never contains `%`.
  *
  * @throws HttpError 400
  */
@@ -54,7 +52,7 @@ function decodeOnce(raw: string): string {
 }
 
 /**
- * Parses a receiver's address: a URL or an ARN.
+ * Parses a URL or an ARN.
  *
  * @param field for the error
  * @throws HttpError 400
@@ -63,8 +61,8 @@ export const parseAddress = (field: string, text: string): string =>
   isArn(text) ? parseArn(field, text) : parseUrl(field, text);
 
 /**
- * Parses a deliverable URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed, and scheme
- * and host are normalized by the URL standard.
+ * Parses a URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed, and scheme and host
+ * are normalized.
  *
  * @param field for the error
  * @throws HttpError 400
@@ -109,7 +107,7 @@ export interface Target {
   readonly credentials: string | undefined;
 }
 
-/** Splits a URL from {@link parseUrl}. */
+/** @param url from {@link parseUrl} */
 export function targetOf(url: string): Target {
   const parsed = new URL(url);
   const secure = parsed.protocol === 'https:';
@@ -124,7 +122,7 @@ export function targetOf(url: string): Target {
   };
 }
 
-/** Whether {@link parseUrl} accepts a URL unchanged. URLs stored by earlier releases may fail. */
+/** URLs stored by earlier releases may not be deliverable. */
 export function isDeliverable(url: string): boolean {
   try {
     parseUrl('', url);
@@ -142,13 +140,12 @@ export function isDeliverable(url: string): boolean {
 const credentialsOf = ({ username, password }: URL): string | undefined =>
   username === '' && password === '' ? undefined : decodeURIComponent(`${username}:${password}`);
 
-/** The hosts that a deployment allows besides public ones, and its own, which it refuses. */
 export interface HostRules {
   readonly allowed: AllowedDestinations;
   readonly own: OwnHosts;
 }
 
-/** The destinations of a restricted token, from `onlyTo.ts`. Each function throws HttpError 403 for others; `field` is for the error. */
+/** The destinations of a restricted token. Functions throw HttpError 403 for others; `field` is for the error. */
 export interface Scope {
   readonly allows: (url: string) => boolean;
   readonly refuse: (field: string, url: string) => void;
@@ -160,13 +157,12 @@ export interface Scope {
 
 export interface DestinationRules extends HostRules {
   readonly arns: AllowedArns;
-  /** The scope of a restricted token, if any. */
   readonly scope?: Scope | undefined;
 }
 
 /**
- * Refuses a forbidden destination: an ARN that is not allowed, a URL by {@link refuseSsrf}, or one outside the token's scope. All
- * URLs that a request can make the service call are checked here.
+ * Refuses an ARN that is not allowed, a URL by {@link refuseSsrf}, or a destination outside the token's scope. All URLs that a
+ * request can make the service call are checked here.
  *
  * @param field for the error
  * @throws HttpError 403
@@ -187,7 +183,7 @@ export function refuseDestination(field: string, destination: string, rules: Des
 
 /**
  * Refuses destinations that are unsafe regardless of DNS: addresses that are not public, in any spelling, `localhost`, and the
- * service itself. A name's addresses are checked when a delivery connects.
+ * service itself. Names are checked again when a delivery connects.
  *
  * @param field for the error
  * @throws HttpError 403

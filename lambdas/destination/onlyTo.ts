@@ -1,19 +1,17 @@
-/** Named tokens restricted to some destinations. They are rare, so this is loaded on first use. */
+/** Tokens restricted to some destinations. They are rare, so this is loaded on first use. */
 import { forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseUrl, targetOf, type Scope } from './destination.ts';
 import { isArn, matchesArn } from './arns.ts';
 
-/** A URL group or queue: `group:<name>`, `queue:<name>`, or a group's plain name. */
+/** `group:<name>`, `queue:<name>`, or a group's plain name. */
 const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, '')})$`);
 
-/** A destination's ARN, in which `*` is any characters. */
 const arn = /^arn:aws(-cn|-us-gov)?:(lambda|sqs|sns|events):[\w*:$./-]+$/;
 
 /**
- * Reads a pattern: a URL group, a queue, an ARN, or a URL's beginning. A URL may not contain `*`, because it would match only
- * itself.
+ * Parses a URL group, a queue, an ARN, or a URL's beginning. A URL with `*` would match only itself.
  *
  * @returns the pattern to store; undefined if invalid
  */
@@ -37,8 +35,8 @@ const decodeWhereEncoded = (text: string): string =>
 const mostEncodings = 3;
 
 /**
- * Whether some receiver may read a path as going up: `/a/../b`, also if encoded (even repeatedly), with backslashes or wide dots,
- * or if a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
+ * Whether some receiver may read a path as going up: `/a/../b`, also if encoded (even repeatedly), with backslashes or wide
+ * dots, or if a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
  */
 function climbs(path: string): boolean {
   let decoded = path;
@@ -71,15 +69,14 @@ function begins(pattern: string, url: string): boolean {
   );
 }
 
-/** Whether a pattern names this URL group or queue. */
 function names(pattern: string, kind: 'group' | 'queue', name: string): boolean {
   const [, given = 'group', own] = named.exec(pattern) ?? [];
   return given === kind && own === name;
 }
 
 /**
- * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues;
- * anything else that a request makes the service call must match their URLs and ARNs.
+ * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues.
+ * Other calls that a request causes must match their URLs and ARNs.
  *
  * @param known other allowed URLs, exact except for a request's query
  */

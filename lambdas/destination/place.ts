@@ -1,10 +1,9 @@
-/** A destination's host and path: circuits and fairness use the host, and list filters both. */
 import { isArn } from './arns.ts';
 
 /** A URL's `host` or `host:port`; in AWS, the ARN. */
 export const hostOf = (destination: string): string =>
   isArn(destination) ? destination : new URL(destination).host;
 
-/** A URL's path without query. Functions are invoked with `/`; other AWS destinations have it too. */
+/** Without query. Functions are invoked with `/`; other AWS destinations have it too. */
 export const pathOf = (destination: string): string =>
   isArn(destination) ? '/' : new URL(destination).pathname;

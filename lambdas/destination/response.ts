@@ -1,6 +1,5 @@
 import type { Header } from '../shared/headers.ts';
 
-/** The response to an HTTP request, or its error. */
 export interface DestinationResponse {
   /** 0 without a response. */
   readonly status: number;
@@ -13,11 +12,10 @@ export interface DestinationResponse {
   readonly isCut?: true | undefined;
   /** Whether the service refused the destination without a request. */
   readonly isRefusal?: boolean | undefined;
-  /** Whether any other attempt would get the same answer, so that none follows. */
+  /** Whether a retry would get the same answer. */
   readonly isFinal?: true | undefined;
 }
 
-/** The response where a destination has not answered. */
 export const noAnswer = (error: string): DestinationResponse => ({
   status: 0,
   error,

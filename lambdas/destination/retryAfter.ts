@@ -13,7 +13,6 @@ const limits = [
   { reset: 'x-ratelimit-reset-tokens', remaining: 'x-ratelimit-remaining-tokens' },
 ] as const;
 
-/** 429 Too Many Requests and 503 Service Unavailable. */
 const limitingStatuses: ReadonlySet<number> = new Set([429, 503]);
 
 const isZero = (value: string): boolean => /^0+(\.0*)?$/.test(value.trim());
@@ -30,12 +29,12 @@ const units: ReadonlyMap<string, number> = new Map([
   ['d', dayMs],
 ]);
 
-/** The smallest number read as Unix seconds (2001 and later), as GitHub sends it: as a delay it would be 31 years. */
+/** The smallest number read as Unix seconds (2001 and later): as a delay it would be 31 years. */
 const leastUnixSeconds = 1e9;
 /** The smallest number read as Unix milliseconds (2001 and later). */
 const leastUnixMs = 1e12;
 
-/** Characters: no valid form is longer. */
+/** Characters. */
 const longestValue = 100;
 
 /** @returns Unix milliseconds; undefined for another form */

@@ -9,7 +9,7 @@ import { isFunction, type AllowedArns } from './arns.ts';
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
 const configured = parseOwnHosts(settings.ownHosts);
 
-/** The host rules for all requests to this deployment. Never rejects. */
+/** Never rejects. */
 export const deploymentRules = async (): Promise<HostRules> => ({
   allowed,
   own: new Set([...configured, ...(await apiHosts())]),
@@ -27,7 +27,7 @@ export const allowedArns = ({ destinations = [], lambdaDestinations = [] }: Send
 });
 
 /**
- * The rules for one request. Its host is also one of the service's own.
+ * The request's host is also one of the service's own.
  *
  * @param requestHost as the request names it
  */
@@ -41,9 +41,6 @@ export async function destinationRules(requestHost: string, account: Sending): P
   };
 }
 
-/**
- * An attempt's timeout here, in milliseconds. It is shorter than the accepted one if the deployment's limit was lowered. A Lambda
- * function has 15 minutes for each invocation.
- */
+/** In milliseconds, at most the deployment's current limit. A Lambda function has 15 minutes for each invocation. */
 export const timeoutOf = ({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): number =>
   Math.min(timeoutMs, isFunction(url) ? longTimeoutMs : settings.longestTimeoutSeconds * secondMs);

@@ -79,7 +79,10 @@ export const segmentsOf = (routed: Routed, name: string): readonly string[] =>
  */
 export function refuseBody({ request: { body } }: { readonly request: ApiRequest }, why: string): void {
   if (body.length > 0)
-    throw badRequest('body_invalid', `The body has ${body.length} bytes; a body is not allowed, because ${why}.`);
+    throw badRequest(
+      'body_invalid',
+      `The body has ${body.length} bytes; a body is not allowed, because ${why}.`,
+    );
 }
 
 export interface ApiResponse {

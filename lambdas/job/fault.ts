@@ -1,15 +1,15 @@
 /**
- * Outages and faults. A job is retried during an outage: of AWS, of the network, or one that an operator has to fix. All other
- * errors are faults of the service, and would happen again each time.
+ * A job is retried during an outage: of AWS, of the network, or one that an operator must fix. Other errors are faults of the
+ * service, and would happen each time.
  */
 import { TransientError } from '../error/transientError.ts';
 
-/** AWS statuses of outages, which pass or are fixed by an operator. All from 500 on are outages too. */
+/** AWS statuses of outages. All from 500 on are outages too. */
 const outageStatuses = new Set([401, 402, 403, 408, 409, 429]);
 
 /**
- * Names of outages with any status: DynamoDB, SQS and Secrets Manager answer 400 to nearly everything. Stems, because services
- * spell them differently (`Throttling`, `ThrottlingException`, `RequestThrottled`).
+ * Names of outages with any status, because some services answer 400 to nearly everything. Services spell them differently
+ * (`Throttling`, `ThrottlingException`, `RequestThrottled`).
  */
 const outageNames: readonly RegExp[] = [
   // A late or missing answer.
@@ -29,13 +29,12 @@ const outageNames: readonly RegExp[] = [
   /^InvalidRequestException$/,
 ];
 
-/** Node's codes for failed or lost connections, if the error names no system call. */
+/** Node's codes for connection errors that name no system call. */
 const connectionCodes =
   /^(E[A-Z]*CONN|EPIPE|EPROTO|EAI_|ETIMEDOUT|ERR_(SOCKET|TLS|SSL|STREAM_PREMATURE)|CERT_|.*_CERT)/;
 
 const field = (value: object, name: string): unknown => Object.getOwnPropertyDescriptor(value, name)?.value;
 
-/** The status of AWS's answer, if the error has one. */
 function statusOf(error: Error): number | undefined {
   const metadata = field(error, '$metadata');
   if (typeof metadata !== 'object' || metadata === null) return undefined;
@@ -48,7 +47,7 @@ function isOutageAnswer(status: number): boolean {
   return status < 400 || status >= 500 || outageStatuses.has(status);
 }
 
-/** Whether an error is the service's fault, not an outage. Several errors are a fault if one of them is. */
+/** Several errors are a fault if one of them is. */
 export function isFault(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   if (error instanceof TransientError) return false;

@@ -1,11 +1,10 @@
 /**
- * Groups of messages. SQS's fair queues put a group behind the others while it has more than a tenth of the messages in flight, or
- * of consumers' time ("How Amazon SQS fair queues work" in its developer guide). A group in the delivery queues is an account:
- * groups by host would make an account with a thousand hosts a thousand quiet groups. Circuits, lanes and the queue `slow` keep one
- * host from delaying another.
+ * SQS's fair queues put a group behind the others while it has more than a tenth of the messages in flight, or of consumers'
+ * time ("How Amazon SQS fair queues work" in its developer guide). A group in the delivery queues is an account: an account
+ * with a thousand hosts would otherwise have a thousand quiet groups.
  */
 
-/** Names a group by its parts: up to 128 letters, digits and punctuation marks. */
+/** Up to 128 letters, digits and punctuation marks. */
 export const groupOf = (...parts: readonly string[]): string =>
   parts
     .join(':')

@@ -5,39 +5,37 @@ import type { Message, QueueSlot } from '../message/message.ts';
 /**
  * The kinds of lanes:
  *
- * - `queue`: a user's queue. Its slots belong to messages, until the message and its callbacks are over. Everything goes through
- *   its line.
+ * - `queue`: a user's queue. Its slots belong to messages, until the message and its callbacks are over. Everything goes
+ *   through its line.
  * - `key`: a flow-control key. Its slots belong to attempts.
  * - `account`: all deliveries of an account. Its slots belong to processes while there are plenty, otherwise to attempts.
- * - `circuit`: the attempts at one host while its circuit is open, and until those that waited are made. Its slots belong to
- *   attempts; its name is the host.
+ * - `circuit`: the attempts at one host while its circuit is open or attempts wait. Its slots belong to attempts; its name is
+ *   the host.
  */
 export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
 
 export type LaneKind = (typeof laneKinds)[number];
 
-/** A due attempt. The worker reads the message's row, to see whether it was cancelled or has ended. */
 export interface AttemptJob {
   readonly kind: 'attempt';
   readonly accountId: string;
   readonly messageId: string;
   /** 0 for the first delivery. */
   readonly attempt: number;
-  /** Short, or long for slow answers. */
+  /** Long for slow answers. */
   readonly queue: DeliveryQueue;
-  /** The destination's host, as in `hostOf`, if the sender knows it. */
+  /** As in `hostOf`, if the sender knows it. */
   readonly host?: string | undefined;
   readonly admittedTo?: AdmittedTo | undefined;
   /**
-   * When the job was made, Unix milliseconds, if its message is older: the row is written right after the job was sent, and may
-   * still be missing.
+   * When the job was made, Unix milliseconds, if its message is older: the row is written right after that, and may be missing.
    */
   readonly madeAt?: number | undefined;
   /** How often the job found no message. */
   readonly looks?: number | undefined;
   /**
-   * Whether the job only continues from the attempt's record, if any. It follows a dropped redelivered job, because the other
-   * worker may have died after its record.
+   * Whether the job only continues from the attempt's record. It follows a dropped redelivered job, whose other worker may have
+   * died.
    */
   readonly isFollowUp?: boolean | undefined;
   /** The change of the message that it was sent for: see `publish/change.ts`. */
@@ -55,7 +53,6 @@ export interface AdmittedTo {
   readonly sentAt: number;
 }
 
-/** Runs a lane's pump, which grants free slots to its line. */
 export interface PumpJob {
   readonly kind: 'pump';
   readonly accountId: string;
@@ -69,7 +66,7 @@ export interface PumpJob {
   readonly keepsFairFrom?: string | undefined;
 }
 
-/** Finishes a run whose end was being written, if the writing process died. */
+/** Finishes a run whose end was being written, if that process died. */
 export interface RunEndJob {
   readonly kind: 'runEnd';
   readonly accountId: string;
@@ -80,20 +77,20 @@ export interface RunEndJob {
   readonly startSeq: number;
 }
 
-/** Lists and delivers a run whose start was being written, if the writing process died. */
+/** Lists and delivers a run whose start was being written, if that process died. */
 export interface RunStartJob {
   readonly kind: 'runStart';
   readonly accountId: string;
   readonly runId: string;
-  /** The message with the run's first entries. It identifies the start. */
+  /** The message with the run's first entries, which identifies the start. */
   readonly messageId: string;
   /** The dead letter of the failed run that this one continues, if any. */
   readonly dlqId?: string | undefined;
 }
 
 /**
- * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because the waking process may
- * have died before it sent the result.
+ * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because that process may have
+ * died.
  */
 export interface WaitTimeoutJob {
   readonly kind: 'waitTimeout';
@@ -105,7 +102,7 @@ export interface WaitTimeoutJob {
   readonly dueAt: number;
 }
 
-/** The deadline for a destination to complete an open attempt. */
+/** Ends the time for a destination to complete an open attempt. */
 export interface CompletionTimeoutJob {
   readonly kind: 'completionTimeout';
   readonly accountId: string;
@@ -119,7 +116,6 @@ export interface RunRefusedJob {
   readonly kind: 'runRefused';
   readonly accountId: string;
   readonly runId: string;
-  /** The place of its start in its journal. */
   readonly startSeq: number;
   /** The refusal's code and sentence. */
   readonly code: string;

@@ -1,6 +1,6 @@
 /**
- * Parked messages: those of a queue that this release cannot read, and jobs that kill their workers even when given up. A later
- * release sends back those it can read, and an operator any of them.
+ * Parked messages: those that this release cannot read, and jobs that kill their workers even when given up. A later release
+ * sends back those it can read, and an operator any of them.
  */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
@@ -8,19 +8,16 @@ import { settings } from '../aws/settings.ts';
 import { sqs } from '../aws/sqs.ts';
 
 const shape = z.object({
-  /** The queue's name in `resources.ts`. */
+  /** Its name in `resources.ts`. */
   queue: z.string(),
   why: z.enum(['unreadable', 'deaths']),
-  /** The release that parked it. */
   release: z.string(),
   /** Unix milliseconds. */
   parkedAt: z.number(),
   group: z.optional(z.string()),
-  /** The message's text as received. */
   text: z.string(),
 });
 
-/** A message with what is needed to send it back. */
 export type Parked = z.infer<typeof shape>;
 
 /** @throws Error for an invalid text */

@@ -8,7 +8,7 @@ const jobShape = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('pump'),
     accountId: name,
-    // Older releases' pumps name no lane: each account had one line.
+    // Pumps of older releases name no lane.
     lane: z._default(z.enum(laneKinds), 'account'),
     name: z._default(z.string(), ''),
     dueAt: z._default(z.number(), 0),
@@ -51,7 +51,7 @@ const jobShape = z.discriminatedUnion('kind', [
     attempt: z.int().check(z.nonnegative()),
   }),
   z.object({
-    // Older releases' attempts name no kind, and Scheduler keeps jobs up to a year.
+    // Attempts of older releases name no kind. Scheduler keeps jobs up to a year.
     kind: z._default(z.literal('attempt'), 'attempt'),
     accountId: name,
     messageId: name,

@@ -26,11 +26,7 @@ function isSourceName(name: string): name is QueueName {
   return Object.hasOwn(sourceUrls, name);
 }
 
-/**
- * Finds a queue by its ARN.
- *
- * @throws Error for an unknown queue, or one without a function
- */
+/** @throws Error for an unknown queue, or one without a function */
 export function sourceOf(queueArn: string): Source {
   const name = queueArn.slice(queueArn.lastIndexOf(':') + 1);
   const source = sources.find(({ url }) => url.endsWith(`/${name}`));
@@ -40,7 +36,6 @@ export function sourceOf(queueArn: string): Source {
 
 interface Sent {
   readonly text: string;
-  /** The message's group, if any. */
   readonly group: string | undefined;
   readonly delaySeconds?: number;
 }
@@ -57,18 +52,14 @@ export async function sendText(queueUrl: string, { text, group, delaySeconds }: 
   );
 }
 
-/**
- * Sends a message's text to a queue by name.
- *
- * @throws Error if there is no such queue with a function
- */
+/** @throws Error if there is no such queue with a function */
 export async function sendToSource(name: string, sent: Sent): Promise<void> {
   const source = sources.find((one) => one.name === name);
   if (source === undefined) throw new Error(`There is no queue ${name} with a function behind it.`);
   await sendText(source.url, sent);
 }
 
-/** Puts a fire that no worker can finish where an operator sees it. */
+/** An operator sees this fire, which no worker can finish. */
 export async function sendUndelivered(text: string): Promise<void> {
   await sqs.send(new SendMessageCommand({ QueueUrl: settings.undeliveredFiresQueueUrl, MessageBody: text }));
 }

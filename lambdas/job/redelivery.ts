@@ -1,11 +1,11 @@
 /**
  * Redelivery: a failed message is sent again to its queue, with its failures counted in its text. SQS's receive count includes
- * receives that Lambda throttled, and SQS keeps a message only 14 days; sending it again resets both.
+ * receives that Lambda throttled, and SQS keeps a message only 14 days.
  */
 import * as z from 'zod/mini';
 import { secondMs } from '../shared/clock.ts';
 
-/** Why a job is given up: its workers died, or it met too many faults. */
+/** Its workers died, or it met too many faults. */
 export type GiveUpReason = 'deaths' | 'faults';
 
 const count = z._default(z.int().check(z.nonnegative()), 0);
@@ -13,33 +13,28 @@ const count = z._default(z.int().check(z.nonnegative()), 0);
 const shape = z.looseObject({
   /** How often it was sent again. */
   returns: count,
-  /** How often because of a fault, not an outage: see `fault.ts`. */
+  /** How often because of a fault: see `fault.ts`. */
   faults: count,
-  /** When it was first sent, Unix milliseconds; absent before a redelivery. */
+  /** When it was first sent, Unix milliseconds; undefined before a redelivery. */
   sentAt: z.optional(z.number()),
-  /** The trace header it follows from, if Scheduler carried it: SQS has it outside the text. */
+  /** The trace header it follows from, if Scheduler carried it. */
   trace: z.optional(z.string()),
-  /** Marks of starts that ended in an error and may still be noted: see `worker/starts.ts`. */
+  /** Marks of starts that ended but may still be noted: see `worker/starts.ts`. */
   ended: z._default(z.array(z.string()), []),
 });
 
-/** A message's text with counts; other fields are unchanged. */
 export type Redelivered = z.infer<typeof shape>;
 
-/** @throws Error for a text that is not a JSON object */
+/** @throws Error if the text is not a JSON object */
 export const parseRedelivered = (text: string): Redelivered => shape.parse(JSON.parse(text));
 
-/**
- * A message is given up after this many faults. With pauses that takes half an hour to an hour: time to roll back a release, but
- * not days of repeated calls whose answers cannot be recorded.
- */
+/** With pauses, this takes half an hour to an hour: time to roll back a release. */
 export const mostFaults = 10;
 
 interface LatestDelivery {
   /** When it was sent, first or again, Unix milliseconds. */
   readonly sentAt: number;
   readonly isFault: boolean;
-  /** Marks of starts that ended and may still be noted. */
   readonly ended: readonly string[];
 }
 
@@ -53,12 +48,12 @@ export const formatRedelivered = (message: Redelivered, { sentAt, isFault, ended
   });
 
 const firstDelayMs = 10 * secondMs;
-/** SQS's longest message timer. In a day's outage, a message costs some 130 invocations instead of thousands. */
+/** SQS's longest message timer. In a day's outage, a message costs some 130 invocations. */
 const longestDelayMs = 900 * secondMs;
 
 /**
  * The seconds until a redelivery: doubled each time, up to 15 minutes. Chance removes up to half, so that messages that failed
- * together do not all return together.
+ * together do not return together.
  *
  * @param returns earlier redeliveries
  * @param chance at least 0 and less than 1

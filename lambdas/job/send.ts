@@ -38,16 +38,13 @@ const attemptName = (messageId: string, attempt: number, change?: string): strin
 const completionName = ({ messageId, attempt }: Omit<CompletionTimeoutJob, 'kind' | 'accountId'>): string =>
   `${attemptName(messageId, attempt)}-open`;
 
-/**
- * Names a pump's schedule: lane names may be longer and have other characters. A pump that extends the line has another name than
- * one at the same time that does not.
- */
+/** A pump that extends the line needs another name than one at the same time that does not. */
 function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpJob): string {
   const hashed = hashedName('pump', `${accountId}#${lane}#${name}`);
   return `${hashed}-${dueAt}${keepsFrom === undefined ? '' : '-keep'}`;
 }
 
-/** Names a schedule by a hash, because the name may be too long or have invalid characters. */
+/** The name may be too long or have invalid characters. */
 const hashedName = (kind: string, name: string): string =>
   `${kind}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutJob): string =>
@@ -97,7 +94,7 @@ const longestTimerSeconds = 900;
 export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
   dueAt - sentAt > longestTimerSeconds * secondMs;
 
-/** Whole seconds until a time in Unix milliseconds, at most a message timer's. */
+/** In whole seconds, at most a message timer's. */
 const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
@@ -108,7 +105,7 @@ const messageOf = ({ job, dueAt }: DueJob) => ({
   MessageGroupId: groupOf(job.accountId),
 });
 
-/** A due job's name in Scheduler; undefined if a message timer is enough. */
+/** Undefined if a message timer is enough. */
 const scheduleNameOf = ({ job, dueAt }: DueJob): string | undefined =>
   isFarFrom(now(), dueAt) ? routeOf(job).scheduleName : undefined;
 
@@ -122,7 +119,7 @@ const schedule = (name: string, { job, dueAt }: DueJob): Promise<void> =>
   sendLater({ name, dueAt, queueArn: arnOf(routeOf(job).queue), input: textForScheduler(job) });
 
 /**
- * Sends a job to arrive when it is due. Scheduler sends up to two minutes early; the worker then sends the job on.
+ * Scheduler delivers up to two minutes early; the worker then sends the job on.
  *
  * @param dueAt Unix milliseconds
  */
@@ -133,21 +130,18 @@ export async function sendJob(job: Job, dueAt: number): Promise<void> {
   else await sqs.send(new SendMessageCommand({ QueueUrl: urlOf(routeOf(job).queue), ...messageOf(due) }));
 }
 
-/** Removes an unsent attempt from Scheduler. */
 export const withdrawFar = (messageId: string, attempt: number, change: string | undefined): Promise<void> =>
   unschedule(attemptName(messageId, attempt, change));
 
-/** Removes an open attempt's unsent end from Scheduler. */
 export const withdrawFarCompletion = (messageId: string, attempt: number): Promise<void> =>
   unschedule(completionName({ messageId, attempt }));
 
-/** Removes a wait's unsent end from Scheduler. */
 export const withdrawFarWait = (job: WaitTimeoutJob): Promise<void> => unschedule(waitName(job));
 
 /** SQS takes 10 messages per call. */
 const messagesPerSend = 10;
 const sendsAtOnce = 20;
-/** Tries per message, with 1.4 s of pauses in all: by then a throttled queue accepts most. */
+/** With 1.4 s of pauses in all. A throttled queue accepts most messages by then. */
 const mostRounds = 4;
 const firstPauseMs = 200;
 
@@ -155,11 +149,7 @@ interface Sending<T> extends DueJob {
   readonly item: T;
 }
 
-/**
- * Sends jobs, 10 per call.
- *
- * @returns the items whose jobs were not sent, with reasons
- */
+/** @returns the items whose jobs were not sent, with reasons */
 export async function sendEach<T>(
   items: readonly T[],
   dueJobOf: (item: T) => DueJob,
@@ -186,11 +176,7 @@ export async function sendEach<T>(
   return failures;
 }
 
-/**
- * Sends jobs like {@link sendEach}.
- *
- * @throws TransientError if some were not sent; the others were
- */
+/** @throws TransientError if some jobs were not sent; the others were */
 export async function sendAll<T>(items: readonly T[], dueJobOf: (item: T) => DueJob): Promise<void> {
   const failures = await sendEach(items, dueJobOf);
   const [cause] = failures.values();

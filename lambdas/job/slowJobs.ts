@@ -1,6 +1,5 @@
 /**
- * Attempts whose destinations answer slowly. They do not share invocations with quick ones, because an invocation lasts as long as
- * its slowest attempt.
+ * Attempts whose destinations answer slowly. An invocation lasts as long as its slowest attempt, so these have separate ones.
  */
 import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,7 +10,7 @@ import type { AttemptJob, Job } from './job.ts';
 import { sendText } from './receipt.ts';
 import { afterAttempt, isSlow, type Speed } from './speed.ts';
 
-/** Destinations that a process knows; above it, the oldest are forgotten. */
+/** The oldest destinations are forgotten. */
 const mostKnown = 1_000;
 const speeds = new Map<string, Speed>();
 
@@ -36,12 +35,12 @@ export function noteTime(job: AttemptJob, destination: string, ms: number): void
 }
 
 /**
- * Whether slow jobs stay in the long queue, because they may take longer than the functions of the queue `slow`. Its workers are
- * paid by the hour, or are this machine, so waiting costs nothing.
+ * Whether slow jobs stay in the long queue, because the functions of the queue `slow` have less time. Its workers are paid by
+ * the hour, or are this machine, so waiting costs nothing.
  */
 const keepsLongJobs = settings.longestTimeoutSeconds > longestTimeoutSeconds.functions;
 
-/** The host, or the lane if it names none, of a slow job that may be handed on. */
+/** The host or lane of a slow job that may be handed on. */
 export function slowNameOf(job: Job): string | undefined {
   if (job.kind !== 'attempt' || settings.slowQueueUrl === undefined) return undefined;
   if (job.queue === 'long' && keepsLongJobs) return undefined;
@@ -49,7 +48,7 @@ export function slowNameOf(job: Job): string | undefined {
   return name !== undefined && isSlow(speeds.get(name), now()) ? name : undefined;
 }
 
-/** Sends a job to the queue `slow`, where SQS is fair between destinations, not only accounts. */
+/** SQS is fair between destinations in the queue `slow`. */
 export async function sendSlow(text: string, group: string | undefined, name: string): Promise<void> {
   if (settings.slowQueueUrl === undefined) throw new Error('There is no queue for slow jobs yet.');
   await sendText(settings.slowQueueUrl, { text, group: groupOf(group ?? '', name) });

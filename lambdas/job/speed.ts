@@ -2,17 +2,17 @@
 import { hourMs, secondMs } from '../shared/clock.ts';
 
 export interface Speed {
-  /** A weighted average: recent attempts count most. */
+  /** Weighted: recent attempts count most. */
   readonly averageMs: number;
-  /** When the latest attempt was noted, Unix milliseconds. */
+  /** Unix milliseconds. */
   readonly notedAt: number;
 }
 
 /** The latest attempt's weight. A host that takes 30 s for one answer in twenty is slow most of the time. */
 const weight = 1 / 8;
-/** A destination is slow if its average is above this. */
+/** A destination with a higher average is slow. */
 const slowMs = secondMs;
-/** How long a destination counts as slow. Then it is tried again beside quick ones, because other processes' attempts are unknown here. */
+/** How long a destination counts as slow. Then it is tried again beside quick ones. */
 const knownForMs = hourMs;
 
 export function afterAttempt(before: Speed | undefined, ms: number, now: number): Speed {

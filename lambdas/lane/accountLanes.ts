@@ -1,4 +1,3 @@
-/** What happens to an account's lanes when the account changes. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { TransientError } from '../error/transientError.ts';
 import { laneKinds } from '../job/job.ts';
@@ -7,11 +6,10 @@ import { accountLane, withNewestLimits } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 import { laneNames, loadLane, removeLane } from './store/lanes.ts';
 
-/** Resumes the attempts that waited for their account, as many as its limits allow now. */
+/** Starts the attempts that waited for their account. */
 export async function resumeAccount(account: Account): Promise<void> {
   const parallelism = limitsOf(account).max_global_parallelism;
   await lanes.update(accountLane(account.id), (lane) => {
-    // The lane does not exist, so nothing waits in it.
     if (lane.version === 0) return lane;
     const latest = withNewestLimits(lane, { parallelism }, account.version);
     return latest.isPaused ? { ...latest, isPaused: false } : latest;
@@ -20,11 +18,7 @@ export async function resumeAccount(account: Account): Promise<void> {
 
 const removedAtOnce = 10;
 
-/**
- * Removes all lanes of an account.
- *
- * @throws TransientError if another process wrote a lane at the same time: retry the removal
- */
+/** @throws TransientError if another process wrote a lane at the same time; call it again then */
 export async function removeLanes(accountId: string): Promise<void> {
   for (const kind of laneKinds) {
     const names: string[] = kind === 'account' ? [''] : [];

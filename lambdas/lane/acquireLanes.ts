@@ -1,4 +1,3 @@
-/** Acquires the lanes of an attempt: it takes a slot of each, or waits. */
 import { isServed, type Account } from '../account/account.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { count } from '../aws/metrics.ts';
@@ -18,10 +17,8 @@ import { laneGate } from './slots/laneGate.ts';
 export type { Acquired };
 
 /**
- * Takes a slot of each lane of an attempt.
- *
- * @returns undefined if the attempt waits in a line or its job is sent again; `overdue` if it waited too long for its host and has
- *   to fail
+ * @returns undefined if the attempt waits in a line, or its job was sent again; `overdue` if it waited too long for its host
+ *   and must fail
  */
 export async function acquireLanes(
   history: MessageHistory,
@@ -38,14 +35,14 @@ export async function acquireLanes(
     if (typeof acquired !== 'string' || acquired === 'overdue') return acquired;
     await afterRefusal(history, account, job, isAgain, acquired);
   } catch (error) {
-    // SQS must redeliver this job itself. A new job would not be marked as redelivered, and would ignore another worker's record.
+    // Only SQS marks this job as redelivered. A new job would ignore another worker's record.
     if (isAgain || !(error instanceof LaneBusy)) throw error;
     await sendJob(job, now() + secondMs);
   }
   return undefined;
 }
 
-/** The delay of a follow-up, and the time to record an attempt. By then all but the longest attempts have ended. */
+/** The delay of a follow-up. Most attempts are recorded by then. */
 const followUpMs = 900 * secondMs;
 const recordMs = minuteMs;
 
@@ -66,8 +63,7 @@ async function afterRefusal(
     return;
   }
   if (isAgain) {
-    // The other worker with this job may die after it records the attempt. This job is dropped, so a follow-up checks for the
-    // record later.
+    // A follow-up job checks whether the other worker with this job recorded the attempt.
     const followUp: AttemptJob = { ...attemptJob(history.message, job.attempt), isFollowUp: true };
     await sendJob(followUp, now() + Math.max(followUpMs, history.message.timeoutMs + recordMs));
   }
@@ -75,10 +71,10 @@ async function afterRefusal(
 }
 
 /**
- * Makes an attempt wait until its account is served again.
+ * Makes an attempt wait until its account is active again.
  *
- * Reads the account again after the attempt has joined the line. Either the activation finds the attempt there, or this read finds
- * the account active and resumes its lane.
+ * If the account becomes active while the attempt joins the line, either the activation finds the attempt there, or the second
+ * read of the account resumes the lane.
  */
 export async function waitForAccount(
   history: MessageHistory,

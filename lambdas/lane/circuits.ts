@@ -1,4 +1,3 @@
-/** Lists and closes the circuits of an account, for the API. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
@@ -38,11 +37,7 @@ async function* circuitsBehind(accountId: string, behind?: string): AsyncGenerat
   for await (const lane of listLanes(accountId, 'circuit', { behind })) if (holdsBack(lane)) yield lane;
 }
 
-/**
- * Lists the circuits that hold attempts back, by host.
- *
- * @throws HttpError 400 for an invalid cursor
- */
+/** @throws HttpError 400 for an invalid cursor */
 export function listCircuits(
   account: Account,
   cursor: string | undefined,
@@ -57,7 +52,7 @@ export function listCircuits(
   );
 }
 
-/** Reads the circuit of a URL's host. Undefined if it holds nothing back. */
+/** Returns undefined if the host's circuit holds nothing back. */
 export async function circuitOf(account: Account, url: string): Promise<CircuitAnswer | undefined> {
   const host = circuitHostOf(url);
   const lane = host === undefined ? undefined : await loadLane(circuitLane(account.id, host));
@@ -68,7 +63,7 @@ const noSuchCircuit = (host: string): HttpError =>
   notFound('circuit_not_found', `No circuit of the host ${quote(host)} is open.`);
 
 /**
- * Closes a circuit on request. Its waiting attempts start, a few at first.
+ * Waiting attempts start a few at a time.
  *
  * @throws HttpError 404 or 503; nothing is changed
  */

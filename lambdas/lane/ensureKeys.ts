@@ -1,6 +1,6 @@
 /**
- * Makes a flow-control key's lane before the first message that names it is stored, so that the key can be read, paused and pinned
- * before that message is due. If the process dies in between, the unused key expires.
+ * Creates a flow-control key's lane before the first message with that key is stored, so that the key can be read, paused and
+ * pinned. An unused key expires.
  */
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import type { FlowControl } from '../value/flowControl.ts';
@@ -10,21 +10,18 @@ import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/**
- * A process does not check a key again for this long. If the key is deleted in that time, the first message after it, or the next
- * attempt, makes it again.
- */
+/** A key that is deleted in this time is created again later. */
 const knownMs = 10 * minuteMs;
 
-/** A key lasts this long after its message is due. The attempt then extends it. */
+/** How long after its message's due time a key is kept. The attempt extends it. */
 const leastLifetimeMs = dayMs;
 
-/** What this process knows of a key. Times are Unix milliseconds. */
+/** Times are Unix milliseconds. */
 interface Known {
-  /** The row exists until then at least; 0 if unknown. */
+  /** The row exists at least until then; 0 if unknown. */
   lastsUntil: number;
   relyUntil: number;
-  /** Checks of a key run one after another, so that a batch reads it once. */
+  /** Checks run one after another, so a batch reads a key once. */
   turn: Promise<void>;
 }
 
@@ -36,7 +33,7 @@ const isKnown = ({ lastsUntil, relyUntil }: Known, until: number): boolean =>
 type Naming = Pick<Message, 'accountId' | 'createdAt' | 'notBefore'> &
   Partial<Pick<Message, 'flowControl' | 'callback' | 'failureCallback'>>;
 
-/** Makes the lane of a missing key, and extends one that would expire too soon. */
+/** Creates a missing key's lane, or extends its lifetime. */
 async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowControl, until: number) {
   const lane = keyLane(naming.accountId, key);
   let lastsUntil = await laneLastsUntil(lane);
@@ -46,10 +43,10 @@ async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowCo
       const made =
         found.version === 0 ? withNewestLimits(found, limitsOfKey(limits), naming.createdAt) : found;
       const kept = until > now() + unusedLifetimeMs - secondMs ? keptUntilAtLeast(made, until) : made;
-      // Any write extends its lifetime, so a copy is enough.
+      // Any write extends the lifetime, and a copy counts as a change.
       return kept === found && isShort ? { ...found } : kept;
     });
-    // Written just now by this process, or by another one whose write the first read did not see.
+    // This process, or another one, has just written the row.
     lastsUntil = Math.max(until, now() + unusedLifetimeMs - dayMs);
   }
   known.lastsUntil = lastsUntil;
@@ -68,14 +65,13 @@ async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void
   const check = async (): Promise<void> => {
     if (!isKnown(known, until)) await makeSure(known, naming, flowControl, until);
   };
-  // A check that failed threw to its own caller already.
+  // A failed check has already thrown to its own caller.
   known.turn = known.turn.then(check, check);
   await known.turn;
 }
 
 /**
- * Makes the missing flow-control keys of a message and its callbacks. A key that this process knows costs no call, another one a
- * read, and a new one a write.
+ * Creates missing flow-control keys. A recently checked key costs no call.
  *
  * @throws LaneBusy, and errors of AWS; do not store the message then
  */

@@ -1,24 +1,22 @@
-/** An account's lanes for monitoring, read at a bounded cost. */
 import { isOpen } from '../circuit/circuit.ts';
 import type { LaneKind } from '../job/job.ts';
 import { circuitIn } from './rules/circuits.ts';
 import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
 import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 
-/** Lanes read in all: 20 calls of DynamoDB. */
+/** The most lanes to read: 20 calls of DynamoDB. */
 const mostRead = 2_000;
 /** Leaves room for keys. */
 const mostQueues = 1_000;
-/** Names counted for each kind: one or two calls. */
 const mostNames = 10_000;
 
 export interface LaneFigures {
   readonly account: Lane | undefined;
   readonly queues: readonly Lane[];
   readonly keys: readonly Lane[];
-  /** How many more queues and keys there are than were read. */
+  /** The number of other queues and keys. */
   readonly unread: { readonly queues: number; readonly keys: number };
-  /** Attempts that wait for hosts that are down. */
+  /** Attempts that wait because their host is down. */
   readonly waitingForHosts: number;
   readonly hostsDown: number;
 }
@@ -33,7 +31,6 @@ async function readLanes(accountId: string, kind: LaneKind, most: number): Promi
   return lanes;
 }
 
-/** Counts the lanes of a kind that were not read. */
 async function countBehind(
   accountId: string,
   kind: LaneKind,

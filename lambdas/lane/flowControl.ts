@@ -1,4 +1,4 @@
-/** Flow-control keys in the API. A key exists from the first message that names it: see `ensureKeys.ts`. */
+/** Flow-control keys in the API. `ensureKeys.ts` creates them. */
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
@@ -20,9 +20,9 @@ type KeyAnswer = Answer<typeof answers.flowControl>;
 
 const toSeconds = (ms: number): number => Math.floor(ms / secondMs);
 
-/** The published clients require integers: 0 means no limit, or no start. */
+/** Published clients require integers: 0 means no limit, or no start. */
 function flowControlRecord(lane: Lane, time: number): KeyAnswer {
-  // Starts that are counted ahead have not happened yet.
+  // Starts that are counted in advance are still in the future.
   const starts = recentStarts(lane, time).filter(({ at }) => at <= time);
   const [oldest] = starts;
   return {
@@ -44,8 +44,6 @@ const noSuchKey = (key: string): HttpError =>
   notFound('flow_control_key_not_found', `There is no flow-control key ${quote(key)}.`);
 
 /**
- * Lists the keys of an account by name.
- *
  * @param search a part of the names to list
  * @throws HttpError 400 for an invalid cursor
  */
@@ -65,7 +63,7 @@ export function listFlowControl(
   );
 }
 
-/** @throws HttpError 400 for a key that is too long for a row */
+/** @throws HttpError 400 if the key is too long */
 function laneOf(account: Account, key: string): LaneKey {
   if (key.length > longestFlowControlKey) {
     throw badField(`The key is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters.`);
@@ -87,7 +85,7 @@ export async function depthsOfKey(account: Account, key: string): Promise<readon
   return depthsOf(lane, now());
 }
 
-/** Reads how many deliveries of an account are in flight, and its limit. */
+/** Reads an account's number of deliveries in flight, and its limit. */
 export async function getGlobalParallelism(
   account: Account,
 ): Promise<Answer<typeof answers.globalParallelism>> {
@@ -98,7 +96,6 @@ export async function getGlobalParallelism(
   };
 }
 
-/** The settings that the audit trail records. */
 const settingsOf = (lane: Lane): Values => ({
   ...{ parallelism: lane.parallelism, rate: lane.rate },
   period: lane.rate === undefined ? undefined : toSeconds(periodOf(lane)),
@@ -107,7 +104,7 @@ const settingsOf = (lane: Lane): Values => ({
 });
 
 /**
- * Changes an existing key's lane.
+ * Changes an existing key.
  *
  * @throws HttpError 404 or 503; nothing is changed
  */
@@ -119,11 +116,7 @@ async function changeKey(account: Account, key: string, change: (lane: Lane) => 
   return changesBetween(settingsOf(before), settingsOf(after));
 }
 
-/**
- * Pauses a key: its messages do not start until it is resumed.
- *
- * @throws HttpError 404 or 503
- */
+/** @throws HttpError 404 or 503 */
 export const pauseFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: true }));
 
@@ -131,11 +124,11 @@ export const pauseFlowControl = (account: Account, key: string): Promise<Changes
 export const resumeFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: false }));
 
-/** Forgets earlier starts, so that the key's whole rate is free. @throws HttpError 404 or 503 */
+/** Forgets earlier starts, so that the full rate is available. @throws HttpError 404 or 503 */
 export const resetFlowControlRate = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, forgetStarts);
 
-/** Query parameters, not parsed yet. */
+/** Unparsed query parameters. */
 interface PinRequest {
   readonly parallelism?: string;
   readonly rate?: string;
@@ -143,7 +136,7 @@ interface PinRequest {
 }
 
 /**
- * Pins limits of a key: messages no longer change them.
+ * Messages no longer change pinned limits.
  *
  * @throws HttpError 400, 404, 412 or 503; nothing is changed
  */
@@ -176,7 +169,7 @@ function parsePins({ parallelism, rate, period }: PinRequest): Pins {
 }
 
 /**
- * Lets messages set a key's limits again.
+ * Lets messages change a key's limits again.
  *
  * @throws HttpError 400, 404 or 503; nothing is changed
  */

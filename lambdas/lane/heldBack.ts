@@ -22,10 +22,9 @@ import { formatEntry, queueEntry, type Entry } from './rules/entry.ts';
 import { circuitHost } from './slots/dueAttemptOf.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
 
-/** The console reads again within half a minute. */
 const mayBeOld = { mayBeOld: true };
 
-/** Reads the hosts that are down; undefined for one that answers again. */
+/** Yields undefined for other circuits, because readers limit how many lanes they read. */
 export async function* downHosts({ id }: Account) {
   for await (const lane of listLanes(id, 'circuit', mayBeOld)) {
     const circuit = circuitIn(lane);
@@ -35,7 +34,6 @@ export async function* downHosts({ id }: Account) {
   }
 }
 
-/** Reads the paused queues; undefined for one that is not paused. */
 export async function* pausedQueues({ id }: Account) {
   for await (const lane of listLanes(id, 'queue', mayBeOld)) {
     yield isThere(lane) && lane.isPaused
@@ -44,7 +42,6 @@ export async function* pausedQueues({ id }: Account) {
   }
 }
 
-/** Reads the paused flow-control keys; undefined for one that is not paused. */
 export async function* pausedKeys({ id }: Account) {
   for await (const lane of listLanes(id, 'key', mayBeOld)) {
     yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;

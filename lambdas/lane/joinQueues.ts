@@ -1,4 +1,3 @@
-/** Puts messages into their queues' lines, in the order in which they were accepted. */
 import { now } from '../shared/clock.ts';
 import { joinLine, placeOf } from './rules/arrival.ts';
 import { asQueue, queueLane } from './lane.ts';
@@ -8,19 +7,18 @@ import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/processLanes.ts';
 import { queueEntry } from './rules/entry.ts';
 
-/** A delayed message joins its queue's line only when it is due. */
+/** A delayed message joins its queue's line when it is due. */
 export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
   queueName !== undefined && notBefore <= now();
 
 /** Entries in one write; see `mostAtOnce` in `slots/lanes.ts`. */
 const joinedTogether = 100;
-/** The same for messages with a fair key or a priority; see `mostAsked` in `slots/lineRows.ts`. */
+/** The same with fair keys or priorities; see `mostAsked` in `slots/lineRows.ts`. */
 const turnsTogether = 20;
 const queuesAtOnce = 20;
 
 /**
- * Puts stored messages into the lines of their queues. A message for which there is capacity gets a slot at once. A missing queue
- * is made.
+ * Adds stored messages to the lines of their queues. Creates missing queues.
  *
  * @returns the messages that may not have joined, each with its error
  */
@@ -32,7 +30,7 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
     byQueue.set(name, [...(byQueue.get(name) ?? []), message]);
   }
   await eachOf([...byQueue], queuesAtOnce, async ([name, all]) => {
-    // One chunk after another, to keep the order.
+    // Chunks are written one after another, to keep the order.
     const together = all.some((message) => placeOf(message)) ? turnsTogether : joinedTogether;
     for (const some of chunksOf(all, together)) {
       try {
@@ -45,7 +43,6 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
   return failures;
 }
 
-/** Puts a stored message into the line of its queue. */
 export const joinQueue = (message: Message): Promise<void> => join(message.queueName ?? '', [message]);
 
 /** @param messages of one account */

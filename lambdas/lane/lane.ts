@@ -1,9 +1,9 @@
 /**
  * A lane limits how many attempts are in flight, and how many start in a period. A paused lane starts none. Attempts without
- * capacity wait in its line, in order of arrival.
+ * capacity wait in the lane's line, in order of arrival.
  *
- * This file has a lane's state and limits; `rules` has the events that change it. Both are free of I/O: a function takes a lane and
- * returns another. `slots/lanes.ts` reads lanes, applies such functions, and writes the result if the row has not changed.
+ * This file defines a lane's state and limits, `rules` the events that change it. Both are pure. `slots/lanes.ts` reads lanes,
+ * applies these functions, and writes the result.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
@@ -16,47 +16,42 @@ import { type Starts, freeStarts, recentStarts } from './rules/rate.ts';
 export interface LaneKey {
   readonly accountId: string;
   readonly kind: LaneKind;
-  /** Empty if an account has only one lane of this kind. */
   readonly name: string;
 }
 
 export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
 export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
 export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
-/** @param host as `circuitHostOf` returns it */
+/** @param host from `circuitHostOf` */
 export const circuitLane = (accountId: string, host: string): LaneKey => ({
   accountId,
   kind: 'circuit',
   name: host,
 });
 
-/** The prefix of lease holders that are processes. Other holders are attempts, or messages of a queue. */
+/** The prefix of processes' leases. Other leases belong to attempts, or to messages of a queue. */
 export const processPrefix = 'process#';
 
-/** The right to some of a lane's slots. */
 export interface Lease {
   readonly slots: number;
   /** Unix milliseconds. Undefined if the lease ends only with its message. */
   readonly until?: number | undefined;
-  /** When its start was counted, Unix milliseconds. Undefined if it was not, or there is no rate. */
+  /** When its start was counted, Unix milliseconds. Undefined if it was not counted. */
   readonly startAt?: number | undefined;
-  /** Identifies the job that was sent for this lease. */
   readonly ticket?: string | undefined;
-  /** Callbacks that are not over yet: the queue's message keeps its slot for them. */
+  /** Unfinished callbacks, for which the queue's message keeps its slot. */
   readonly callbacks?: readonly string[] | undefined;
-  /** The message is over, but not its callbacks. */
+  /** Whether the message is over, but not its callbacks. */
   readonly isOver?: boolean | undefined;
 }
 
 export interface Limits {
-  /** The most attempts in flight at once. */
   readonly parallelism?: number | undefined;
-  /** The most starts in any span of `periodMs`. */
+  /** The most starts in any `periodMs`. */
   readonly rate?: number | undefined;
   readonly periodMs?: number | undefined;
 }
 
-/** The line of a deleted queue, whose messages are being cancelled. */
 export interface DeletedLine {
   readonly entries: readonly string[];
   readonly firstPage: number;
@@ -65,50 +60,48 @@ export interface DeletedLine {
 
 export interface DeletedFairLine {
   readonly fair: FairLine;
-  /** Messages before this place are cancelled. Undefined for the beginning. */
+  /** The place up to which messages are cancelled; undefined before the first. */
   readonly from?: string | undefined;
 }
 
 export interface Lane extends LaneKey, Limits {
-  /** When the message that set these limits was made, Unix milliseconds. An older one does not change them. */
+  /** When the message that set these limits was created, Unix milliseconds. Older messages do not change them. */
   readonly limitsMadeAt: number;
   readonly isPinnedParallelism: boolean;
   readonly isPinnedRate: boolean;
   readonly isPaused: boolean;
-  /** Whether a queue's messages wait while their host is down. Undefined: the account decides. */
+  /** Whether a queue's messages wait while their host is down. Undefined if the account decides. */
   readonly isCircuitOn?: boolean | undefined;
   /** By entry (`entry.ts`) or process. */
   readonly leases: ReadonlyMap<string, Lease>;
-  /** The last period's starts and those counted ahead, oldest first. */
+  /** The last period's starts and those counted in advance, oldest first. */
   readonly starts: readonly Starts[];
   readonly line: Line;
   /** The waiting messages with a fair key or a priority, if any. */
   readonly fair?: FairLine | undefined;
-  /** Cancelled entries that are still in the line's pages. They are dropped when they are next. */
+  /** Cancelled entries in the line's pages. They are dropped when they are next. */
   readonly cancelled: number;
-  /** When the next pump runs, Unix milliseconds. In the past if none is scheduled. */
+  /** When the next pump runs, Unix milliseconds; in the past without a scheduled pump. */
   readonly pumpAt: number;
-  /** When a pump extends the lifetimes of waiting messages, Unix milliseconds. In the past if none is scheduled. */
+  /** When a pump extends waiting messages' lifetimes, Unix milliseconds; in the past without a scheduled pump. */
   readonly keepAt: number;
   /**
-   * The row of an unused flow-control key, or of a deleted queue, is kept until then, Unix milliseconds: a delayed message may
-   * still name it. 0 if there is none.
+   * How long an unused key's or deleted queue's row is kept, because a delayed message may name it: Unix milliseconds, or 0.
    */
   readonly keptUntil: number;
   readonly isDeleted: boolean;
-  /** When the queue was last deleted, Unix milliseconds. Kept if the queue is made again. */
+  /** When the queue was last deleted, Unix milliseconds. Kept if the queue is created again. */
   readonly deletedAt?: number | undefined;
-  /** Lines of a deleted queue with messages still to cancel. */
+  /** Lines of a deleted queue with messages to cancel. */
   readonly deletedLines: readonly DeletedLine[];
   readonly deletedFairLines: readonly DeletedFairLine[];
-  /** How many waited in a queue or key in its last hours: see `rules/depths.ts`. Undefined if nothing did. */
+  /** How many attempts waited in a queue or key in the last hours: see `rules/depths.ts`. */
   readonly depths?: string | undefined;
-  /** Only a circuit's lane has one. */
   readonly circuit?: Circuit | undefined;
   readonly createdAt: number;
   /** When its settings last changed, Unix milliseconds. */
   readonly updatedAt: number;
-  /** Incremented by each write; 0 for a lane that is not in the table. */
+  /** Incremented by each write; 0 if the lane is not in the table. */
   readonly version: number;
 }
 
@@ -139,14 +132,12 @@ export const waitingIn = ({ line, fair, cancelled }: Lane): number =>
 
 export const isLineEmpty = ({ line, fair }: Lane): boolean => fair === undefined && isEmpty(line);
 
-/** Whether a deleted queue has messages still to cancel. */
 export const hasDeletedLines = ({ deletedLines, deletedFairLines }: Lane): boolean =>
   deletedLines.length + deletedFairLines.length > 0;
 
-/** Whether a lane exists and is not deleted. */
 export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
 
-/** Makes a missing queue's lane, with a parallelism of 1. An existing queue is unchanged. */
+/** Creates a missing queue, with a parallelism of 1. */
 export const asQueue = (lane: Lane, now: number): Lane =>
   isThere(lane)
     ? lane
@@ -165,7 +156,7 @@ export const slotsInUse = ({ leases }: Lane, now: number): number =>
     0,
   );
 
-/** Counts the attempts, or the messages of a queue, that have a slot. Messages that only wait for callbacks do not count. */
+/** Counts the attempts (in a queue, the messages) that have a slot, without messages that only wait for callbacks. */
 export const inFlightIn = ({ leases }: Lane): number =>
   [...leases.values()].filter(({ isOver }) => isOver !== true).length;
 
@@ -173,21 +164,19 @@ export const inFlightIn = ({ leases }: Lane): number =>
 export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | undefined =>
   circuit === undefined ? parallelism : heldAtOnce(circuit, now);
 
-/** The number of free slots; Infinity if unlimited. */
 export const freeSlots = (lane: Lane, now: number): number =>
   Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
 
-/** Whether a circuit holds attempts back: it is open, or some still wait in its line. */
+/** Whether a circuit is open, or attempts wait in its line. */
 export const holdsBack = (lane: Lane): boolean =>
   (lane.circuit !== undefined && isOpen(lane.circuit)) || !isLineEmpty(lane);
 
-/** Of some 90 bytes each. Leaves room for the rest in a row's 400 KB. */
+/** At some 90 bytes each, they leave room for the rest of a 400 KB row. */
 export const mostLeases = 2_000;
 
 export const hasCapacity = (lane: Lane, now: number): boolean =>
   !lane.isPaused && lane.leases.size < mostLeases && freeSlots(lane, now) > 0 && freeStarts(lane, now) > 0;
 
-/** Removes expired leases, and starts that no longer count. */
 export function pruned(lane: Lane, now: number): Lane {
   const leases = [...lane.leases].filter(([, { until }]) => until === undefined || until > now);
   const starts = recentStarts(lane, now);
@@ -202,7 +191,7 @@ export function pruned(lane: Lane, now: number): Lane {
   return { ...lane, leases: new Map(leases), starts, cancelled };
 }
 
-/** Whether a lease is sure to outlast a change by another process whose clock differs. */
+/** Whether a lease is still valid for a process whose clock differs. */
 export const isLasting = ({ until }: Lease, now: number): boolean =>
   until === undefined || until > now + clockMarginMs;
 
@@ -221,7 +210,7 @@ export interface Changed<T> {
 /**
  * Sets the number of slots that a process has.
  *
- * @returns the slots that it has now: fewer than it asked for if there is no capacity, or if others wait
+ * @returns the slots it gets: fewer if there is no capacity, or if attempts wait
  */
 export function leaseTo(
   lane: Lane,
@@ -245,10 +234,10 @@ export const limitsOfKey = ({ parallelism, rate, period }: Omit<FlowControl, 'ke
   periodMs: period && period * secondMs,
 });
 
-/** A key's lifetime is extended in these steps, so that not every message for the far future writes the lane. */
+/** A key's lifetime is extended in steps, so that few messages of the far future cost a write. */
 const extensionStepMs = 30 * dayMs;
 
-/** Keeps an unused key until then at least, Unix milliseconds. */
+/** Keeps an unused key at least until a time, Unix milliseconds. */
 export const keptUntilAtLeast = (lane: Lane, until: number): Lane =>
   lane.keptUntil >= until
     ? lane
@@ -257,22 +246,21 @@ export const keptUntilAtLeast = (lane: Lane, until: number): Lane =>
 const isSame = (one: Limits, other: Limits): boolean =>
   one.parallelism === other.parallelism && one.rate === other.rate && one.periodMs === other.periodMs;
 
-/** Sets limits even if they are pinned. */
 export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits): Lane {
   const limits = { parallelism, rate, periodMs };
   return isSame(lane, limits) ? lane : { ...lane, ...limits };
 }
 
 /**
- * Sets the limits of the newest message; pinned ones stay.
+ * Sets the limits of the newest message, except pinned ones.
  *
- * @param madeAt when the message was made, Unix milliseconds; or another number that grows with each change
+ * @param madeAt when the message was created, Unix milliseconds; or another number that grows
  */
 export function withNewestLimits(lane: Lane, limits: Limits, madeAt: number): Lane {
   if (madeAt < lane.limitsMadeAt) return lane;
   const { parallelism } = lane.isPinnedParallelism ? lane : limits;
   const { rate, periodMs } = lane.isPinnedRate ? lane : limits;
   const after = withLimits(lane, { parallelism, rate, periodMs });
-  // Noted even if the limits are the same, so that an older message that arrives later does not change them.
+  // Noted so that an older message cannot change equal limits later.
   return after === lane && madeAt === lane.limitsMadeAt ? lane : { ...after, limitsMadeAt: madeAt };
 }

@@ -1,4 +1,3 @@
-/** How an attempt leaves its lanes, or declines a grant that it no longer needs. */
 import type { Account } from '../account/account.ts';
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
@@ -16,13 +15,11 @@ import { laneGate } from './slots/laneGate.ts';
 import { lanes } from './slots/processLanes.ts';
 
 /**
- * Ends the grant of a job that is no longer needed.
+ * Ends a grant that is no longer needed.
  *
- * If the grant is not written yet, the job is sent again. A cancelled message's job returns soon, because others wait for its slot.
- * A finished attempt gets another grant only if it was in the line twice, so one check is enough, once the grant must have been
- * written.
- *
- * @param reason why the message does not need the grant
+ * If the grant is not written yet, the job is sent again: soon for a cancelled message, whose slot others wait for. A
+ * finished attempt has another grant only if it was in the line twice, so a single check is enough, when the grant must have
+ * been written.
  */
 export async function declineLanes(job: AttemptJob, reason: DeclineReason): Promise<void> {
   const { admittedTo } = job;
@@ -37,17 +34,17 @@ export async function declineLanes(job: AttemptJob, reason: DeclineReason): Prom
 
 /** Leaves the lanes of a message that ended before this attempt. */
 export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain: boolean): Promise<void> {
-  // If the job is redelivered, another worker may still be making the attempt.
+  // Another worker may still be making a redelivered job's attempt.
   await declineLanes(job, isAgain ? 'goesOn' : 'cancelled');
-  // The attempt kept its key's slot while it waited for its account.
+  // An attempt that waits for its account keeps its key's slot.
   if (job.admittedTo?.lane === 'account') await leaveLanesAgain(message, job.attempt);
   await (hasEnteredQueue(job) || isAgain ? leaveAsMessage(message, isAgain) : leaveAsCallback(message));
 }
 
 /**
- * Leaves the queue of a message that ended. The message may also be a callback that another message waits for.
+ * Leaves the queue of a message that ended, and ends its hold on another message's slot if it is a callback.
  *
- * @param isAgain whether another worker may still be making an attempt of it
+ * @param isAgain whether another worker may still be making an attempt
  */
 export async function leaveAsMessage(message: Message, isAgain: boolean): Promise<void> {
   await leaveAsCallback(message);
@@ -61,9 +58,9 @@ export async function leaveAsMessage(message: Message, isAgain: boolean): Promis
 }
 
 /**
- * Leaves the lanes of a recorded attempt, whose worker may have died before it left them.
+ * Leaves the lanes of a recorded attempt whose worker may have died.
  *
- * @param account the message's. Undefined if the attempt is known to have left its host's circuit
+ * @param account the message's; undefined if the attempt has surely left its host's circuit
  */
 export async function leaveLanesAgain(message: Message, attempt: number, account?: Account): Promise<void> {
   const { accountId, messageId, flowControl } = message;

@@ -21,12 +21,10 @@ export interface Waiting {
   readonly fairKeys?: readonly WaitingKey[] | undefined;
 }
 
-/** The most fair keys in an answer. */
 const mostShown = 20;
 /** The most tenants to read: about four calls of DynamoDB. */
 const mostTenants = 10_000;
 
-/** Finds the oldest in the lane's own line. */
 async function oldestInLine(lane: Lane): Promise<readonly string[]> {
   const { front, firstPage, nextPage, back } = lane.line;
   const next = front.length > 0 ? front : firstPage < nextPage ? await loadPage(lane, firstPage) : back;
@@ -48,14 +46,11 @@ async function waitingInFair(lane: Lane, fair: FairLine) {
   return { heads, fairKeys };
 }
 
-/** Whether finding the oldest requires rows besides the lane's own. */
+/** Whether finding the oldest message requires other rows than the lane's. */
 export const isReadForOldest = ({ line, fair }: Lane): boolean =>
   fair !== undefined || (line.front.length === 0 && line.firstPage < line.nextPage);
 
-/**
- * Finds what waits in a lane. Reads the next page of the line if the lane's row does not have its entries, and the tenants of a
- * fair line.
- */
+/** May read a page of the line, and the tenants of a fair line. */
 export async function whatWaits(lane: Lane): Promise<Waiting> {
   const inLine = await oldestInLine(lane);
   const { heads, fairKeys } = lane.fair
@@ -65,7 +60,7 @@ export async function whatWaits(lane: Lane): Promise<Waiting> {
   return { oldestAt: times.length === 0 ? undefined : Math.min(...times), fairKeys };
 }
 
-/** Like {@link whatWaits}, but also considers messages that are being delivered or retried. */
+/** Like {@link whatWaits}, but includes messages that are being delivered or retried. */
 export async function whatIsInQueue(queue: Lane): Promise<Waiting> {
   const held = [...queue.leases]
     .filter(([holder, { isOver }]) => !holder.startsWith(processPrefix) && isOver !== true)

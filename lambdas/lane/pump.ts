@@ -1,6 +1,6 @@
 /**
- * A pump grants slots to the attempts that wait in a lane. It runs when the rate allows another start, and when a lease ends whose
- * process or attempt may have died. In a long line it also runs every few days, so that no message expires there.
+ * A pump grants slots to the attempts that wait in a lane. It runs when the rate allows another start, and when a lease ends
+ * whose holder may have died. A long line's pump also extends its messages' lifetimes.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
@@ -9,23 +9,23 @@ import { sendJob } from '../job/send.ts';
 import { hasDeletedLines } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/** The time for all lines of a lane; the function times out after 60 s. */
+/** For all lines of a lane. The function times out after 60 s. */
 const budgetMs = 30 * secondMs;
 
-/** @throws if the pump has to be retried */
+/** @throws if the pump must be retried */
 export async function pump(job: PumpJob): Promise<void> {
   if (job.dueAt - now() > secondMs) {
-    // Scheduler sends two minutes early.
+    // Scheduler delivers two minutes early.
     await sendJob(job, job.dueAt - secondMs);
     return;
   }
-  // A pump that runs too early would grant nothing, and no other is scheduled.
+  // A pump that runs too early would grant nothing, and no other one is scheduled.
   await waitUntil(job.dueAt);
   const key = { accountId: job.accountId, kind: job.lane, name: job.name };
   // Any change grants slots, even one that changes nothing.
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
-  // A deleted queue's lines are cancelled even if the queue was made again. Long work is rare, so its code is loaded on demand.
+  // A deleted queue's messages are cancelled even if it was created again. This is rare, so the code is loaded on demand.
   const isCancelled = async (): Promise<boolean> =>
     (await import('./line/cancelDeletedLines.ts')).cancelDeletedLines(lane, until);
   if (hasDeletedLines(lane) && !(await isCancelled())) {

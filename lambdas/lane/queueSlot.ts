@@ -1,4 +1,4 @@
-/** A message's slot of its queue. It keeps the slot from its first attempt until it and its callbacks are over. */
+/** A message keeps its queue's slot from its first attempt until it and its callbacks are over. */
 import { queueLane } from './lane.ts';
 import { queueEntry } from './rules/entry.ts';
 import { keepFor, leaveCallback, leaveWith } from './rules/leaving.ts';
@@ -6,15 +6,15 @@ import type { Message, QueueSlot } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/** The message's slot or place in line. Undefined without a queue. */
+/** The message's slot or place in line; undefined without a queue. */
 export const queueSlotOf = (message: Message): QueueSlot | undefined =>
   message.queueName === undefined
     ? undefined
     : { queueName: message.queueName, entry: queueEntry(attemptJob(message, 0)) };
 
 /**
- * Ends a callback's hold on its message's slot. Call it whenever a job finds the callback over: a second worker that made the same
- * attempt may have noted the callback again.
+ * Ends a callback's hold on its message's slot. Call it each time a job finds the callback over, because a second worker may
+ * have added the hold again.
  */
 export async function leaveAsCallback({
   slotOf,
@@ -36,6 +36,6 @@ export const keepSlotFor = (
     keepFor(lane, slot.entry, callbackIds),
   );
 
-/** Frees the slot of a message that is over, once its attempts' callbacks are over too. */
+/** Frees the slot of a message that is over, when its callbacks are over too. */
 export const leaveSlot = (message: Message, slot: QueueSlot, owed: ReadonlySet<string>): Promise<unknown> =>
   lanes.update(queueLane(message.accountId, slot.queueName), (lane) => leaveWith(lane, slot.entry, owed));

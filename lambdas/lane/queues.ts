@@ -31,7 +31,7 @@ const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
 const noSuchQueue = (name: string): HttpError =>
   notFound('queue_not_found', `There is no queue ${quote(name)}.`);
 
-/** @param queues how many the account has */
+/** @param queues the account's number of queues */
 const tooManyQueues = (account: Account, queues: number): HttpError =>
   overLimit(
     'queue_limit_reached',
@@ -44,12 +44,12 @@ async function loadQueue(accountId: string, name: string): Promise<Lane | undefi
   return lane !== undefined && isThere(lane) ? lane : undefined;
 }
 
-/** The queues of an account by name, after `behind` if it is given. */
+/** Yields an account's queues by name, after `behind` if given. */
 async function* queuesBehind(accountId: string, behind?: string): AsyncGenerator<Lane> {
   for await (const queue of listLanes(accountId, 'queue', { behind })) if (isThere(queue)) yield queue;
 }
 
-/** Lists the queues of an account by name. @throws HttpError 400 for an invalid cursor */
+/** Lists an account's queues by name. @throws HttpError 400 for an invalid cursor */
 export const listQueues = (
   account: Account,
   cursor: string | undefined,
@@ -69,7 +69,6 @@ export async function getQueue(account: Account, name: string): Promise<Answer<t
   return { ...queueRecord(queue), ...(await whatIsInQueue(queue)) };
 }
 
-/** The settings that the audit trail records. */
 const settingsOf = (lane: Lane): Values => {
   const { parallelism, paused, circuit } = queueRecord(lane);
   return { parallelism, paused, circuit };
@@ -104,11 +103,11 @@ async function changeQueue(
   return changesOf(changed);
 }
 
-/** `max_delay` may have been longer when the messages were published: it is a year on the paid plan. */
+/** At least a year, because `max_delay` may have been higher when the messages were published. */
 const longestUsualDelayMs = 366 * dayMs;
 
 /**
- * Deletes a queue. Waiting messages are cancelled, and delayed ones when they are due. Deliveries in flight continue.
+ * Waiting messages are cancelled, delayed ones when they are due. Deliveries in flight continue.
  *
  * @throws HttpError 404 or 503
  */
@@ -118,7 +117,7 @@ export const deleteQueue = (account: Account, name: string): Promise<Changes> =>
 };
 
 /**
- * Pauses a queue: no message starts until it is resumed. A started one continues, with its retries.
+ * Pauses a queue. Started messages continue, with their retries.
  *
  * @throws HttpError 404 or 503
  */
@@ -130,7 +129,7 @@ export const resumeQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: false, updatedAt }));
 
 /**
- * Creates or changes a queue. Settings that are not given stay the same.
+ * Omitted settings stay the same.
  *
  * @param body JSON
  * @throws HttpError 400, 412 or 503; nothing is changed
@@ -165,26 +164,23 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<Chan
   return changesOf(changed);
 }
 
-/** Reads the names of an account's queues. A deleted one counts until its row is removed. */
+/** A deleted queue counts until its row is removed. */
 export async function namesOfQueues(account: Account): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   for await (const name of laneNames(account.id, 'queue')) names.add(name);
   return names;
 }
 
-/**
- * Remembers queues for a minute, so that a known queue costs no call. If it is deleted in that minute, the next message in its line
- * makes it again without a check of `max_queues`.
- */
+/** If a queue is deleted in this minute, the next message creates it again without a check of `max_queues`. */
 const seen = cached(minuteMs, (key: string) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadQueue(accountId, name);
 });
 
-/** The requests of a batch share one read of a queue, even of a missing one. */
+/** The requests of a batch share one read, even of a missing queue. */
 const circuitSettings = cached(secondMs, async (key: string) => ({ isOn: (await seen(key))?.isCircuitOn }));
 
-/** Whether a queue's messages wait while their host is down. Undefined: the account decides. A change takes effect within a minute. */
+/** Whether a queue's messages wait while their host is down; undefined if the account decides. At most a minute old. */
 export async function circuitOfQueue(
   accountId: string,
   name: string | undefined,
@@ -196,8 +192,7 @@ export async function circuitOfQueue(
 const atOnce = 20;
 
 /**
- * Creates missing queues, as many as the limit allows. Processes that do so at the same time do not see each other, and may exceed
- * the limit.
+ * Creates missing queues. Concurrent processes may exceed the limit.
  *
  * @returns 412 refusals by name
  */
@@ -225,12 +220,7 @@ export async function ensureQueues(
   return refusals;
 }
 
-/**
- * Creates a queue if it is missing.
- *
- * @param name undefined for a message without a queue
- * @throws HttpError 412
- */
+/** @throws HttpError 412 */
 export async function ensureQueue(account: Account, name: string | undefined): Promise<void> {
   if (name === undefined) return;
   const refusal = (await ensureQueues(account, [name])).get(name);

@@ -1,4 +1,4 @@
-/** The attempts that lanes know: those in a line, and those with a granted slot. */
+/** Finds the attempts that wait in lanes or have a granted slot. */
 import { parseEntry, type Entry } from './rules/entry.ts';
 import { processPrefix, type Lane } from './lane.ts';
 import type { AdmittedTo, LaneKind, PumpJob } from '../job/job.ts';
@@ -12,7 +12,7 @@ import { youngMs } from './slots/dueAttempt.ts';
 
 /** By {@link nameOf}. */
 export interface LaneJobs {
-  /** Attempts in a line. They need no job: a pump will grant them slots. */
+  /** Attempts in a line. They need no job, because a pump will grant them slots. */
   readonly waiting: ReadonlySet<string>;
   /** Attempts with a granted slot. A job that does not name the grant is dropped as a duplicate. */
   readonly granted: ReadonlyMap<string, AdmittedTo>;
@@ -33,7 +33,6 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
     const { accountId, kind, name, line, fair, deletedLines, deletedFairLines, leases } = lane;
     const lines = [
       { entries: [...line.front, ...line.back], firstPage: line.firstPage, nextPage: line.nextPage },
-      // Their messages are being cancelled.
       ...deletedLines,
     ];
     const onEntry = (entry: Entry): Promise<void> => {
@@ -49,7 +48,7 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
     for (const [holder, { ticket, until }] of leases) {
       if (ticket === undefined || holder.startsWith(processPrefix)) continue;
       if (until !== undefined && until <= now()) continue;
-      // Old enough that the grant counts as written.
+      // Old enough for the grant to count as written.
       const sentAt = now() - 2 * youngMs;
       granted.set(nameOf(accountId, parseEntry(holder)), { lane: kind, name, ticket, sentAt });
     }

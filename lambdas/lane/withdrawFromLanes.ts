@@ -1,4 +1,3 @@
-/** Removes a cancelled message from its lanes. */
 import { clockMarginMs, now } from '../shared/clock.ts';
 import { keyLane, queueLane } from './lane.ts';
 import { endOfAttempt, formatEntry, queueEntry } from './rules/entry.ts';
@@ -28,7 +27,7 @@ export async function withdrawFromLanes(
   const dueAt = dueTimeOf({ message, attempts }, attempt.attempt);
   const isDue = now() >= dueAt - clockMarginMs;
   const changes = [leaveAsCallback(message)];
-  // A delayed message enters its queue only when it is due.
+  // A delayed message enters its queue when it is due.
   const isInQueue = last !== undefined || now() >= dueAt;
   if (queueName !== undefined && isInQueue) {
     // An attempt in flight keeps its slot until it ends.

@@ -1,7 +1,7 @@
 /**
- * Stores bodies: up to 1 KB in the message's row, compressed if that helps; up to 9 KB in a separate row, which lists do not read;
- * larger ones in the bucket. DynamoDB bills a write by the kilobyte, S3 by the request: S3 is cheaper from about 9 KB, and
- * necessary from 400 KB.
+ * Stores bodies: up to 1 KB in the message's row, compressed if that helps; up to 9 KB in a separate row, which lists do not
+ * read; larger ones in the bucket. DynamoDB bills a write by the kilobyte, S3 by the request: S3 is cheaper from about 9 KB,
+ * and necessary from 400 KB.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
@@ -17,10 +17,9 @@ import { eachOf } from '../shared/lists.ts';
 import { deleteRow, getRow, getRows, putAll } from '../aws/dynamodb.ts';
 import { bytes } from '../table/attributes.ts';
 
-/** A body in a row: its bytes or their place. */
 export type StoredBody =
   | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
-  /** `id` is the body row's; by default the message's. */
+  /** `id` is the body row's; the message's by default. */
   | { readonly at: 'row'; readonly deflated: boolean; readonly id?: string | undefined }
   | { readonly at: 'bucket'; readonly key: string };
 
@@ -30,13 +29,13 @@ export const storedBody = z.union([
   z.object({ at: z.literal('bucket'), key: z.string() }),
 ]);
 
-/** Bytes of the largest stored body in its message's row: more would cost a second write unit. */
+/** Bytes of the largest stored body in its message's row. A larger one would cost a second write unit. */
 const largestHere = 1_024;
-/** Bytes of the largest stored body in a separate row: above it, S3 is cheaper. */
+/** Bytes of the largest stored body in a separate row. */
 export const largestRow = 9 * 1_024;
 /** Up to these bytes, a body fits into its row's first kilobyte uncompressed. */
 const worthDeflating = 512;
-/** Above these bytes, compressing takes time and would hardly make a body fit into a row. */
+/** Above these bytes, compressing would hardly make a body fit into a row. */
 const largestTried = 8 * largestRow;
 
 let opened: Promise<BodyBucket> | undefined;
@@ -49,10 +48,10 @@ async function openBucket(): Promise<BodyBucket> {
   return module.openBucket(settings.bodiesBucket, prepareClient);
 }
 
-/** An object kept until it is deleted: `kept/` has no lifecycle rule. */
+/** Kept until it is deleted: `kept/` has no lifecycle rule. */
 const keptKey = (messageId: string, accountId: string): string => `kept/${accountId}/${messageId}`;
 
-/** An object's key begins with its lifetime class: lifecycle rules delete old objects. */
+/** An object's key begins with its lifetime class, for lifecycle rules. */
 function objectKey(messageId: string, accountId: string, lifetimeMs: number): string {
   if (lifetimeMs === Infinity) return keptKey(messageId, accountId);
   const days = bodyLifetimesDays.find((known) => known * dayMs >= lifetimeMs);
@@ -68,15 +67,13 @@ function packed(body: Uint8Array): { readonly bytes: Uint8Array; readonly deflat
   return { bytes: body, deflated: false };
 }
 
-/** A body row's key: in a separate partition, which lists do not read. */
+/** In a separate partition, which lists do not read. */
 const rowKey = (messageId: string): { readonly shard: string; readonly id: string } => ({
   shard: `body#${messageId}`,
   id: messageId,
 });
 
 /**
- * Stores a body in the place for its size. The body of a message that is never stored expires.
- *
  * @param now Unix milliseconds
  * @param expiresAt Unix milliseconds; Infinity to keep it until it is deleted
  * @param mostHere bytes of the largest stored body that stays in its message's row
@@ -103,7 +100,7 @@ export async function storeBody(
 const unpack = (packedBytes: Uint8Array, deflated: boolean): Uint8Array =>
   deflated ? inflateRawSync(packedBytes) : packedBytes;
 
-/** The most bytes of a loaded body, by its place: only the bucket has very large ones. */
+/** The most bytes of a loaded body: only the bucket has very large ones. */
 export const mostBytesOf = ({ at }: StoredBody): number =>
   at === 'bucket' ? limitTable.max_message_size.most : largestTried;
 
@@ -128,7 +125,6 @@ const objectsAtOnce = 8;
  * Reads many bodies; expired ones are left out.
  *
  * @param stored by message id
- * @param use gets each body
  */
 export async function eachBody(
   stored: ReadonlyMap<string, StoredBody>,
@@ -154,8 +150,6 @@ export async function eachBody(
 }
 
 /**
- * Extends a body's lifetime.
- *
  * @param now Unix milliseconds
  * @returns its new place
  */
@@ -183,7 +177,7 @@ export async function deleteBody(messageId: string, stored: StoredBody): Promise
   }
 }
 
-/** The same for a body in an unknown place, because nothing refers to it. */
+/** Deletes a body in an unknown place, because nothing refers to it. */
 export async function deleteLostBody(messageId: string, accountId: string): Promise<void> {
   await deleteRow(settings.messagesTable, rowKey(messageId));
   await (await bucket()).delete(keptKey(messageId, accountId));

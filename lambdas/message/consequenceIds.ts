@@ -1,6 +1,6 @@
 /**
- * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that each is made once even if
- * the attempt is repeated, and can be found from the message.
+ * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that a repeated attempt
+ * makes no others.
  */
 import { derivedId } from '../shared/ids.ts';
 import { isFinal, type Attempt } from './message.ts';
@@ -15,28 +15,26 @@ export const dlqIdOf = (history: MessageHistory, attempt: number): string =>
     history.message.messageId,
   );
 
-/** An attempt, and its message's history before or after it. */
 interface Followed {
   readonly history: MessageHistory;
   readonly attempt: Attempt;
 }
 
-/** An attempt's callbacks, by setting. */
 export type Callbacks = readonly {
   readonly kind: 'callback' | 'failureCallback' | 'accountCallback';
   readonly messageId: string;
 }[];
 
 /**
- * Finds an attempt's callbacks. Each attempt goes to the callback; a failed last one also to the failure callback, or the
- * account's. A call of a workflow's step reports only its last attempt.
+ * Each attempt goes to the callback; a failed last one also to the failure callback, or the account's. A call of a workflow's
+ * step reports only its last attempt.
  */
 export function callbacksOf({ history, attempt }: Followed): Callbacks {
   const { message } = history;
   if (attempt.state === 'CANCELED') return [];
   // The endpoint waits for the call's end.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
-  // If two workers make the attempt, the second must not overwrite the recorded callback.
+  // A second worker of the attempt must not overwrite the recorded callback.
   const outcome = attempt.callbacksByOutcome === true ? `/${attempt.state} ${attempt.response.status}` : '';
   const idFor = (kind: string): string =>
     derivedId(

@@ -1,4 +1,3 @@
-/** Reads a message and its records. */
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Account } from '../account/account.ts';
@@ -36,14 +35,13 @@ export interface MessageHistory {
   readonly endedAt: number | undefined;
 }
 
-/** A message's rows from one consistent read. */
 export interface MessageRows {
   readonly own: Row;
   /** The rows after its own: attempts by number, then the end. */
   readonly following: readonly Row[];
 }
 
-/** Reads a message's rows in one strongly consistent query; undefined if its own is missing. */
+/** Strongly consistent. Returns undefined if the message's own row is missing. */
 export async function loadMessageRows(key: MessageKey): Promise<MessageRows | undefined> {
   const { messageId } = key;
   if (!isId('msg', messageId)) return undefined;
@@ -78,7 +76,6 @@ export async function endedUndelivered(key: MessageKey): Promise<boolean> {
   return endIn(rows) !== undefined || states.some((state) => state === 'FAILED' || state === 'CANCELED');
 }
 
-/** Undefined if there is no such row. */
 export async function loadMessage(key: MessageKey): Promise<MessageHistory | undefined> {
   const rows = await loadMessageRows(key);
   return rows && historyOf(rows);
@@ -97,13 +94,12 @@ export function historyOf({ own, following }: MessageRows): MessageHistory {
   };
 }
 
-/** The open attempt, unless it is recorded. */
 export const unrecorded = (
   open: OpenAttempt | undefined,
   attempts: readonly Pick<Attempt, 'number'>[],
 ): OpenAttempt | undefined => (attempts.some(({ number }) => number === open?.number) ? undefined : open);
 
-/** Whether a message has ended since its history was read; cheaper than another read. */
+/** Whether a message has ended since; cheaper than reading its history. */
 export async function isEnded(key: MessageKey): Promise<boolean> {
   return (await getRow(settings.messagesTable, keyOf(key, endId(key.messageId)), true)) !== undefined;
 }
@@ -112,7 +108,7 @@ export async function isEnded(key: MessageKey): Promise<boolean> {
 export const isHeldBack = async (key: MessageKey, attempt: number): Promise<boolean> =>
   (await getRow(settings.messagesTable, keyOf(key, heldId(key.messageId, attempt)), false)) !== undefined;
 
-/** Finds a body's place; undefined without a message. Cheaper than its history, which may be long. */
+/** Finds a body's place; cheaper than the history. Returns undefined without a message. */
 export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {
   const row = await getRow(settings.messagesTable, keyOf(key), true);
   return row && storedBody.parse(row['body']);
@@ -121,7 +117,7 @@ export async function loadStoredBody(key: MessageKey): Promise<StoredBody | unde
 export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
   attempts.find((attempt) => attempt.number === number);
 
-/** An attempt in the table, with everything its consequences need: a redelivery reads it again. */
+/** An attempt in the table, with everything its consequences need. */
 export interface RecordedAttempt {
   /** Read before the attempt, or after a redelivery. */
   readonly history: MessageHistory;
@@ -129,7 +125,6 @@ export interface RecordedAttempt {
   readonly attempt: Attempt;
 }
 
-/** A finished attempt, about to be recorded. */
 export interface MadeAttempt extends RecordedAttempt {
   readonly body: Uint8Array;
   /** The whole response; the record truncates its body. */

@@ -1,7 +1,6 @@
 /**
- * Plain messages and callbacks are delivered as their row has them. A run's messages are another kind: made from the run's journal
- * when they are sent, after which the run continues. Lanes and deliveries use that kind through this interface; the worker plugs it
- * in.
+ * Plain messages and callbacks are delivered as stored. A run's messages are made from the run's journal when they are sent,
+ * and then the run continues. Lanes and deliveries use that kind through this interface; the worker plugs it in.
  */
 import type { Account } from '../account/account.ts';
 import type { DestinationResponse } from '../destination/response.ts';
@@ -29,7 +28,6 @@ export interface CallbackDetails {
   readonly response: DestinationResponse;
   /** Retries before this attempt. */
   readonly retried: number;
-  /** The message's dead letter, if any. */
   readonly dlqId?: string | undefined;
 }
 
@@ -42,7 +40,7 @@ export interface KindOfCallback {
 /** The kind of a run's messages. All functions may be repeated. */
 export interface MessageKind {
   /**
-   * Makes a message ready to send. Call it once the message has its lanes, right before sending.
+   * Makes a message ready to send. Call it right before sending.
    *
    * @param body the message's own
    * @returns undefined to drop the message; `later` if there is no memory for its body now
@@ -56,10 +54,9 @@ export interface MessageKind {
   readonly drop: (message: Message, part: WorkflowPart, account: Account) => Promise<void>;
   /** Before an attempt is recorded, stores the messages that need its whole response. */
   readonly store: (made: MadeAttempt, part: WorkflowPart) => Promise<void>;
-  /** Continues from an attempt's record. */
   readonly release: (recorded: RecordedAttempt, part: WorkflowPart) => Promise<void>;
   readonly callback: (part: WorkflowPart) => KindOfCallback;
-  /** Whether an answer shows that the destination does not handle the failure that a message reports. */
+  /** Whether an answer shows that the destination ignores the failure that a message reports. */
   readonly isUntold: (message: Message, part: WorkflowPart, response: DestinationResponse) => boolean;
   /** Ends the step or run of a message that was given up. */
   readonly giveUp: (message: Message, part: WorkflowPart, why: 'deaths' | 'faults') => Promise<void>;
@@ -69,11 +66,7 @@ export interface MessageKind {
 
 let loadRuns: (() => Promise<MessageKind>) | undefined;
 
-/**
- * Plugs in the kind of runs' messages.
- *
- * @param load called for each message of a run, so that the code is loaded on first use
- */
+/** @param load called for each message of a run, so that the code is loaded on first use */
 export function plugInRuns(load: () => Promise<MessageKind>): void {
   loadRuns = load;
 }
@@ -84,8 +77,6 @@ export interface OwnKind {
 }
 
 /**
- * Finds a message's kind.
- *
  * @returns undefined for a plain message
  * @throws Error if no worker plugged it in
  */
@@ -95,7 +86,7 @@ export async function kindOf({ workflow: part }: Pick<Message, 'workflow'>): Pro
   return { kind: await loadRuns(), part };
 }
 
-/** Removes an attempt's endpoint from its URL group, unless it was added later. May be repeated. */
+/** Not if the endpoint was added later. May be repeated. */
 export type RemoveEndpoint = (message: Message, attempt: Attempt) => Promise<void>;
 
 export interface GroupHooks {

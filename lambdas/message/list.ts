@@ -1,4 +1,3 @@
-/** Lists messages with settings, without bodies. */
 import * as z from 'zod/mini';
 import { epochSeconds, now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
@@ -25,19 +24,16 @@ import {
   type MessageKey,
 } from './rows.ts';
 
-/** A message from the log, without its body. */
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
-  /** Reads the texts of an attribute; cheaper than parsing a whole row of a list. */
+  /** Cheaper than parsing a whole row of a list. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
-/** A listed message with the records for its status. */
 export interface ListedMessage extends LoggedMessage {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** The open attempt, if any. */
   readonly open: OpenAttempt | undefined;
   /** When an end from outside happened, Unix milliseconds, if it did. */
   readonly endedAt: number | undefined;
@@ -46,7 +42,7 @@ export interface ListedMessage extends LoggedMessage {
 }
 
 /**
- * Reads the own rows of an account's messages, eventually consistent. A row of 4 KB costs half a read.
+ * Reads the own rows of an account's messages, eventually consistent, at half the cost.
  *
  * @param messageIds without repetitions
  * @returns by id, without expired rows
@@ -100,7 +96,7 @@ export async function findInBodies(
   return found;
 }
 
-/** Finds out which messages have rows, strongly consistent. */
+/** Strongly consistent. */
 export async function storedMessages(keys: readonly MessageKey[]): Promise<ReadonlySet<string>> {
   const reading = { ...projectionOf(['shard', 'id']), ConsistentRead: true };
   const rows = await getRows(
@@ -125,11 +121,11 @@ const statusAttributes = [
   'response.status',
 ];
 
-/** Lists a shard's messages. The rows with a message's status come before its own if newest first, otherwise after it. */
+/** The rows with a message's status come before its own if newest first, otherwise after it. */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
   const isEarliestFirst = range.order === 'earliestFirst';
-  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
+  // DynamoDB refuses empty ranges.
   if (bounds.first > bounds.last) return;
   const items = queryItems({
     TableName: settings.messagesTable,
@@ -160,7 +156,6 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
   if (isEarliestFirst && isWhole()) yield recorded;
 }
 
-/** Collects a message's own row and the rows for its status. */
 class Recorded implements ListedMessage {
   readonly id: string;
   readonly time: number;
@@ -220,5 +215,4 @@ class Recorded implements ListedMessage {
   }
 }
 
-/** An attempt's attributes that show its message's status. */
 const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];

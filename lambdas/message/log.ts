@@ -1,4 +1,3 @@
-/** Reads the log: the records of messages. */
 import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -42,11 +41,10 @@ export interface LoggedEnd {
 export interface LogRow extends Ordered {
   readonly subject: LogSubject;
   readonly attempt: Attempt | undefined;
-  /** The number of an attempt that waits for its host. */
   readonly held: number | undefined;
   /** The attempt that was left open. */
   readonly open: OpenAttempt | undefined;
-  /** Reads the texts of an attribute without parsing the whole row. */
+  /** Does not parse the whole row. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
@@ -64,7 +62,7 @@ function logRowOf(row: Row): LogRow {
   };
 }
 
-/** A log row that is parsed on demand, because most are skipped. */
+/** Parsed on demand, because most log rows are skipped. */
 class ListedLogRow implements LogRow {
   readonly id: string;
   readonly time: number;
@@ -102,7 +100,6 @@ async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
   for await (const item of items) yield new ListedLogRow(new ListedItem(item));
 }
 
-/** Lists a shard's records in the range's order. */
 export async function* listLog(shard: string, range: Range): AsyncGenerator<LogRow> {
   const { first, last } = momentsOf(range);
   // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
@@ -125,7 +122,7 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
   }
 }
 
-/** Lists a message's records in the range's order, with the message itself as the oldest. */
+/** In the range's order, with the message itself as the oldest. */
 export async function* listHistory(
   accountId: string,
   messageId: string,
@@ -163,7 +160,6 @@ const timedRow = z.object({
   isAlarm: z.optional(z.literal(true)),
 });
 
-/** The attempts in a part of a shard. */
 export interface ReadAttempts {
   /** Newest first. */
   readonly attempts: readonly TimedAttempt[];
@@ -172,21 +168,18 @@ export interface ReadAttempts {
 }
 
 export interface WantedAttempts {
-  /** The most records to read; by default one call's megabyte. */
+  /** The most records to read; one call's megabyte by default. */
   readonly most?: number | undefined;
   /** Unix milliseconds, inclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** The destination contains one of these; undefined for all. */
   readonly destinations?: readonly string[] | undefined;
-  /** Their queue or flow-control key. */
   readonly of?: LogLane | undefined;
 }
 
-/** A queue or flow-control key, by its attribute in the records. */
 export type LogLane = readonly [attribute: 'queueName' | 'flowControlKey', name: string];
 
-/** Reads a shard's newest records in one call, and returns the attempts. Eventually consistent, because it reads an index. */
+/** Reads a shard's newest records in one call. Eventually consistent, because it reads an index. */
 export async function newestAttempts(
   shard: string,
   { most, from = 0, to = Number.MAX_SAFE_INTEGER, destinations, of }: WantedAttempts,
@@ -235,10 +228,9 @@ const endsPerRead = 1_000;
 
 const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
 
-/** Consecutive records of a shard, oldest first. */
 export interface LoggedEnds {
   readonly records: readonly LoggedEnd[];
-  /** All records until then are read, Unix milliseconds. Undefined if none is left. */
+  /** All records until then are read, Unix milliseconds. Undefined after the last record. */
   readonly readUntil: number | undefined;
 }
 

@@ -1,4 +1,3 @@
-/** Makes log entries from a message and its records. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { LogState } from '../wire/states.ts';
@@ -30,7 +29,6 @@ function entry(subject: LogSubject, state: LogState, time: number, more: Partial
 export const createdEntry = (message: Message, time: number): LogEntry =>
   entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore, ...settingsRecord(message) });
 
-/** The entry of an attempt that waits for its host. */
 export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
   entry(subject, 'HELD', at, { retried: attempt });
 
@@ -43,11 +41,11 @@ export const cancelledEntries = (subject: LogSubject, at: number): readonly LogE
   entry(subject, 'CANCEL_REQUESTED', at),
 ];
 
-/** An attempt's entries, newest first: its record shows the start and the outcome. */
+/** Newest first. */
 export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
   const retried = { retried: number };
-  // A formerly open attempt has this entry from when it was left open.
+  // An attempt that was open got this entry when it was left open.
   const active = attempt.wasOpen === true ? [] : [entry(subject, 'ACTIVE', attempt.startedAt, retried)];
   if (attempt.state === 'DELIVERED') {
     const delivered = { ...retried, responseStatus: response.status };
@@ -72,7 +70,7 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
 
 type Event = Answer<typeof answers.event>;
 
-/** Shows a callback's headers. Its message's redaction applies too. */
+/** Shows a callback's headers, with its message's redaction, too. */
 function callbackHeaders(
   callback: CallbackSettings | undefined,
   { redaction = noRedaction }: Message,
@@ -84,11 +82,7 @@ function callbackHeaders(
   return shownHeaders(redactHeaders(callback.headers, { body: false, headers }));
 }
 
-/**
- * Makes an entry for older clients.
- *
- * @param message the entry's message, if its row still exists
- */
+/** @param message the entry's message, if its row still exists */
 export const eventOf = (logged: LogEntry, message: Message | undefined): Event => ({
   ...logged,
   retryDelayExpr: logged.retryDelayExpression,

@@ -2,7 +2,7 @@ import type { Method } from '../value/method.ts';
 import type { Message, Origin } from './message.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
-/** The fields of a message that its other rows repeat, so that the log can be filtered by them. */
+/** The fields that a message's other rows repeat, to filter the log. */
 export interface LogSubject extends Origin {
   readonly messageId: string;
   /** Without `user:password`. */
@@ -11,9 +11,7 @@ export interface LogSubject extends Origin {
   readonly labels: readonly string[];
   readonly callerIp: string;
   readonly flowControlKey?: string | undefined;
-  /** The message that it was made from. */
   readonly retriedFrom?: string | undefined;
-  /** Whether it reports an alarm of its account. */
   readonly isAlarm?: true | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;

@@ -12,7 +12,6 @@ export interface DeliverySettings extends DeliveryOptions {
   readonly headers: readonly Header[];
 }
 
-/** The URL group, queue or schedule of a message. */
 export interface Origin {
   readonly topicName?: string | undefined;
   readonly endpointName?: string | undefined;
@@ -20,7 +19,7 @@ export interface Origin {
   readonly scheduleId?: string | undefined;
 }
 
-/** Related messages: retrying a dead letter makes another message, and so do publishing again and callbacks. */
+/** Retries of dead letters, repeated publishes and callbacks make related messages. */
 export interface Lineage {
   /** The message that it was made from. */
   readonly retriedFrom?: string | undefined;
@@ -32,7 +31,6 @@ export interface Lineage {
   readonly callbackOf?: string | undefined;
 }
 
-/** A callback without its body. */
 export interface CallbackSettings extends DeliverySettings {
   /** Delay after the attempt that it reports. */
   readonly delayMs: number;
@@ -41,7 +39,6 @@ export interface CallbackSettings extends DeliverySettings {
 /** A queue's slot that a message keeps until its callbacks are over. */
 export interface QueueSlot {
   readonly queueName: string;
-  /** The message's entry in the queue's lane. */
   readonly entry: string;
 }
 
@@ -67,13 +64,11 @@ export interface WorkflowPart {
 }
 
 export interface MessageChange {
-  /** Identifies the change's job. */
   readonly id: string;
   /** Changed due times of retries by number, Unix milliseconds. */
   readonly dueAt: Readonly<Record<string, number>>;
 }
 
-/** An accepted message, without its body. */
 export interface Message extends DeliverySettings, Origin, Lineage {
   readonly messageId: string;
   readonly accountId: string;
@@ -92,7 +87,6 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly failureCallback?: CallbackSettings | undefined;
   /** For a callback: the slot of the message that it reports, if that has a queue. */
   readonly slotOf?: QueueSlot | undefined;
-  /** Its part in a run, if any. */
   readonly workflow?: WorkflowPart | undefined;
   /** Whether it reports an alarm of its account. Alarms do not count its attempts or its dead letter. */
   readonly isAlarm?: true | undefined;
@@ -103,8 +97,8 @@ export interface Message extends DeliverySettings, Origin, Lineage {
 }
 
 /**
- * An attempt's outcome: success (DELIVERED); failure with another attempt to follow (RETRY); failure of the last one (FAILED);
- * failure of a message cancelled in between (CANCELED).
+ * DELIVERED: success. RETRY: failure, with another attempt to follow. FAILED: failure of the last attempt. CANCELED: failure of
+ * a message cancelled in between.
  */
 export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'] as const;
 export type AttemptState = (typeof attemptStates)[number];
@@ -119,7 +113,7 @@ export interface KeptResponse {
   readonly body: Uint8Array;
 }
 
-/** The record of a finished attempt. Written once; only then the attempt counts. */
+/** The record of a finished attempt, written once. */
 export interface Attempt {
   /** 0 for the first delivery, n for the nth retry. */
   readonly number: number;
@@ -136,7 +130,7 @@ export interface Attempt {
   readonly accountCallback?: string | undefined;
   /** Whether it was open after a 202: see {@link OpenAttempt}. */
   readonly wasOpen?: true | undefined;
-  /** Whether its answer is a completion. Then messages that need the whole answer are stored after the record. */
+  /** Whether its answer is a completion: messages that need the whole answer are then stored after the record. */
   readonly isCompleted?: true | undefined;
   /** A completion's whole body, if the record truncates it. */
   readonly wholeBody?: { readonly id: string; readonly stored: StoredBody } | undefined;
@@ -156,21 +150,19 @@ export interface OpenAttempt {
 /** Whether no other attempt follows. */
 export const isFinal = ({ state }: Pick<Attempt, 'state'>): boolean => state !== 'RETRY';
 
-/** The history needed to know whether a message is over. */
 interface AttemptsAndEnd {
   readonly attempts: readonly { readonly state: AttemptState }[];
-  /** An end from outside, if any. */
   readonly end: unknown;
 }
 
-/** Whether a message is over: it was ended, or its last attempt is recorded. */
+/** Whether a message was ended, or its last attempt is recorded. */
 export const isOver = ({ attempts, end }: AttemptsAndEnd): boolean =>
   end !== undefined || attempts.some(isFinal);
 
 /** The limits by which rows expire. */
 type Retention = Pick<Limits, 'max_dlq_retention_time_milis' | 'log_retention_days'>;
 
-/** How long records of finished messages and runs are kept for the log, in milliseconds. */
+/** In milliseconds, for finished messages and runs. */
 export const logRetentionMs = ({ log_retention_days: days }: Pick<Retention, 'log_retention_days'>): number =>
   days * dayMs;
 
@@ -181,8 +173,8 @@ export const latestEndOf = ({ notBefore, maxRetries, timeoutMs, deferredMs = 0 }
   notBefore + (maxRetries + 1) * (longestRetryDelayMs + timeoutMs + deferredMs);
 
 /**
- * When a message's row may expire: a day after its retries, log entries and dead letter. Set at acceptance, because an extension
- * costs a write; only messages that wait long in a line are extended.
+ * When a message's row may expire: a day after its retries, log entries and dead letter. Set at acceptance, because an
+ * extension costs a write.
  *
  * @returns Unix milliseconds
  */

@@ -1,4 +1,3 @@
-/** Writes messages, their attempts' records, and their ends. */
 import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { logSubjectOf } from './logSubject.ts';
 import type { Attempt, Message, OpenAttempt } from './message.ts';
@@ -27,7 +26,6 @@ export async function putMessage(message: Message, body: StoredBody): Promise<vo
   );
 }
 
-/** Writes many messages' rows; see {@link putAll}. */
 export const putMessages = (
   messages: readonly { readonly message: Message; readonly stored: StoredBody }[],
 ): Promise<void> =>
@@ -56,8 +54,6 @@ export async function putVersion(message: Message, body: StoredBody): Promise<vo
 }
 
 /**
- * Replaces a message's row.
- *
  * @param before the message as it was read
  * @returns false if it was changed or removed since
  */
@@ -84,11 +80,7 @@ export async function replaceMessage(before: Message, after: Message, body: Stor
   );
 }
 
-/**
- * Extends the lifetime of a message's row.
- *
- * @param body its body's new place
- */
+/** @param body its body's new place */
 export async function extendMessageRow(message: Message, body: StoredBody): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({
@@ -102,11 +94,7 @@ export async function extendMessageRow(message: Message, body: StoredBody): Prom
   );
 }
 
-/**
- * Notes in a message the one made from it, if its row still exists.
- *
- * @param retriedAs a stored message's id
- */
+/** @param retriedAs a stored message, made from the first one */
 export async function noteRetry(message: MessageKey, retriedAs: string): Promise<void> {
   await unlessRefused(
     dynamodb.send(
@@ -121,14 +109,10 @@ export async function noteRetry(message: MessageKey, retriedAs: string): Promise
   );
 }
 
-/**
- * Records a finished attempt. If two workers made it, only one records it.
- *
- * @returns whether this call did
- */
+/** @returns false if another worker recorded the attempt first */
 export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
   const { number, response, ...rest } = attempt;
-  // The log shows answers of failed attempts only. But a failure function's answer is shown nowhere else, and a completion's
+  // The log shows only answers of failed attempts. But a failure function's answer is shown nowhere else, and a completion's
   // callbacks are not made yet.
   const kept =
     attempt.state === 'DELIVERED' &&
@@ -145,7 +129,7 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
 }
 
 /**
- * Notes once in the log that an attempt waits for its host.
+ * Notes once that an attempt waits for its host.
  *
  * @param now Unix milliseconds
  */
@@ -159,7 +143,7 @@ export async function noteHeld(message: Message, attempt: number, now: number): 
 }
 
 /**
- * Notes once that an attempt is open: its destination answered 202.
+ * Notes once that an attempt is open.
  *
  * @param now Unix milliseconds
  */
@@ -176,8 +160,7 @@ export async function noteOpen(message: Message, open: OpenAttempt, now: number)
 }
 
 /**
- * Ends a message: a worker that finds this row makes no attempt. The log shows a cancelled message's end; a message that was not
- * accepted is never shown.
+ * Ends a message: a worker that finds this row makes no attempt. The log shows only a cancelled message's end.
  *
  * @returns whether this is its first such end
  */

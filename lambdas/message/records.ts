@@ -1,4 +1,4 @@
-/** How the API shows messages, attempts and dead letters. The only place for redaction. */
+/** The API's view of messages, attempts and dead letters. The only place for redaction. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';
@@ -14,7 +14,7 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Shows bytes as text if valid, otherwise as base64 in a field with that name. Without bytes there is no field.
+ * Shows bytes as text if valid, otherwise as base64 in a field with that name.
  *
  * @param as `base64` shows text as base64 too
  */
@@ -34,7 +34,7 @@ function shownBytes<Name extends string>(
   return shown;
 }
 
-/** Delivery settings and callbacks, as messages, schedules, dead letters and the log show them. */
+/** As messages, schedules, dead letters and the log show them. */
 export const settingsRecord = (
   message: Omit<DeliverySettings, 'url'> & Pick<Message, 'callback' | 'failureCallback'>,
 ): Every<Answer<typeof answers.settings>> =>
@@ -76,7 +76,7 @@ export const statusRecord = (history: StatusHistory & { readonly message: Messag
   };
 };
 
-/** Bytes of the last answer's body in a dead letter's row, for lists: a kilobyte costs one write unit. */
+/** For lists: a kilobyte costs one write unit. */
 export const listedResponseBytes = 1_024;
 
 /** A failed attempt's answer in the dead letter queue. */

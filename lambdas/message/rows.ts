@@ -1,9 +1,8 @@
 /**
  * The rows of the messages table.
  *
- * A partition has, by sort key: a message's own row, one for each attempt, and one for an end from outside. The own row is written
- * once. Later only its expiry and its body's place may change, when a waiting message is extended, and the id of the message made
- * from it.
+ * A partition has, by sort key: a message's own row, one for each attempt, and one for an end from outside. The own row is
+ * written once. Later changes are only its expiry and its body's place, and the id of the message made from it.
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
@@ -105,7 +104,6 @@ const subjectRow = z.object({
   createdAt: z.number(),
 } satisfies Shape<LogSubject>);
 
-/** An attempt's attributes that say when the next one is due. */
 const timing = {
   recordedAt: z.number(),
   nextDeliveryAt: z.optional(z.number()),
@@ -143,7 +141,6 @@ const endRow = z.object({ end: z.enum(ends), endedAt: z.number() });
 
 export type MessageKey = Pick<Message, 'accountId' | 'messageId'>;
 
-/** The part of an attempt that says when the next one is due. */
 export type LastAttempt = Pick<Attempt, 'number' | 'recordedAt' | 'nextDeliveryAt'>;
 
 export const keyOf = ({ accountId, messageId }: MessageKey, id = messageId) => ({
@@ -178,7 +175,6 @@ export const messageAttributes = (of: Message): object => ({
 /** Left out because the row's key has them: rows are billed by the kilobyte. */
 const impliedByKey = { messageId: undefined, accountId: undefined };
 
-/** A message row's key and attributes, without its body's place. */
 export const ownAttributes = (of: Message): object => ({
   ...messageAttributes(of),
   ...impliedByKey,
@@ -186,7 +182,7 @@ export const ownAttributes = (of: Message): object => ({
   expiresAt: epochSeconds(of.expiresAt),
 });
 
-/** Attributes of a message's other rows: enough for the log. */
+/** Enough for the log. */
 export const followingAttributes = (subject: LogSubject, of: Message, id: string): object => ({
   ...withoutEmptyLabels(subject),
   ...impliedByKey,
@@ -208,7 +204,6 @@ function withImplied(row: Row): Row {
   return { ...row, ...ownKeyOf(row) };
 }
 
-/** @throws if these are not a message's attributes */
 export function messageOf(attributes: Row): Message {
   const { expiresAt, ...rest } = messageRow.parse(attributes);
   return { ...rest, expiresAt: expiresAt * 1000 };
@@ -225,13 +220,11 @@ export function attemptOf(row: Row): Attempt {
   return { number: attempt, ...rest };
 }
 
-/** An attempt without its answer. */
 export function outlineOf(row: Row): AttemptOutline {
   const { attempt, ...rest } = outlineRow.parse(row);
   return { number: attempt, ...rest };
 }
 
-/** Whether a row notes that an attempt waits for its host. */
 export const isHeld = (row: Row): boolean => 'held' in row;
 
 const heldRow = z.object({ held: z.number() });
@@ -251,10 +244,10 @@ export const isEnd = (row: Row): boolean => 'end' in row;
 
 export const endOf = (row: Row): End => endRow.parse(row).end;
 
-/** When a message ended, Unix milliseconds. */
+/** Unix milliseconds. */
 export const endedAtOf = (row: Row): number => endRow.parse(row).endedAt;
 
-/** Names attributes for a query, `a.b` for a nested one. DynamoDB reserves some names, so each gets a `#`. */
+/** `a.b` names a nested attribute. DynamoDB reserves some names, so each gets a `#`. */
 export const projectionOf = (attributes: readonly string[]) => ({
   ProjectionExpression: attributes.map((path) => path.replace(/[^.]+/g, '#$&')).join(', '),
   ExpressionAttributeNames: Object.fromEntries(
@@ -262,7 +255,7 @@ export const projectionOf = (attributes: readonly string[]) => ({
   ),
 });
 
-/** All attributes of a message's row except its body: up to a kilobyte that lists do not show. */
+/** All attributes of a message's row except its body. */
 export const listedAttributes = (): readonly string[] => [
   ...Object.keys(key.shape),
   ...Object.keys(messageFields).filter((name) => !(name in impliedByKey)),

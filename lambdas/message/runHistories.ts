@@ -1,4 +1,3 @@
-/** Reads the records of many messages. */
 import type { Attempt } from './message.ts';
 import { eachOf } from '../shared/lists.ts';
 import { settings } from '../aws/settings.ts';
@@ -22,12 +21,12 @@ export interface RecordedHistory {
   readonly end: End | undefined;
 }
 
-/** Retried messages, read one by one because the ids of their rows are unknown. */
+/** Read one by one, because the ids of their rows are unknown. */
 const retriedAtOnce = 20;
 
 /**
- * Reads the attempts and ends of an account's messages, strongly consistent. Most messages have one attempt, so its row and the
- * end's are read for all together; only retried messages are read one by one.
+ * Reads the attempts and ends of an account's messages, strongly consistent. Most have one attempt, so all first attempts and
+ * ends are read together.
  *
  * @param messageIds without repetitions
  * @returns by id, without messages that have no records

@@ -1,4 +1,3 @@
-/** A message's status, from its history. */
 import { isFinal, type Attempt, type KeptResponse, type Message, type OpenAttempt } from './message.ts';
 import type { MessageState } from '../wire/states.ts';
 
@@ -19,7 +18,6 @@ export const nextAttemptOf = ({ attempts }: Pick<Timing, 'attempts'>): number =>
   return last === undefined ? 0 : last.number + 1;
 };
 
-/** The part of an attempt needed for the status. */
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {
   readonly response: Pick<KeptResponse, 'status'>;
 };
@@ -28,7 +26,6 @@ export interface StatusHistory {
   readonly message: Pick<Message, 'notBefore' | 'change'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** The open attempt, if any. */
   readonly open: OpenAttempt | undefined;
   /** When it was cancelled, Unix milliseconds, if it was. */
   readonly endedAt: number | undefined;
@@ -42,7 +39,7 @@ export interface Status {
   readonly endedAt: number | undefined;
 }
 
-/** An accepted message's status. An attempt in flight may have delivered a cancelled one. */
+/** An attempt in flight may have delivered a cancelled message. */
 export function statusOf({ message, attempts, open, endedAt: cancelledAt }: StatusHistory): Status {
   const last = attempts.at(-1);
   const final = attempts.find(isFinal);

@@ -1,4 +1,3 @@
-/** Finds a region's unfinished messages, and those with a recent last attempt. */
 import { isOver, type Message, type OpenAttempt } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { scanRows, type Row } from '../aws/dynamodb.ts';
@@ -17,17 +16,16 @@ export interface Unfinished {
   readonly end: unknown;
 }
 
-/** The attributes that a scan reads. Bodies and answers, most of a table, are left out. */
+/** Bodies and answers, most of a table, are left out. */
 const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
 
-/** A message as the scan sees it. */
 interface Sighted extends MessageKey {
   readonly attempts: AttemptOutline[];
   end: unknown;
 }
 
 /**
- * Reads the whole table once, and the strongly consistent history of each message that may need something.
+ * Reads the whole table once, and the history of each message that may need something, strongly consistent.
  *
  * @param recordedSince Unix milliseconds: also finds finished messages whose last attempt was recorded since then
  */

@@ -20,11 +20,11 @@ import type { Deduplicated } from './repeated/deduplicate.ts';
 import type { Draft, Prepared } from './prepare.ts';
 
 /**
- * Accepts a message: stores its row and sends its first attempt, in parallel. A worker that finds no row reads again. A message of
- * a queue joins its line only after its row is written. New flow-control keys are made first.
+ * Accepts a message: stores its row and sends its first attempt, in parallel. A message of a queue joins its line only after
+ * its row is written.
  *
- * @returns false if a write failed. Nothing is left half-done: a worker drops an attempt without a row, and a row without an
- *   attempt is ended here.
+ * @returns false if a write failed. An attempt without a row is dropped by its worker, and a row without an attempt is ended
+ *   here.
  * @throws if ending it failed too: it may or may not be delivered
  */
 export async function accept({ message, body }: Draft): Promise<boolean> {
@@ -47,13 +47,13 @@ export async function accept({ message, body }: Draft): Promise<boolean> {
     count('Accepted');
     return true;
   }
-  // A failed write may have succeeded without its answer. The end's row then stops the worker.
+  // A failed write may have succeeded without an answer. This row then stops the worker.
   await endMessage(message, 'REJECTED', now());
   logRejection(message, failed.reason);
   return false;
 }
 
-/** Writes in sequence until one fails: a message is in its queue's line only if its row exists. */
+/** Writes in sequence until one fails: a message may be in a line only if its row exists. */
 async function inTurn(
   writes: readonly (() => Promise<void>)[],
 ): Promise<readonly PromiseSettledResult<void>[]> {
@@ -75,15 +75,15 @@ function logRejection({ messageId }: Message, reason: unknown): void {
 
 /** Bodies, lists of rows, and ends written in parallel. */
 const atOnce = 20;
-/** Rows in one call, which fail together: DynamoDB takes 25. */
+/** DynamoDB's limit for one call. These rows fail together. */
 const rowsTogether = 25;
 
 /**
- * Accepts many messages with few calls: first new flow-control keys and bodies, then rows, 25 at a time, then first attempts, 10 at
+ * Accepts many messages with few calls: first flow-control keys and bodies, then rows, 25 at a time, then first attempts, 10 at
  * a time.
  *
- * @returns the messages that were not accepted, with reasons. The caller takes them back, or accepts them again under the same ids,
- *   because a failed write may have succeeded.
+ * @returns the messages that were not accepted, with reasons. The caller takes them back, or accepts them again under the same
+ *   ids, because a failed write may have succeeded.
  */
 export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<Message, unknown>> {
   const failures = new Map<Message, unknown>();
@@ -106,7 +106,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   });
 
   const written = withBodies.map(({ message }) => message).filter((message) => !failures.has(message));
-  // Evaluated once: a message may become due between two readings of the clock.
+  // Evaluated once, because a message may become due in between.
   const joining = new Set(written.filter(joinsAtOnce));
   const [unsent, unjoined] = await Promise.all([
     sendEach(
@@ -122,7 +122,6 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   return failures;
 }
 
-/** Ends messages that were not accepted, or whose request was not. */
 export async function takeBack(drafts: readonly Draft[]): Promise<void> {
   await eachOf(drafts, atOnce, async ({ message }) => {
     await endMessage(message, 'REJECTED', now());
@@ -130,9 +129,8 @@ export async function takeBack(drafts: readonly Draft[]): Promise<void> {
 }
 
 /**
- * Charges the messages of a request, and accepts all or none.
+ * Accepts all messages of a request or none.
  *
- * @param queueName their queue, if any
  * @throws HttpError 412, 429 or 503; nothing is accepted
  */
 export const acceptAll = (account: Account, drafts: readonly Draft[], queueName?: string): Promise<void> =>

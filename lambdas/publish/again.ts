@@ -13,15 +13,14 @@ import { urlOf, renewed } from './prepare.ts';
 import type { PublishAnswer } from './accept.ts';
 import { publishOne } from './publish.ts';
 
-/** A request to publish again. Its configuration overrides the message's. */
+/** Its configuration overrides the message's. */
 export interface AgainRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
   readonly host: string;
   readonly callerIp: string;
 }
 
 /**
- * Publishes a waiting or finished message again, under a new id, with the same URL, queue, body, headers and settings. A group's
- * message goes only to its one endpoint. The first message is unchanged.
+ * Publishes a waiting or finished message again, under a new id. A group's message goes only to its one endpoint.
  *
  * @throws HttpError 404 for a missing message or body; 400 for one of a run; or as for a publish
  */
@@ -44,7 +43,7 @@ export async function publishAgain(
   const body = await loadKeptBody(history);
   if (body === undefined)
     throw notFound('message_not_found', `The body of ${quote(messageId)} is no longer kept.`);
-  // The rules and the account's limit may have changed.
+  // Checked again, because the rules may have changed.
   urlOf(message, [], rules);
   checkBodySize(account, body);
   const draft = {

@@ -14,11 +14,11 @@ import { atPlace, type BatchRequest, messagesIn, orThrow, readItems } from './ba
 export { publishAll };
 
 /**
- * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, at its place. Items of a workflow
- * client are published all or none, because it reads only the answer's status. A run may submit up to 10,000.
+ * Publishes up to 1,000 requests, or 10,000 of a run, which make up to 5,000 messages. Items of a workflow client are published
+ * all or none, because it reads only the answer's status.
  *
- * @throws HttpError 400 for an invalid list, too many items or messages, or too large an answer; a workflow client gets the refusal
- *   of its item. Nothing is accepted
+ * @throws HttpError 400 for an invalid list, too many items or messages, or too large an answer; a workflow client gets the
+ *   refusal of its item. Nothing is accepted
  */
 export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
   const read = await readItems(request);
@@ -42,14 +42,12 @@ function orThrowRefused<T>(item: T | HttpError): T {
   return item;
 }
 
-/** Whether any item, even a refused one, is of a workflow. */
 const isForWorkflows = (request: BatchRequest, read: readonly (PublishRequest | HttpError)[]): boolean =>
   read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item)) ||
   (read.some((item) => item instanceof HttpError) && messagesIn(request.body).some(isOfWorkflow));
 
 const atOnce = 20;
 
-/** Prepares the items; reads each URL group once. */
 async function prepareEach(
   account: Account,
   items: readonly (PublishRequest | HttpError)[],
@@ -72,7 +70,7 @@ async function prepareEach(
   return prepared;
 }
 
-/** A batch's messages must be stored before the gateway times out, after 29 s. */
+/** A batch must be stored before the gateway times out, after 29 s. */
 const mostMessages = 5_000;
 /** Bytes of a message id and its JSON in an answer. */
 const answerBytes = 120;

@@ -22,11 +22,7 @@ export interface BatchRequest {
   readonly host: string;
 }
 
-/**
- * Reads a batch's items: each is a request or an error.
- *
- * @throws HttpError 400 for a body that is not a list, or too long
- */
+/** @throws HttpError 400 if the body is not a list, or is too long */
 export async function readItems(request: BatchRequest): Promise<readonly (PublishRequest | HttpError)[]> {
   const items = parseJson('The body', request.body, batchBounds);
   if (!Array.isArray(items))
@@ -73,14 +69,14 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   }
 }
 
-/** A run may submit thousands of branches, each with some twenty headers. Header names count too. */
+/** A run may submit thousands of branches with some twenty headers each. */
 const batchBounds = { values: 500_000, depth: 100 };
 
-/** The beginning of an error about a message's field, which has the same name in an item. */
+/** The beginning of an error about a field that an item has, too. */
 const fieldOfItem = /^The (?=(destination|body) )/;
 
 /**
- * Names an item's place in its error, by the path in the body: `[3].headers.Svc-Delay is …`.
+ * Adds an item's place to its error: `[3].headers.Svc-Delay is …`.
  *
  * @param place undefined outside a batch
  */
@@ -97,7 +93,7 @@ export function atPlace(place: string | undefined, error: HttpError): HttpError 
 const isOfHeader = (message: string): boolean =>
   settings.headerPrefixes.some((prefix) => message.startsWith(`${prefix}-`));
 
-/** An item's own error. @throws any other */
+/** Returns an item's own error. @throws any other */
 export function orThrow(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   throw error;
@@ -111,7 +107,7 @@ const itemWithHeaders = z.object({
 /** The readable parts of a message that may be invalid. */
 export type Glimpse = Pick<PublishRequest, 'config' | 'body'>;
 
-/** Reads the configurations and bodies of the items with headers, even of invalid ones. */
+/** Reads the items with headers, even invalid ones. */
 export function messagesIn(body: Uint8Array): readonly Glimpse[] {
   let items: unknown;
   try {
@@ -135,10 +131,10 @@ const glimpse = (headers: readonly Header[], body: string): Glimpse => ({
   body: Buffer.from(body),
 });
 
-/** A workflow header in a body's text, as part of a JSON object. */
+/** A workflow header in a JSON body's text. */
 const workflowHeader = /"([a-z]+-workflow-[a-z-]+)"\s*:\s*"([^"\\]*)"/gi;
 
-/** Finds the run that an invalid JSON body names: it may have been truncated. */
+/** Finds the run that an invalid JSON body names. */
 function messageInText(text: string): Glimpse {
   const found = new Map<string, string>();
   for (const [, name = '', value = ''] of text.matchAll(workflowHeader)) {

@@ -18,7 +18,7 @@ import { loadWaiting, noSuchMessage } from './messages.ts';
 const atOnce = 10;
 
 /**
- * Cancels a message: no further attempt starts. One in flight may still arrive.
+ * Cancels a message. An attempt in flight may still arrive.
  *
  * @throws HttpError 404 for a message that does not exist or is over; 400 for one of a run, which would wait for it forever
  */
@@ -34,10 +34,8 @@ export async function cancelMessage(account: Account, messageId: string): Promis
   if (!(await withdraw(history))) throw noSuchMessage(messageId);
 }
 
-/** The parts of a message needed to cancel it. */
 type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'open' | 'end' | 'isOfRun' | 'textsOf'>;
 
-/** A row of the list; `found` is missing if its id has no message. */
 interface Candidate extends Ordered {
   readonly found: Withdrawable | undefined;
 }
@@ -48,10 +46,8 @@ async function* listed(account: Account, range: Range): AsyncGenerator<Candidate
 }
 
 /**
- * Starts reading the messages to cancel.
- *
- * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which gives a row's message if it is to be
- *   cancelled
+ * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which gives a row's message if it is to
+ *   be cancelled
  */
 async function selection(account: Account, filter: Filter) {
   const scope = `${account.id}/messages`;
@@ -63,7 +59,7 @@ async function selection(account: Account, filter: Filter) {
           const found = await loadMessage({ accountId: account.id, messageId: row.id });
           return { ...row, found: found && { ...found, isOfRun: found.message.workflow !== undefined } };
         });
-  // A row is parsed whole only if a few of its attributes match.
+  // Few rows are parsed whole, because some attributes must match first.
   const isWanted = (found: Withdrawable): boolean =>
     filter.values.size === 0 ||
     (mayMatch(filter, (name) => found.textsOf?.(name)) && matches(filter, filterable(found.message)));
@@ -78,12 +74,12 @@ async function selection(account: Account, filter: Filter) {
   return { scope, rows, selected };
 }
 
-/** The most messages to cancel. The published clients send a count of 100, a page's length, to mean all. */
+/** Published clients send a count of 100, a page's length, to mean all. */
 const mostOf = ({ ids, count }: Filter): number =>
   ids !== undefined || count === undefined || count === longestPage ? Infinity : count;
 
 /**
- * Cancels messages by id, or all that match a filter. Safe to repeat.
+ * Can be repeated.
  *
  * @returns the number cancelled, and a cursor if the time ran out
  */
@@ -102,12 +98,12 @@ export async function cancelMessages(
   return { cancelled, cursor };
 }
 
-/** Messages always read after a queue's deletion: as many as a request reads without a slot for long reads. */
+/** As many messages as a request reads without a slot for long reads. */
 const lookedAt = rowsWithoutSlot;
-/** All messages this recent are read: the queue's row does not tell whether they are older than the deletion. */
+/** Clocks differ, so messages this recent may be older than the deletion. All of them are read. */
 const ambiguousMs = 3 * clockMarginMs;
 
-/** Cancels the newest delayed messages of a queue that was just deleted. Older ones are cancelled when they are due. */
+/** Older messages are cancelled when they are due. */
 export async function cancelDelayed(account: Account, queueName: string): Promise<void> {
   const since = now() - ambiguousMs;
   const delayed: Withdrawable[] = [];

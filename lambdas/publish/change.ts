@@ -24,8 +24,8 @@ import {
 /**
  * Changes a message's settings before its next attempt.
  *
- * Sends a job for the changed message first, then replaces the row if nobody else changed it. Both have the change's id. A worker
- * drops a job whose change is not the row's: the earlier job, or one of a failed change.
+ * A job for the changed message is sent first, then the row is replaced if no other request changed it. Both have the change's
+ * id. A worker drops a job with another change's id than the row's.
  *
  * A message in a lane's line keeps its place, and needs a job only for a later time. The line is read again after the write: if the
  * message has left it, its attempt may have begun with the earlier settings, so the change is taken back.

@@ -14,7 +14,6 @@ import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } fr
 import { limitedScan } from '../list/scans.ts';
 import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../list/pages.ts';
 
-/** A row of the list, without a message if its id has none. */
 interface Listed extends Ordered {
   readonly listed: Omit<ListedMessage, keyof Ordered | 'isOfRun'> | undefined;
 }
@@ -31,7 +30,6 @@ async function* stored(account: Account, range: Range): AsyncGenerator<Listed> {
   for await (const listed of merged(shards, isNewer)) yield { id: listed.id, time: listed.time, listed };
 }
 
-/** Reads messages by id, newest first. */
 function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncIterable<Listed> {
   const rows = [...ids]
     .filter((id) => isId('msg', id))
@@ -44,10 +42,7 @@ function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncI
   }));
 }
 
-/**
- * Lists an account's messages, newest first: the waiting ones, unless the filter names states. Reads their own rows, so waiting
- * messages of any age are found, and finished ones as long as the log keeps them.
- */
+/** Lists messages, newest first: the waiting ones, unless the filter names states. */
 export async function listMessages(
   account: Account,
   filter: Filter,

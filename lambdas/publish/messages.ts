@@ -38,7 +38,7 @@ export async function getMessage(
   }));
 }
 
-/** Loads an accepted message while it is kept. @throws HttpError 404 if it does not exist or was not accepted */
+/** @throws HttpError 404 if it does not exist, was not accepted, or is no longer kept */
 export async function loadAccepted(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
   if (history === undefined || history.end === 'REJECTED') {
@@ -47,7 +47,7 @@ export async function loadAccepted(account: Account, messageId: string): Promise
   return history;
 }
 
-/** Loads a message's body while it is kept. DynamoDB may remove an expired row days later, after its body. */
+/** DynamoDB may remove an expired row days after its body. */
 export const loadKeptBody = async ({ message, body }: MessageHistory): Promise<Uint8Array | undefined> =>
   message.expiresAt > now() ? loadBody(message.messageId, body) : undefined;
 
@@ -60,7 +60,7 @@ async function circuitHolding(account: Account, history: MessageHistory) {
 }
 
 /**
- * Reads a message in any state, with its body while it is kept.
+ * Includes the body while it is kept.
  *
  * @throws HttpError 404
  */

@@ -1,4 +1,3 @@
-/** Reads a request into its messages. Stores nothing. */
 import type { CanonicalRequest } from '../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
@@ -33,13 +32,11 @@ export interface PublishRequest extends Pick<
   /** An item's place in its batch, `[3]`. */
   readonly place?: string | undefined;
   readonly callerIp: string;
-  /** The service's host in the request. */
   readonly host: string;
-  /** The schedule's fire, if one publishes it. */
   readonly fire?: Fire | undefined;
 }
 
-/** The ids of a fire's messages are derived from it, so a repeated fire makes no others. */
+/** A fire's message ids are derived from this, so a repeated fire makes no others. */
 export interface Fire {
   readonly scheduleId: string;
   /** Unix milliseconds. */
@@ -48,7 +45,6 @@ export interface Fire {
   readonly seed: string;
 }
 
-/** A message to accept, with its body. */
 export interface Draft {
   readonly message: Message;
   readonly body: Uint8Array;
@@ -62,12 +58,13 @@ export interface Prepared {
   readonly deduplication: PublishOptions['deduplication'];
 }
 
-/** Characters; common gateways allow about as many. */
+/** Characters; common gateways have similar limits. */
 const longestUrl = 8_192;
 
 /**
- * Adds the request's query parameters to a destination URL. The gateway decodes them and groups values by name, so they are encoded
- * again with `encodeURIComponent`. If a destination needs other bytes or another order, publish its whole URL percent-encoded.
+ * Adds the request's query parameters to a destination URL. The gateway decodes them and groups values by name, so they are
+ * encoded again with `encodeURIComponent`. If a destination needs other bytes or another order, publish its whole URL
+ * percent-encoded.
  */
 export function withQuery(url: string, query: readonly Header[]): string {
   if (query.length === 0) return url;
@@ -80,7 +77,6 @@ export function withQuery(url: string, query: readonly Header[]): string {
 /**
  * Makes a request's messages: one, or one for each endpoint of a URL group.
  *
- * @param groupOf finds a URL group by name
  * @throws HttpError 400, 403, 404, 412 or 413
  */
 export async function prepare(
@@ -180,7 +176,7 @@ const messageIdFor = (
     : derivedId('msg', fire.time, JSON.stringify([fire, endpoint]));
 
 /**
- * Makes a new message from an earlier one and names it as the origin. Unlike a callback, it keeps no slot for another message.
+ * Names the earlier message as the origin. Unlike a callback, the new one keeps no slot for another message.
  *
  * @param overrides the changed settings
  */

@@ -1,4 +1,4 @@
-/** Publishes many requests with few AWS calls. Each is published whole or not at all, without delaying the others. */
+/** Publishes many requests with few AWS calls, each whole or not at all. */
 import type { Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -23,11 +23,10 @@ type PublicationState =
 
 interface Publication {
   readonly prepared: Prepared;
-  /** For each message of the request, in order. */
   readonly deduplicated: readonly Deduplicated[];
   /** The new messages that it has to store. */
   readonly drafts: readonly Draft[];
-  /** Earlier requests in the batch that store messages of this one too. It cannot be stored without them. */
+  /** Earlier requests in the batch that store messages of this one, too. It fails if they do. */
   readonly leansOn: readonly Publication[];
   state: PublicationState;
 }
@@ -35,11 +34,9 @@ interface Publication {
 const atOnce = 20;
 
 /**
- * Publishes prepared requests.
- *
  * @param prepared a request or its error
  * @returns an answer or error for each, in order
- * @throws if an error of AWS leaves open what is stored
+ * @throws if it is unknown what is stored
  */
 export async function publishAll(
   account: Account,
@@ -49,7 +46,7 @@ export async function publishAll(
   for (const item of prepared) {
     if (item instanceof HttpError || item.deduplication?.by !== 'debounce') continue;
     const { publishDebounced } = await import('./repeated/debounce.ts');
-    // In order: for one id, the last has the newest body.
+    // In order: the last message of an id has the newest body.
     debounced.set(item, await publishDebounced(account, item, item.deduplication).catch(refusalOf));
   }
   if (debounced.size === 0) return publishEach(account, prepared);
@@ -82,7 +79,7 @@ async function publishEach(
 const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
   deduplication?.by === 'debounce' ? undefined : deduplication;
 
-/** Finds out which messages are new. For equal messages in a batch, the first request stores them. */
+/** Only the first of equal messages in a batch is stored. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (Publication | HttpError)[]> {
@@ -113,13 +110,12 @@ async function judge(
   });
 }
 
-/** The first error of the requests that it depends on. */
 const inheritedError = ({ leansOn }: Publication): HttpError | undefined =>
   leansOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
 
 /**
- * Counts new messages against the account's limits, and creates missing queues. In order: earlier requests come first, and
- * dependent ones after those they need.
+ * Counts new messages against the account's limits, and creates missing queues. In order, because later requests may depend on
+ * earlier ones.
  */
 async function grant(
   account: Account,
@@ -145,7 +141,7 @@ async function grant(
   }
 }
 
-/** The queue of its new messages. A request with only duplicates creates none. */
+/** A request with only duplicates creates no queue. */
 const queueToUse = ({ state, drafts, prepared }: Publication): string | undefined =>
   state.name === 'granted' && drafts.length > 0 ? prepared.queueName : undefined;
 
@@ -167,8 +163,8 @@ async function store(
 }
 
 /**
- * Tells later requests the outcome. An unpublished request gives up its deduplication keys, so that it has no duplicates. Messages
- * that were stored are taken back.
+ * Tells later requests the outcome. An unpublished request gives up its deduplication keys, and its stored messages are taken
+ * back.
  */
 async function finish(
   { state, deduplicated }: Publication,

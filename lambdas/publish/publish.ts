@@ -7,7 +7,7 @@ import { type Draft, prepare, type Prepared, type PublishRequest } from './prepa
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 
 /**
- * Publishes to a URL, or to a URL group: to all of its endpoints or to none.
+ * Publishes to a URL, or to all or none of the endpoints of a URL group.
  *
  * @throws HttpError 400, 403, 404, 412, 413, 429 or 503; nothing is accepted
  */
@@ -28,14 +28,14 @@ export async function publish(account: Account, request: PublishRequest): Promis
   if (only !== undefined && others.length === 0 && deduplication === undefined) {
     return publishOne(account, prepared, only);
   }
-  // Most requests make one message. The code for several, and for duplicates, is loaded on first use.
+  // Most requests make one message and do not load this code.
   const { publishAll } = await import('./batch.ts');
   const [outcome = notStored()] = await publishAll(account, [prepared]);
   if (outcome instanceof HttpError) throw outcome;
   return outcome;
 }
 
-/** Publishes a request's only message, without deduplication, in one round trip to AWS. */
+/** Publishes a single message without deduplication, in one round trip to AWS. */
 export async function publishOne(account: Account, prepared: Prepared, draft: Draft): Promise<PublishAnswer> {
   await withCharges(account, 1, async ({ charge }) => {
     const refusal = charge(1);

@@ -18,25 +18,21 @@ import { removeDeadLetters } from '../deadLetter/size.ts';
 
 /** A longer retry counts as dead, and another process may claim its dead letters. */
 export const retryTimeoutMs = 12_000;
-/** The first pause between claims of what other processes retry; pauses double. */
+/** The first pause between claims of dead letters that other processes retry; pauses double. */
 const firstPauseMs = 500;
 
 const atOnce = 10;
 /** Bytes of bodies in memory. A function has 512 MB, and sending needs each body twice. */
 const bodyBytesAtOnce = 64 * 1_024 * 1_024;
 
-/**
- * The outcome of a retry: the new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or a
- * refusal by a limit.
- */
+/** The new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or a refusal by a limit. */
 type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
 
-/** The outcomes by dead letter id. */
 type Outcomes = Map<string, RetryOutcome>;
 
 /**
- * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id in the dead letter's row.
- * Of several processes, one sends it and the others wait; if that one dies, another sends the same message.
+ * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id. One of several
+ * processes sends it and the others wait; if that one dies, another sends the same message.
  *
  * @param until when to stop waiting for other processes, Unix milliseconds
  * @returns outcomes by dead letter id
@@ -51,14 +47,12 @@ export const retry = (
     retryCharged(charges, account, deadLetters, overrides, until),
   );
 
-/** A dead letter and its body's place. */
 interface Stored {
   readonly deadLetter: DeadLetter;
   readonly body: StoredBody;
 }
 
 interface Claimed extends Stored {
-  /** The new message's id. */
   readonly retryId: string;
 }
 
@@ -73,7 +67,7 @@ async function retryCharged(
   let left = await withBodies(deadLetters, outcomes);
   for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
     const theirs: Stored[] = [];
-    // Each chunk is sent and removed before the next bodies are read, so that a dying process leaves less to do.
+    // Each chunk is sent and removed before the next is read, so that a dying process leaves less to do.
     for (const chunk of weighedChunksOf(left, bodyBytesAtOnce, ({ body }) => mostBytesOf(body))) {
       const claims = await claimEach(charges, account, chunk, outcomes);
       theirs.push(...claims.theirs);
@@ -88,13 +82,13 @@ async function retryCharged(
       for (const { deadLetter } of theirs) outcomes.set(deadLetter.dlqId, 'failed');
       return outcomes;
     }
-    // Not beyond the end: the function must still answer.
+    // A longer pause would leave no time for the answer.
     await setTimeout(Math.min(pauseMs, leftMs));
     left = theirs;
   }
 }
 
-/** Finds dead letters' bodies. One whose message has expired is gone. */
+/** A dead letter whose message has expired is gone. */
 async function withBodies(
   deadLetters: readonly DeadLetter[],
   outcomes: Outcomes,
@@ -109,8 +103,6 @@ async function withBodies(
 }
 
 /**
- * Charges and claims dead letters.
- *
  * @param outcomes gets those decided here: refused, sent by another process, or gone
  * @returns `ours` to send, and `theirs`, which another process is sending
  */
@@ -146,7 +138,7 @@ async function claimEach(
   return { ours, theirs };
 }
 
-/** Publishes claimed dead letters. Those that are not accepted stay in the queue. */
+/** Dead letters that are not accepted stay in the queue. */
 async function sendClaimed(
   account: Account,
   claimed: readonly Claimed[],
@@ -163,7 +155,7 @@ async function sendClaimed(
   });
   const failures = await acceptEach(drafts);
   const sent = drafts.filter(({ message }) => !failures.has(message));
-  // Before they are removed: if the process dies in between, another retries them and notes it again.
+  // Noted first, so that another process repeats it if this one dies.
   await eachOf(sent, atOnce, ({ deadLetter, message }) =>
     logAndContinue(noteRetry(deadLetter.message, message.messageId)),
   );

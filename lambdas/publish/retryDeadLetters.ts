@@ -12,17 +12,17 @@ import { onEach } from '../list/pages.ts';
 import { isOfMessage, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
 import { retry, retryTimeoutMs } from './resend.ts';
 
-/** A request to retry. Its configuration overrides the message's. */
+/** Its configuration overrides the message's. */
 export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
   readonly host: string;
 }
 
-/** How long to wait for other processes that retry the same dead letters; the gateway times out after 29 s. */
+/** How long to wait for other processes. The gateway times out after 29 s. */
 const waitingMs = 2 * retryTimeoutMs;
 /** Dead letters in one step of a bulk retry. */
 const retriedAtOnce = 100;
 
-/** The most messages in an answer. 100,000 ids would fit, but time runs out sooner. */
+/** 100,000 ids would fit into an answer, but time runs out sooner. */
 const mostResponses = 10_000;
 
 /** @throws HttpError 404, 503, or as for a publish */
@@ -48,7 +48,7 @@ export async function retryDeadLetter(
   return outcome;
 }
 
-/** Retries the dead letters that a filter selects. Safe to repeat: unsent ones are still there. */
+/** Can be repeated: unsent dead letters are still there. */
 export async function retryDeadLetters(
   account: Account,
   filter: Filter,

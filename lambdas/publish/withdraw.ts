@@ -16,12 +16,12 @@ interface Withdrawn {
 }
 
 /**
- * Ends a message, and removes its next attempt from Scheduler. Otherwise that attempt's worker finds the end.
+ * Ends a message, and removes its next attempt from Scheduler.
  *
  * @returns false if it had already ended
  */
 export async function withdraw({ message, attempts, open }: Withdrawn): Promise<boolean> {
-  // Done first: later publishes make another message.
+  // Done first, so that later publishes make another message.
   if (message.debounce !== undefined && attempts.length === 0)
     await endPeriod(message.messageId, message.debounce);
   const isFirst = await endMessage(message, 'CANCELED', now());

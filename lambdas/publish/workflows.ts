@@ -1,6 +1,6 @@
 /**
- * Finds requests of workflow clients. Workflows depend on publishing, so the handlers plug in this code. It is loaded on first use,
- * because such requests are rare.
+ * Requests of workflow clients. Workflows depend on publishing, so the handlers plug in this code, which is loaded on first
+ * use.
  */
 import type { Account } from '../account/account.ts';
 import type { PublishRequest } from './prepare.ts';

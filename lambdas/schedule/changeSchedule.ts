@@ -13,13 +13,11 @@ import { save, type Saved } from './saveSchedule.ts';
 export interface ChangeRequest {
   /** JSON: see `scheduleChange`. */
   readonly body: Uint8Array;
-  /** The service's host in the request. */
   readonly host: string;
 }
 
 /**
- * Changes the settings that a request names and keeps the rest, even values that answers hide, such as a redacted body or callback
- * settings.
+ * Settings that the request does not name stay, even hidden ones, such as a redacted body.
  *
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
  */

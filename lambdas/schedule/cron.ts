@@ -1,6 +1,6 @@
 /**
- * Five-field cron with a zone (`Svc-Cron`), for Amazon EventBridge Scheduler. croner reads the fields and walks the calendar; this
- * file translates them and handles clock changes. `docs/publishing.md` has a table of what is supported.
+ * Five-field cron with a zone (`Svc-Cron`), for Amazon EventBridge Scheduler. croner reads the fields and walks the calendar;
+ * this file translates them and handles clock changes (see `docs/publishing.md`).
  */
 import { Cron as Calendar, CronPattern } from 'croner';
 import { plainFields, type Refuse } from './rules/cronFields.ts';
@@ -17,7 +17,6 @@ export interface Cron {
   readonly schedulerExpressions: readonly string[];
   /** The five fields as given, or those of a word such as `@daily`. */
   readonly fields: string;
-  /** The fields for croner. */
   readonly pattern: string;
 }
 
@@ -35,7 +34,7 @@ const nicknames: ReadonlyMap<string, string> = new Map([
 const longestText = 500;
 
 /**
- * Reads `CRON_TZ=<zone>` and five fields, or a word such as `@daily`.
+ * Parses `CRON_TZ=<zone>` and five fields, or a word such as `@daily`.
  *
  * @param field the header's name, for the error
  * @throws HttpError 400 that names the wrong field or zone
@@ -83,9 +82,10 @@ export function parseCron(field: string, given: string): Cron {
 /**
  * Yields a schedule's fires after `after`, in order, as Unix milliseconds.
  *
- * At clock changes it does what EventBridge Scheduler documents
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time): a skipped time is skipped, and
- * a repeated one fires "only once ... before the shift occurs". croner has other rules for zones, so it walks wall time here.
+ * It follows EventBridge Scheduler at clock changes
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time): a skipped time is skipped,
+ * and a repeated one fires "only once ... before the shift occurs". croner has other rules for zones, so it walks wall time
+ * here.
  */
 export function* fires(cron: Cron, after: number): Generator<number, undefined> {
   const clock = wallClock(cron.timezone);
@@ -100,8 +100,8 @@ export function* fires(cron: Cron, after: number): Generator<number, undefined> 
 }
 
 /**
- * Finds a calendar's next match. croner 11 reads 31 February as 2 or 3 March and continues from there, so `0 0 1,31 * *` would miss
- * 1 March. A search that leaves February is repeated from February's last second.
+ * croner 11 reads 31 February as 2 or 3 March and continues from there, so `0 0 1,31 * *` would miss 1 March. A search that
+ * leaves February is repeated from February's last second.
  */
 function nextWall(calendar: Calendar, wall: Date): Date | null {
   const next = calendar.nextRun(wall);
@@ -110,7 +110,7 @@ function nextWall(calendar: Calendar, wall: Date): Date | null {
   return calendar.nextRun(new Date(march - 1000));
 }
 
-/** Finds the first fire after `after`, Unix milliseconds; undefined if there is none. */
+/** The first fire after `after`, Unix milliseconds, if any. */
 export function nextFire(cron: Cron, after: number): number | undefined {
   return fires(cron, after).next().value;
 }

@@ -9,20 +9,15 @@ import { noSuchSchedule } from './wholeSchedule.ts';
 
 const shownFires = 5;
 
-/** Describes an expression in words, with times of its zone. */
 export async function inWords({ fields, schedulerExpressions }: Cron): Promise<string> {
-  // Loaded on demand, because few functions need the library.
+  // Few functions need the library.
   const { default: words } = await import('cronstrue');
   const when = words.toString(fields, { use24HourTimeFormat: true });
   // There are two expressions if both day fields are set.
   return `${when}${schedulerExpressions.length > 1 ? ' (either day is enough)' : ''}.`;
 }
 
-/**
- * Describes an expression in words, with its next fires.
- *
- * @throws HttpError 400 as for `Svc-Cron`
- */
+/** @throws HttpError 400 as for `Svc-Cron` */
 export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
   const cron = parseCron('expression', given);
   return {
@@ -36,7 +31,7 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
 const mostNext = 100;
 
 /**
- * Lists a schedule's next fires, also in its zone's time. A paused schedule will skip them.
+ * The next fires, also in the schedule's zone. A paused schedule will skip them.
  *
  * @param countText 1 to 100; 10 by default
  * @throws HttpError 400 or 404

@@ -13,11 +13,11 @@ import { publishFire } from './publishFire.ts';
 /** A worker with an older claim has died: its function times out after 60 s. */
 const staleMs = minuteMs;
 
-/** A save makes its schedules in Scheduler before its row, which may be written until the API request ends. */
+/** A save's row may be written until the API request ends. */
 const savingMs = minuteMs;
 
 /**
- * Whether a save's row may still be written. A save replaces the row it read, so no row is written after that of a later save.
+ * A save replaces the row it read, so its row is never written after a later one.
  *
  * @param schedule as it is now
  */
@@ -26,7 +26,7 @@ const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boo
   (schedule === undefined || timeOfId(schedule.saveId) <= timeOfId(saveId));
 
 /**
- * Publishes a schedule's fire once, even if Scheduler sends it several times.
+ * Publishes a fire once, even if Scheduler sends it several times.
  *
  * @throws if it must be retried: another worker handles it, something could not be stored, or its save is not finished
  */
@@ -36,7 +36,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
     if (mayStillCome(saveId, schedule)) throw new Error('The row of the save may still come.');
-    // If two saves compete, the request of the losing one removes it. If it still fires later, it was left over.
+    // The request of a losing save removes it. A later fire shows that it was left over.
     if (now() - timeOfId(saveId) > savingMs) await endLeftOver(accountId, saveId);
     return;
   }
@@ -49,7 +49,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
   if (claim === 'done') return;
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
-  // Sent before this fire is noted: afterwards, earlier fires no longer count as missed.
+  // Earlier fires no longer count as missed after this one is noted.
   if (notice.kind === undefined) await sendMissed(schedule, time);
   const published = await publishFire(schedule, time);
   await noteFire(accountId, scheduleId, { time, ...published });
@@ -61,15 +61,14 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   }
 }
 
-/** The errors that a schedule shows for fires that were given up. */
 const givenUpErrors: Readonly<Record<GiveUpReason, string>> = {
   deaths: 'The worker died each time it was to publish this fire; the operator finds it in its log.',
   faults: `The service itself failed ${mostFaults} times with this fire; the operator finds the errors in the worker's log.`,
 };
 
 /**
- * Gives up a fire that kills its worker or fails with a fault. The schedule shows it, and an operator finds it in the queue of
- * undelivered fires.
+ * Gives up a fire that kills its worker or fails with a fault. The schedule shows it, and it is in the queue of undelivered
+ * fires.
  *
  * @throws if this must be retried
  */
@@ -94,10 +93,7 @@ export async function giveUpFire(
   count('ScheduleMisses');
 }
 
-/**
- * The minute of a fire, Unix milliseconds. Scheduler writes it into the notice. Emulators leave the keyword, but send within that
- * minute.
- */
+/** The minute of a fire, Unix milliseconds. Emulators do not replace the keyword in the notice, but send within that minute. */
 function fireTime({ time }: FireNotice, sentAt: number): number {
   const timeMs = Date.parse(time);
   return Number.isNaN(timeMs) ? Math.floor(sentAt / minuteMs) * minuteMs : timeMs;

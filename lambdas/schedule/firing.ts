@@ -1,4 +1,3 @@
-/** A schedule's part in Scheduler: one repetition for each translated expression. */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { settings } from '../aws/settings.ts';
 import { sqs } from '../aws/sqs.ts';
@@ -14,7 +13,6 @@ import { deleteBody, deleteLostBody } from '../message/bodies.ts';
 import type { StoredSchedule } from './rows.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../aws/scheduler.ts';
 
-/** Starts a save's fires. */
 export async function startFiring(schedule: Schedule, cron: Cron): Promise<void> {
   const { accountId, scheduleId, saveId } = schedule;
   const notice: FireNotice = { accountId, scheduleId, saveId, time: scheduledTimeKeyword };
@@ -30,7 +28,7 @@ export async function startFiring(schedule: Schedule, cron: Cron): Promise<void>
   );
 }
 
-/** The fires that a schedule catches up on, if any. @throws HttpError 400 */
+/** @throws HttpError 400 */
 export const catchUpOf = ({ config, prefix }: Pick<Schedule, 'config' | 'prefix'>): CatchUp | undefined =>
   new ConfigReader(prefix, config).read('catch-up', parseCatchUp);
 
@@ -41,7 +39,7 @@ const sendNotice = (notice: FireNotice): Promise<unknown> =>
 const noticesAtOnce = 10;
 
 /**
- * Sends a schedule's missed fires if it catches up. A fire sent twice publishes once.
+ * A fire sent twice publishes once.
  *
  * @param until Unix milliseconds, exclusive
  */
@@ -57,14 +55,14 @@ export async function sendMissed(schedule: Schedule, until: number): Promise<voi
   });
 }
 
-/** Asks the fire worker to look for missed fires, if the schedule catches up. */
+/** The fire worker looks for missed fires. */
 export async function lookForMissed(schedule: Schedule): Promise<void> {
   if (catchUpOf(schedule) === undefined) return;
   const { accountId, scheduleId, saveId } = schedule;
   await sendNotice({ accountId, scheduleId, saveId, time: new Date(now()).toISOString(), kind: 'look' });
 }
 
-/** Ends an unused save: deletes its body, then its schedules in Scheduler. A failure is logged; the save's next fire does the rest. */
+/** Ends an unused save. If that fails, the save's next fire does it. */
 export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSchedule): Promise<void> {
   try {
     const { schedulerExpressions } = parseCron('Svc-Cron', cron);
@@ -81,10 +79,7 @@ export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSched
 /** A cron expression becomes at most two of Scheduler's. */
 const mostExpressions = 2;
 
-/**
- * Ends the rest of a save that was overwritten, deleted or not finished. Its schedules in Scheduler go last, so that their next
- * fire can finish this if the process dies.
- */
+/** Ends the rest of a save. Its schedules in Scheduler are deleted last: their next fire finishes this if the process dies. */
 export async function endLeftOver(accountId: string, saveId: string): Promise<void> {
   await deleteLostBody(saveId, accountId);
   await Promise.all(

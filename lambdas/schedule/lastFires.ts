@@ -1,4 +1,3 @@
-/** Schedules' last fires, with their messages' states. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -23,7 +22,6 @@ async function stateOf(accountId: string, messageId: string): Promise<State | un
 /** Messages of one fire read in parallel. */
 const statesAtOnce = 10;
 
-/** The states of a fire's messages by id, without expired ones. */
 export async function statesOf(accountId: string, messageIds: readonly string[]): Promise<States> {
   const states = new Map<string, State>();
   await eachOf(messageIds, statesAtOnce, async (messageId) => {

@@ -13,10 +13,8 @@ import { withCharges } from '../usage/charge.ts';
 import { reportUsage } from '../usage/counter.ts';
 
 /**
- * Publishes a fire's messages.
- *
  * @param time the fire's time, Unix milliseconds
- * @returns the message ids, or why there are none
+ * @returns the message ids, or why no message was made
  */
 export async function publishFire(
   schedule: StoredSchedule,
@@ -25,7 +23,7 @@ export async function publishFire(
   const { accountId, scheduleId, seed, saveId } = schedule;
   const account = await loadAccount(accountId, false);
   if (account === undefined) return { messageIds: [], error: 'The account is not there.' };
-  // A moved account cannot change or delete its schedules here, so they must stop.
+  // A moved account could not change or delete its schedules here, so they must stop.
   if (account.region !== settings.region) {
     return { messageIds: [], error: `The account is served in ${account.region}.` };
   }
@@ -50,7 +48,7 @@ export async function publishFire(
           throw new AggregateError(failures, 'Not every message of a fire could be stored.');
       });
     } finally {
-      // Also for messages that were reserved and given back: other processes would still count them.
+      // Other processes would still count messages that were reserved and given back.
       await reportUsage(account);
     }
     return { messageIds: drafts.map(({ message }) => message.messageId) };

@@ -1,4 +1,4 @@
-/** The schedules' table: rows of schedules, and temporary rows of fires, so that each is handled once. */
+/** Rows of schedules, and temporary rows of fires, so that each fire is handled once. */
 import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -70,7 +70,6 @@ export async function loadSchedule(
   return row && scheduleOf(row);
 }
 
-/** An account's schedules by id, after `behind` if given. */
 export async function* schedulesBehind(
   accountId: string,
   behind: string | undefined,
@@ -79,7 +78,6 @@ export async function* schedulesBehind(
   for await (const row of rowsOf(table, accountId, behind)) yield scheduleOf(row);
 }
 
-/** All accounts' schedules in a region. */
 export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   const rows = scanRows({
     TableName: settings.schedulesTable,
@@ -89,7 +87,6 @@ export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   for await (const row of rows) yield scheduleOf(row);
 }
 
-/** All schedules of an account, by id. */
 export async function listSchedules(accountId: string): Promise<readonly StoredSchedule[]> {
   const schedules: StoredSchedule[] = [];
   for await (const schedule of schedulesBehind(accountId, undefined)) schedules.push(schedule);
@@ -97,8 +94,6 @@ export async function listSchedules(accountId: string): Promise<readonly StoredS
 }
 
 /**
- * Writes a schedule over the one that was read.
- *
  * @param readSaveId the save that was read, paused like the new one; undefined if there was none
  * @returns false if another request changed, paused or resumed it; nothing is written
  */
@@ -155,7 +150,7 @@ export async function deleteSchedule(
   return Attributes === undefined ? undefined : scheduleOf(unmarshall(Attributes));
 }
 
-/** Notes a fire's outcome in its schedule, unless a later one is there or the schedule is gone. */
+/** Not if a later fire is noted, or the schedule is gone. */
 export async function noteFire(accountId: string, scheduleId: string, fire: LastFire): Promise<void> {
   await unlessRefused(
     dynamodb.send(
@@ -178,7 +173,7 @@ export async function noteFire(accountId: string, scheduleId: string, fire: Last
 /** Scheduler retries a fire for one day, and SQS keeps it for 14 days. */
 const fireMemoryMs = 16 * dayMs;
 
-/** A schedule's fires have a separate partition. Account ids have no slash. */
+/** In a separate partition. Account ids have no slash. */
 const fireKey = (accountId: string, scheduleId: string, time: number) => ({
   owner: `${accountId}/${scheduleId}`,
   id: String(time),
@@ -193,8 +188,6 @@ const fireRow = z.object({
 });
 
 /**
- * Claims a fire.
- *
  * @param now Unix milliseconds
  * @param endedBy Unix milliseconds; workers with claims up to then have died
  * @returns `mine`; `done` if it was handled before; `busy` if another worker handles it
@@ -230,7 +223,6 @@ export async function claimFire(
   return fireRow.parse(row).isDone ? 'done' : 'busy';
 }
 
-/** Marks a fire as handled, with its outcome. */
 export async function finishFire(
   accountId: string,
   scheduleId: string,
@@ -247,7 +239,7 @@ export async function finishFire(
   );
 }
 
-/** A schedule's last handled fires, newest first, up to 16 days old. */
+/** Newest first, up to 16 days old. */
 export async function lastFires(
   accountId: string,
   scheduleId: string,

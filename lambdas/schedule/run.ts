@@ -7,8 +7,7 @@ import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';
 
 /**
- * Publishes a schedule's messages now, even if it is paused. Ignores deduplication like a fire, but does not change the schedule or
- * its fires.
+ * Publishes a schedule's messages now, even if it is paused, without deduplication.
  *
  * @param host the service's host in the request
  * @throws HttpError 404, or as for a publish; nothing is accepted

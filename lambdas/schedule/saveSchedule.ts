@@ -33,9 +33,9 @@ export interface Saved {
 /**
  * Saves a schedule, replacing the one with its id.
  *
- * Each save has a new id. In this order: Scheduler fires it, its body is stored, its row is written. It is valid once its row is
- * written; a fire of any other save publishes nothing and ends that save. So after any failure either the old or the new schedule
- * is complete, and the other is removed at its next fire.
+ * Each save has a new id. First its schedules are created in Scheduler, then its body and its row are written. The save is
+ * valid from then on; a fire of any other save publishes nothing and ends that save. So after any failure one schedule is
+ * complete, and the other is removed at its next fire.
  *
  * @param requestOf makes the request from the existing schedule; undefined to read it again
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
@@ -83,10 +83,8 @@ export function save(
 }
 
 /**
- * Writes a schedule's row over the one that was read.
- *
- * @returns false if another change was faster. The SDK retries unanswered writes and the second one is refused, so a row with this
- *   save's id counts as written
+ * @returns false if another change was faster. The SDK retries unanswered writes and the second one is refused, so a row with
+ *   this save's id counts as written
  */
 const isSaved = async (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> =>
   (await saveSchedule(schedule, readSaveId)) ||

@@ -6,9 +6,9 @@ import * as z from 'zod/mini';
 export interface Schedule {
   readonly accountId: string;
   readonly scheduleId: string;
-  /** Each save has a new id, which shows whether a fire is of an old save. */
+  /** Shows whether a fire is of an old save. */
   readonly saveId: string;
-  /** Random. A fire's message ids are derived from it, so a repeated fire makes the same ones. */
+  /** Random. A fire's message ids are derived from it. */
   readonly seed: string;
   /** As given, with its zone. */
   readonly cron: string;
@@ -45,7 +45,10 @@ const noticeShape = z.object({
   saveId: z.string(),
   /** ISO 8601. */
   time: z.string(),
-  /** Undefined for Scheduler's fires. `missed`: a missed fire. `look`: not a fire, but a search for those missed before its time. */
+  /**
+   * Undefined for Scheduler's fires. `missed`: a missed fire. `look`: not a fire, but a search for those missed before its
+   * time.
+   */
   kind: z.optional(z.enum(['missed', 'look'])),
 });
 
@@ -57,5 +60,5 @@ export const formatNotice = (notice: FireNotice): string => JSON.stringify(notic
 /** @throws Error for an invalid notice */
 export const parseNotice = (text: string): FireNotice => noticeShape.parse(JSON.parse(text));
 
-/** The name of a save's schedule in Scheduler. There is one for each translated expression, counted from 0. */
+/** Each translated expression has a schedule in Scheduler, counted from 0. */
 export const schedulerName = (saveId: string, index: number): string => `${saveId}-${index}`;

@@ -14,14 +14,12 @@ import type { Schedule } from './schedule.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { prepare, withQuery, type Draft, type PublishRequest } from '../publish/prepare.ts';
 
-/** A publish request with a cron expression. */
 export type ScheduleRequest = Omit<PublishRequest, 'queueName' | 'fire'>;
 
 interface RequestedSchedule {
   readonly cron: Cron;
   /** The messages that it would publish now. */
   readonly drafts: readonly Draft[];
-  /** The schedule's fields that follow from the request. */
   readonly kept: Pick<
     Schedule,
     | 'cron'
@@ -37,7 +35,7 @@ interface RequestedSchedule {
 }
 
 /**
- * Reads a request for a schedule. Refuses one that could not be published.
+ * Refuses a request that could not be published.
  *
  * @param before the schedule that is replaced
  * @throws HttpError 400, 403, 404, 412 or 413
@@ -78,7 +76,6 @@ function readCron(reader: ConfigReader): Cron {
   return cron;
 }
 
-/** The settings in the schedule's row. */
 async function settingsOf(account: Account, request: PublishRequest): Promise<string> {
   const time = now();
   const options = parsePublishOptions(request, account, await destinationRules(request.host, account), time);
@@ -86,7 +83,7 @@ async function settingsOf(account: Account, request: PublishRequest): Promise<st
 }
 
 /**
- * A schedule's destination. Query parameters that are not the service's belong to its URL; a group's are kept for its endpoints.
+ * Query parameters that are not the service's belong to the destination's URL; a group's are kept for its endpoints.
  *
  * @param before the replaced schedule's destination
  */
@@ -100,8 +97,8 @@ function destinationOf(
 }
 
 /**
- * The headers that a schedule keeps: those that may be forwarded, never the token. For a URL group all are kept, because its
- * default headers decide at each fire whether they are forwarded.
+ * Headers that may be forwarded, never the token. For a URL group all are kept, because its default headers decide at each
+ * fire.
  */
 function headersToKeep({ prefix, config, destination, otherHeaders }: ScheduleRequest): readonly Header[] {
   const said = new ConfigReader(prefix, config).single('header-forward');

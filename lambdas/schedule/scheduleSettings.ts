@@ -1,6 +1,6 @@
 /**
- * A schedule's settings in the API. They are read from the request once and stored as JSON, so that later limits do not make them
- * unreadable. JSON, because DynamoDB's client refuses or loses maps with keys such as `__proto__`, which headers may have.
+ * A schedule's settings in the API, stored so that later limits do not make them unreadable. They are JSON, because DynamoDB's
+ * client refuses or loses maps with keys such as `__proto__`, which headers may have.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -86,6 +86,5 @@ function valuesOf({ cron, destination, bodyMark, isPaused, view, prefix, config 
 const shownValue = (field: string, text: string): string =>
   field === 'body' ? text.replace(/#.*/, '') : hideForwarded(field, text);
 
-/** A schedule's changed fields for the audit trail. */
 export const scheduleChanges = (before: Schedule | undefined, after: Schedule | undefined): Changes =>
   changesBetween(before && valuesOf(before), after && valuesOf(after), shownValue);

@@ -11,11 +11,7 @@ import { scheduleChanges } from './scheduleSettings.ts';
 import { save, type Saved } from './saveSchedule.ts';
 import type { ScheduleRequest } from './scheduleRequest.ts';
 
-/**
- * Creates or replaces a schedule.
- *
- * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
- */
+/** @throws HttpError 400, 403, 404, 412 or 503; nothing is changed */
 export async function createSchedule(account: Account, request: ScheduleRequest): Promise<Saved> {
   const reader = new ConfigReader(request.prefix, request.config);
   const scheduleId = reader.read('schedule-id', parseName) ?? newId('scd', now());
@@ -31,7 +27,7 @@ export async function deleteSchedule(account: Account, scheduleId: string): Prom
 }
 
 /**
- * Pauses or resumes a schedule. A paused one publishes nothing; once resumed, it catches up if it has `Svc-Catch-Up`.
+ * A paused schedule publishes nothing; a resumed one catches up if it has `Svc-Catch-Up`.
  *
  * @throws HttpError 404
  */

@@ -78,8 +78,6 @@ async function* schedulesWith(
 }
 
 /**
- * Lists an account's schedules by id.
- *
  * @param search a part of ids or destinations, in any case
  * @throws HttpError 400 for an invalid cursor
  */

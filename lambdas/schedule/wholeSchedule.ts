@@ -1,4 +1,4 @@
-/** Reads schedules with their bodies, which are stored separately. Replacing a schedule deletes its old body. */
+/** Reads schedules with their bodies, which are stored separately. */
 import type { Account } from '../account/account.ts';
 import { notFound, quote, type HttpError } from '../error/httpError.ts';
 import { loadBody } from '../message/bodies.ts';
@@ -11,7 +11,6 @@ export const noSuchSchedule = (scheduleId: string): HttpError =>
 export const changedByMany = (scheduleId: string): string =>
   `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`;
 
-/** A schedule with its save's body. */
 export interface WholeSchedule {
   readonly schedule: StoredSchedule;
   readonly body: Uint8Array;

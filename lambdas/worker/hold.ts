@@ -1,11 +1,9 @@
 /**
- * Holds the messages of an invocation that takes longer than most. A quick invocation saves both calls:
+ * Holds the messages of a long invocation:
  *
- * - Unfinished messages are hidden until the invocation has surely ended. The time counts from now, but a queue's own visibility
- * timeout counts from the receive. So a message whose invocation begins late stays hidden, and a message whose worker dies
- * returns soon. An invocation that may take longer than 15 minutes hides its messages for a few minutes at a time.
- * - Finished messages are deleted without waiting for the slowest of their batch, so that they are not retried if the worker
- * dies.
+ * - Unfinished messages are hidden until the invocation must have ended. A queue's own visibility timeout counts from the
+ *   receive, which may be much earlier.
+ * - Finished messages are deleted at once, so that they are not retried if the worker dies.
  */
 import type { SQSRecord } from 'aws-lambda';
 import { log } from '../aws/log.ts';
@@ -22,16 +20,15 @@ const messagesPerCall = 10;
 
 /** From the end of an invocation until its unfinished messages return. */
 const marginSeconds = 10;
-/** Up to this timeout, a function hides its messages once, for its whole time. */
+/** A function with at most this timeout hides its messages once. */
 const longestHiddenOnceSeconds = 900;
-/** A longer function hides its messages for this long at a time. Two renewals may fail before they return. */
+/** A longer function hides its messages for this long at a time. Two renewals may fail. */
 const heldSeconds = 300;
 const renewEveryMs = 90 * secondMs;
 
 export interface Hold {
   /** Resolves when work may begin: at once, unless a message may have killed a worker before. */
   readonly ready: Promise<void>;
-  /** Takes a finished message. */
   readonly done: (record: SQSRecord) => void;
   /** Resolves when all calls have finished. */
   readonly end: () => Promise<void>;
@@ -69,7 +66,7 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
   const ready = calls;
   const endsAt = now() + functionSeconds * secondMs;
   const renewals = isRenewed ? setInterval(renew, renewEveryMs) : undefined;
-  // A managed instance lets the code of a late invocation run on. Another worker gets its messages.
+  // A managed instance lets the code of a late invocation run on, although another worker gets its messages.
   function renew(): void {
     if (now() < endsAt) hideAll();
     else clearInterval(renewals);
@@ -80,7 +77,7 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
     toDelete = [];
     then(() => inCalls(deleted, 'remove'));
   };
-  // A single message keeps no other waiting. On one machine, thousands of them may wait for their answers at no cost.
+  // A single message keeps no other waiting.
   const others = records.length > 1 ? setInterval(deleteDone, deleteEveryMs) : undefined;
 
   return {

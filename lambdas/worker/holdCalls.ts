@@ -1,4 +1,4 @@
-/** The SQS calls that hold messages. They are loaded by the first invocation that takes long. */
+/** The SQS calls that hold messages, loaded by the first long invocation. */
 import { ChangeMessageVisibilityBatchCommand, DeleteMessageBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { log } from '../aws/log.ts';
@@ -21,11 +21,10 @@ export async function hide(
       })),
     }),
   );
-  // Probably the queue has shown it again and another worker has it. That is harmless, because attempts are idempotent.
+  // Another worker probably has the message, which is harmless.
   if (Failed.length > 0) log.warn('Messages could not be hidden for longer', { failed: Failed });
 }
 
-/** Deletes up to 10 messages. */
 export async function remove({ url }: Source, records: readonly SQSRecord[]): Promise<void> {
   // Lambda deletes the rest at the end of the invocation.
   await sqs.send(

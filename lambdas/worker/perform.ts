@@ -7,7 +7,7 @@ import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
 import { pump } from '../lane/pump.ts';
 
-/** The code of runs is loaded with the first job of a run. */
+/** Loaded with the first job of a run. */
 const runs = () => import('../workflow/forWorkers.ts');
 plugInRuns(async () => (await runs()).messageKind);
 plugInGroups(() => import('../urlGroup/forWorkers.ts'));
@@ -44,7 +44,7 @@ async function forOwner(
   if (account !== undefined && !isDeleted(account)) await work(account);
 }
 
-/** Gives up a job that kills its worker or fails inside the service repeatedly. @throws if it must be retried */
+/** @throws if it must be retried */
 export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   switch (job.kind) {
     case 'attempt':
@@ -75,7 +75,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   }
 }
 
-/** A unique name under which a job's starts are counted. */
+/** Unique: a job's starts are counted under it. */
 export function nameOf(job: Job): string {
   switch (job.kind) {
     case 'attempt':

@@ -1,6 +1,6 @@
 /**
- * Counts the deaths of workers. A worker does a suspect job alone, so that its death affects no other job, and records the start
- * before it reads anything else. A start is removed when its job ends, even with an error. The remaining starts are deaths.
+ * Counts the deaths of workers. A worker does a suspect job alone, and first records a start. The start is removed when the job
+ * ends, even with an error. The remaining starts are deaths.
  */
 import { now } from '../shared/clock.ts';
 import { forgetStarts, noteStart, removeStarts } from './store/starts.ts';
@@ -11,9 +11,8 @@ export interface Start {
   readonly note: () => Promise<number>;
   /** Marks of starts that have ended but may still be recorded. The next delivery of the job must remove them. */
   readonly ended: () => readonly string[];
-  /** Removes the start after its job has ended. */
   readonly remove: () => Promise<void>;
-  /** Removes all starts of the job, including deaths, so that its count begins again. */
+  /** Removes all starts of the job, including deaths. */
   readonly forget: () => Promise<void>;
 }
 

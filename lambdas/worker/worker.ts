@@ -1,4 +1,3 @@
-/** The Lambda handlers of queues. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import {
   formatRedelivered,
@@ -29,12 +28,12 @@ interface BatchQueue<T> {
   /** @throws if the message must be retried */
   readonly perform: (item: T, sending: Sending) => Promise<void>;
   /**
-   * Gives up a job that fails inside the service repeatedly. Without this, the job is retried forever.
+   * Without this, a job that fails inside the service is retried forever.
    *
    * @throws if it must be retried
    */
   readonly giveUp?: (item: T, why: GiveUpReason, sending: Sending) => Promise<void>;
-  /** Absent if no job is slow. A slow job that arrives in one batch with quick ones goes to a separate queue. */
+  /** Undefined if no job is slow. A slow job in a batch with quick ones goes to a separate queue. */
   readonly slow?: {
     /** The destination of a slow job. */
     readonly nameOf: (item: T) => string | undefined;
@@ -43,15 +42,15 @@ interface BatchQueue<T> {
 }
 
 interface Sending {
-  /** Unix milliseconds at which it was first sent. */
+  /** When it was first sent, Unix milliseconds. */
   readonly sentAt: number;
-  /** Whether it has been received before. */
+  /** Whether it was received before. */
   readonly isAgain: boolean;
 }
 
 /** A queue whose function gets one message at a time. */
 interface SingleQueue<T> extends Required<Omit<BatchQueue<T>, 'slow'>> {
-  /** A unique name for a job. */
+  /** Unique. */
   readonly nameOf: (item: T) => string;
   /** Whether starts are recorded from the first delivery on, not just from the second. */
   readonly isSuspect: boolean;
@@ -60,18 +59,15 @@ interface SingleQueue<T> extends Required<Omit<BatchQueue<T>, 'slow'>> {
 interface Task {
   /** Undefined if starts are not recorded. */
   readonly start?: Start;
-  /** Sends a slow job to the slow queue. */
   readonly handOn?: (() => Promise<void>) | undefined;
   readonly run: () => Promise<void>;
 }
 
-/** A received message and its queue. */
 interface Receipt {
   readonly record: SQSRecord;
   readonly source: Source;
 }
 
-/** A message that could be parsed. */
 interface ReadReceipt extends Receipt {
   readonly message: Redelivered;
   readonly task: Task;
@@ -81,7 +77,7 @@ type TaskOf = (receipt: Receipt, message: Redelivered, sending: Sending) => Task
 
 const receivesOf = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateReceiveCount);
 
-/** From this return on, a message is retried every quarter of an hour, and is logged as an error for an operator. */
+/** From this return on, a message is retried every quarter of an hour, and logged as an error. */
 const returnsUntilError = 8;
 
 const errorFields = (error: unknown): { readonly error: Error | string } => ({
@@ -95,8 +91,8 @@ const recordFields = (record: SQSRecord) => ({
 });
 
 /**
- * Makes a handler in which no message of a batch waits for another. Only a message that fails is sent again, with a growing
- * delay. If it cannot be sent, SQS shows it again after its visibility timeout.
+ * Makes a handler in which no message of a batch waits for another. A message that fails is sent again, with a growing delay.
+ * If that fails, SQS shows it again after its visibility timeout.
  */
 const handlerOf = (taskOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
@@ -170,7 +166,6 @@ async function parkUnreadable({ record, source, error }: Unread): Promise<boolea
   }
 }
 
-/** Parks a message. The code for this is loaded when first needed. */
 async function park({ record, source }: Receipt, why: Parked['why']): Promise<void> {
   const parked = await import('../job/parked.ts');
   await parked.park({
@@ -226,11 +221,10 @@ async function redeliver(
   return false;
 }
 
-/** Makes the handler of a queue whose function gets several messages at a time. */
 export const batchWorker = <T>(queue: BatchQueue<T>): Handler =>
   handlerOf(({ record, source }, { faults }, sending) => {
     const item = queue.parse(record.body);
-    // A job that was received before must stay here, because another queue would not know that.
+    // A job that was received before must stay: another queue would not know that.
     const mayHandOn = source.name !== 'slow' && !sending.isAgain;
     return {
       handOn: mayHandOn ? handOnOf(queue, item, record) : undefined,
@@ -254,9 +248,9 @@ const performOrGiveUp = <T>(
   faults < mostFaults || giveUp === undefined ? perform(item, sending) : giveUp(item, 'faults', sending);
 
 /**
- * Makes the handler of a queue whose function gets one message at a time, so that a worker's death affects no other job. A job
- * that has killed several workers is given up, and parked if it kills workers even then. Deaths are recorded separately, because
- * SQS's receive count includes messages that Lambda received but throttled.
+ * Makes the handler of a queue whose function gets one message at a time. A job that has killed several workers is given up,
+ * and parked if it kills workers even then. SQS's receive count cannot be used, because it includes messages that Lambda
+ * throttled.
  */
 export const singleWorker = <T>(queue: SingleQueue<T>): Handler =>
   handlerOf((receipt, { ended, faults }, { sentAt, isAgain }) => {

@@ -16,10 +16,9 @@ import { refuseWhenBusy } from './refusals.ts';
 
 const atOnce = 10;
 
-/** The gateway gives up after 29 s, and the last step needs some seconds. */
+/** The gateway times out after 29 s, and the last step needs some seconds. */
 const budgetMs = 15 * secondMs;
 
-/** The listed runs are newest first. */
 async function* selected(account: Account, query: CancelQuery, until: number): AsyncGenerator<RunIdentity> {
   const { runIds, fromDate, toDate } = query;
   if (runIds === undefined) {
@@ -34,11 +33,10 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
 }
 
 /**
- * Cancels the selected runs: all of them, or `count`, or as many as the time allows. There is no cursor. Callers repeat the
- * request until its answer is 0, because cancelled runs are not selected again.
+ * Cancels the selected runs: all, or `count`, or as many as the time allows. Callers repeat the request until its answer is 0.
  *
- * @throws HttpError 400 for a malformed request; 503 if the time ran out before any run was found, because 0 would mean that none
- * is left
+ * @throws HttpError 400 for a malformed request; 503 if the time ran out before any run was found, because 0 would mean that no
+ *   run is left
  */
 export async function cancelRuns(
   account: Account,

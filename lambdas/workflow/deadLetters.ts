@@ -26,7 +26,7 @@ import {
   responseInRow,
 } from './log/runDeadLetter.ts';
 
-/** Lists dead letters without their payloads. @throws HttpError 400 */
+/** @throws HttpError 400 */
 export async function listRunDeadLetters(
   account: Account,
   query: readonly Header[],
@@ -44,7 +44,7 @@ export async function listRunDeadLetters(
   return { messages: records, cursor };
 }
 
-/** Shows a dead letter with its payload, and with as much of the last answer as is kept. @throws HttpError 404 */
+/** Includes the kept part of the last answer. @throws HttpError 404 */
 export async function getRunDeadLetter(
   account: Account,
   dlqId: string,
@@ -66,13 +66,13 @@ export async function getRunDeadLetter(
 export const deleteRunDeadLetter = (account: Account, dlqId: string): Promise<void> =>
   deleteDeadLetter(account, dlqId, isOfRun);
 
-/** Deletes the dead letters that a filter selects. Can be repeated. @throws HttpError 400 */
+/** @throws HttpError 400 */
 export const deleteRunDeadLetters = (
   account: Account,
   query: readonly Header[],
 ): Promise<Answer<typeof deleted>> => deleteDeadLetters(account, parseFilter('deadRuns', query), isOfRun);
 
-/** Counts the dead letters that a bulk operation with the same filter would take. @throws HttpError 400 */
+/** Counts the dead letters that a bulk operation would select. @throws HttpError 400 */
 export const countRunDeadLetters = (
   account: Account,
   query: readonly Header[],

@@ -6,7 +6,7 @@ import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/endR
 import { loadSnapshot } from './store/journals.ts';
 import type { RunKey, WhichRun } from './rules/journal.ts';
 
-/** Ends the run at the request of its endpoint or of a user. A repeated request gets the same answer. */
+/** A repeated request gets the same answer. */
 export async function endRunByRequest(
   account: Account,
   { cancel, body, ...which }: WhichRun & { readonly cancel: boolean; readonly body: Uint8Array },

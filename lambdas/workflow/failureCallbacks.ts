@@ -1,4 +1,3 @@
-/** Lets a user rerun or cancel the failure function of a run. */
 import type { Account } from '../account/account.ts';
 import { deadLetterOf, isOfRun, type DeadLetterOfRun } from '../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../deadLetter/rows.ts';
@@ -65,7 +64,7 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
 }
 
 /**
- * Cancels the failure callback of a run: no further attempt starts, but one that has started may still arrive.
+ * Cancels the failure callback of a run. A started attempt may still arrive.
  *
  * @throws HttpError 404; 400 unless the failure function is still to run
  */
@@ -73,7 +72,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
   const key = runOf(deadLetter);
   const change = await changeRun(key, async (current): Promise<Decision<string | undefined>> => {
-    // Read in each try: the failure function may have failed and been run again with another message.
+    // The failure function may have been run again with another message.
     const messageId = await failureRequestIdOf(key, deadLetter.workflow.startSeq);
     if (messageId === undefined || !mayCancel(stateIn(current, deadLetter))) return { result: messageId };
     const note: FailureFunctionRecord = {
@@ -86,7 +85,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   });
   const { snapshot, record, result: requestId } = change;
   const state = stateIn(snapshot, deadLetter);
-  // Also done if another process wrote the state, because it may have died before it did this.
+  // Another process may have written the state and died before this.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');
     await withdrawRequest(key, requestId);

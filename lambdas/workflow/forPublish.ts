@@ -1,7 +1,4 @@
-/**
- * The modules that publishing loads with the first workflow request. They are in one file for the reason given in
- * `forWorkers.ts`.
- */
+/** In one file for the reason in `forWorkers.ts`. */
 export { publishRequests } from './steps/publish.ts';
 export { refusalOfRequest, refuseWhenBusy } from './refusals.ts';
 export { trigger, triggerBatch } from './steps/trigger.ts';

@@ -1,6 +1,6 @@
 /**
- * The modules that workers load with the first message of a run. One file exports them all, because the bundler adds a chunk to
- * the cold start for every set of files that several lazily loaded files share: three such files cost 3 KB.
+ * One file, because the bundler adds a chunk to the cold start for every set of files that lazily loaded files share: three
+ * such files cost 3 KB.
  */
 import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
@@ -16,13 +16,13 @@ import { callResultBody } from './delivery/callResult.ts';
 import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
 import { openDelivery } from './delivery/openDelivery.ts';
 
-/** Whether an attempt ends its message's part in the run, so that a continuation follows. */
+/** Whether an attempt ends its message's part in the run. */
 function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean {
   if (!isFinal(attempt) || attempt.state === 'CANCELED') return false;
   switch (role) {
     case 'list':
     case 'callResult':
-      // After a success the run goes on with the submissions of its endpoint.
+      // After a success the run continues with its endpoint's submissions.
       return attempt.state === 'FAILED';
     case 'failureRequest':
       return true;
@@ -32,13 +32,12 @@ function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean
   }
 }
 
-/** The callback belongs to the run, too. The callback of a call brings the result of its step. */
 const callbackOf = (part: WorkflowPart): KindOfCallback => ({
   workflow: { ...part, role: 'callResult' },
   bodyOf: part.role === 'call' ? callResultBody : callbackBody,
 });
 
-/** Fails the run of a call whose result could not be stored, because its endpoint would wait forever. */
+/** The endpoint would wait forever. */
 async function failWithoutResult(
   message: Message,
   part: WorkflowPart,
@@ -58,7 +57,7 @@ async function failWithoutResult(
 
 export const messageKind: MessageKind = {
   open: openDelivery,
-  // The process that ended the run may have died before it reported the end, and no later job checks that.
+  // The process that ended the run may have died.
   drop: (_, part, account) => followUpEnd(account, part, followEndOrLeave),
   store: async (made, part) => {
     if (endsPart(made, part) && part.role !== 'failureRequest') await storeFailureRequest(made, part);

@@ -1,7 +1,6 @@
 /**
- * Calls of webhooks. Anyone who knows a webhook's URL may call it without a token. So the form of a call is checked first, then
- * the run, and the account only if the run has such a webhook. All calls that find no webhook get the same answer, cost at most
- * one read, and are not charged.
+ * Calls of webhooks. Their URLs need no token, so the form of a call is checked first, then the run, and the account only if
+ * the run has the webhook. All calls that find no webhook get the same answer, cost at most one read, and are not charged.
  */
 import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';
@@ -25,11 +24,11 @@ export interface HookCall {
 }
 
 /**
- * Gives a run the request as the event of its webhook. The oldest step that waits for the webhook ends with it. If no step waits,
- * the call is kept for the next one. A repeated call counts twice.
+ * Gives a run the request as the event of its webhook. The oldest step that waits for the webhook ends with it; without one,
+ * the call is kept for the next step. A repeated call counts twice.
  *
- * @throws HttpError 404 if no active run has such a webhook; 413; 429 if the run keeps too many calls, or above the limits of the
- * account's webhooks; 429 or 412 above other limits of the account
+ * @throws HttpError 404 if no active run has this webhook; 413; 429 if the run keeps too many calls, or above the limits of the
+ *   account's webhooks; 429 or 412 above other limits of the account
  * @throws RunBusy
  */
 export async function callHook({ accountId: user, runId, eventId, request }: HookCall): Promise<void> {
@@ -59,7 +58,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
         const wait = await webhook.loadWait(seq);
         return { ...wait, forwarded: withTrace(wait.forwarded, request.headers) };
       },
-      // Checked before anything is sent or stored for it.
+      // Checked before anything is sent or stored.
       findWait: (snapshot) => webhook.findWaitFor(snapshot, event.length),
       checkKept: (snapshot) => {
         webhook.checkKept(snapshot, callBytes);
@@ -73,7 +72,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   await reportUsage(account);
 }
 
-/** The account of the user that a token names. Clients write that user into webhook URLs. */
+/** Clients write the user that a token names into webhook URLs. */
 function accountOf(user: string): string {
   const given = givenCredentials();
   return user === given?.token.UserID ? given.accountId : user;

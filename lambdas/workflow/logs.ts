@@ -24,7 +24,7 @@ function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
   );
 }
 
-/** Each run of a page is read with its journal and messages, so a page has only as many runs as need no slot. */
+/** The runs of a page for which a request needs no slot. */
 const rowsOfRun = rowsWithoutSlot / longestPage;
 
 /** Bytes of an answer without its runs: field names and cursor. */
@@ -32,8 +32,7 @@ const frameBytes = 1_000;
 const mostBytes = largestAnswer - frameBytes;
 
 /**
- * Makes a page of the log of runs. Runs are read one by one, because a large one fills the memory. A page has as many runs as the
- * time and the answer's size allow, but at least one.
+ * Makes a page of the log of runs, with at least one run. Runs are read one by one, because a large one fills the memory.
  *
  * @throws HttpError 400 for a malformed request
  */
@@ -56,7 +55,7 @@ export async function listRuns(
     if (last !== undefined && (runs.length >= count || now() > until)) return pageUpTo(last);
     if (mayBeWanted(read, candidate)) {
       const journal = await loadRunJournal(candidate, candidate.startSeq);
-      // After that moment the bodies may be deleted while records remain.
+      // Bodies may be deleted after that, while records remain.
       const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
       const run = isKept
         ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes)
@@ -76,7 +75,7 @@ export const hangingRuns = (account: Account): Promise<HangingRuns> =>
   findHangingRuns(account, now() + listBudgetMs);
 
 /**
- * Counts the active runs that a filter selects. A run that has just ended may still be counted.
+ * May include runs that have just ended.
  *
  * @throws HttpError 400 for a malformed request
  */

@@ -12,8 +12,8 @@ import { loadSnapshot } from './store/journals.ts';
 import { notify } from './waits/notify.ts';
 
 /**
- * Notifies one run if the first of several segments is a run's id, or else all runs that wait for the event. An event's id may
- * contain slashes, which clients write into the path unescaped.
+ * Notifies one run if the first of several segments is a run's id, otherwise all runs that wait for the event. An event's id
+ * may have slashes, because clients do not escape it.
  *
  * @param segments of the path, decoded
  * @throws HttpError
@@ -32,12 +32,10 @@ export async function notifyAt(
 }
 
 const readAtOnce = 20;
-/** The gateway gives up after 29 s. */
 const budgetMs = 20 * secondMs;
 
 /**
- * Lists the waits for an event, in the order in which they are woken. The client reads one array and has no cursor, so the list
- * has only the first waits that fit into an answer.
+ * Lists the first waits for an event that fit into an answer, because the client has no cursor.
  *
  * @throws HttpError 400 for a malformed event id
  */
@@ -67,7 +65,7 @@ export async function listWaiters(account: Account, eventId: string): Promise<re
   return shown;
 }
 
-/** Undefined if the wait is over: a row may remain if a process died or the run ended. */
+/** Returns undefined if the wait is over: a row may remain if a process died or the run ended. */
 async function showIfWaiting({ accountId, runId, seq }: Waiter): Promise<ShownWaiter | undefined> {
   const key = { accountId, runId };
   return isWaiting(await loadSnapshot(key), seq) ? waiterRecord(await loadWait(key, seq)) : undefined;

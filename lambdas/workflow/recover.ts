@@ -27,7 +27,7 @@ export interface RecoveredRuns {
   readonly skippedRuns: number;
 }
 
-/** Does for each run what its records ask for. A run that fails inside the service is skipped. */
+/** Skips a run that fails inside the service. */
 export async function recoverRuns(since: number, isDryRun: boolean): Promise<RecoveredRuns> {
   let waits = 0;
   let skippedRuns = 0;
@@ -50,7 +50,7 @@ export async function recoverRuns(since: number, isDryRun: boolean): Promise<Rec
 /** @returns how many timeouts of waits were scheduled again */
 async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
   const snapshot = await loadSnapshot(key);
-  // The list may lack the end of a run, and a later run of the same id.
+  // The listed run may have ended, and its id may have a newer run.
   if (snapshot?.startSeq !== startSeq) return 0;
   const rows = await listOf(readJournal(key, startSeq));
   let waits = 0;
@@ -70,7 +70,7 @@ async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun
   return waits;
 }
 
-/** Reports the end of an invoked run to its invoker, if the invoker does not know of it. */
+/** Reports the end of an invoked run to its invoker, if necessary. */
 async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: InvokeRecord): Promise<void> {
   const { stepId } = invoke.step;
   if (!isActive(snapshot) || hasStep(snapshot.steps, 'result', stepId)) return;
@@ -85,7 +85,7 @@ async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: Invo
   }
 }
 
-/** Repeats the work that follows a run's last record: its process may not have done it before the restored moment. */
+/** Repeats work that may not have been done before the restored moment. */
 async function followNewest(key: RunKey, { record, snapshot }: JournalRow): Promise<void> {
   const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
   if (account === undefined) return;

@@ -1,10 +1,9 @@
 /**
  * Refusals of requests that change runs.
  *
- * A run waits for the requests of its endpoint. The published client reads status 400 as "the run has ended" and answers its
- * delivery with a success, so the run would stay open forever. A permanent refusal therefore fails the run and has status 412, at
- * which newer clients fail their delivery at once. A temporary refusal, such as 429, keeps its status: it fails the delivery,
- * which is retried.
+ * The published client reads status 400 as "the run has ended" and answers its delivery with a success, so an open run would
+ * wait forever. A permanent refusal therefore fails the run, and has status 412, which makes newer clients fail their delivery
+ * at once. A temporary refusal, such as 429, fails the delivery, which is retried.
  */
 import type { Caller } from '../account/caller.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -31,21 +30,21 @@ export interface RefusedRequest extends Glimpse {
   readonly host: string;
 }
 
-/** A run as a request names it. Its start is missing if the client does not send it. */
+/** A run as a request names it. Some clients omit its start. */
 interface NamedRun extends WhichRun {
   readonly message?: Glimpse | undefined;
 }
 
 /**
- * The run fails this long after the refusal unless its endpoint has ended it before. Newer clients end it by their answer to the
- * delivery, which also names the step.
+ * From the refusal to the run's failure. Newer clients end the run before, by their answer to the delivery, which also names
+ * the step.
  */
 export const failsAfterMs = 3 * secondMs;
 
 /**
  * Makes the answer to a refused request, and fails its run.
  *
- * @throws errors of AWS: the request must then be answered with a 5xx status, so that the endpoint retries it
+ * @throws errors of AWS: answer the request with a 5xx status then, so that the endpoint retries it
  */
 export async function refusalOfRequest(
   { account, access }: Pick<Caller, 'account' | 'access'>,
@@ -53,7 +52,6 @@ export async function refusalOfRequest(
   error: HttpError,
 ): Promise<HttpError> {
   const refusal = asSubmissionRefusal(error);
-  // A temporary refusal fails the endpoint's delivery, which is retried.
   if (refusal.status !== 412) return error;
   const run = runOf(request);
   const mayWrite = access !== 'read';
@@ -65,8 +63,8 @@ export async function refusalOfRequest(
   if (snapshot === undefined || !isMeant(snapshot, run))
     return mayWrite && request.ends === undefined ? endedRun(run.runId) : error;
   const start = await settingsOfRun(key, snapshot);
-  // A token may fail runs only at its own destinations, and a read-only token may not fail any. Without that, the run hangs if
-  // its endpoint ignores the refusal.
+  // A token may fail runs only at its own destinations, and a read-only token none. If the endpoint ignores the refusal, the
+  // run hangs.
   if (!mayWrite || account.scope?.allows(start.url) === false) {
     await putRefusal(key, snapshot, { code: error.code, message: error.message, at: now() });
     return error;
@@ -85,7 +83,6 @@ export async function refusalOfRequest(
   return refusal;
 }
 
-/** Finds the run that a request belongs to, if any. */
 function runOf({ config, body, isBatch, ends }: RefusedRequest): NamedRun | 'unreadable' | undefined {
   if (ends !== undefined) return { runId: ends, createdAt: createdAtIn(config) };
   for (const message of isBatch ? messagesIn(body) : [{ config, body }]) {
@@ -118,7 +115,6 @@ function runOfMessage(message: Glimpse): NamedRun | 'unreadable' | undefined {
   return isOfRun(message) && runId !== '' ? { runId, createdAt: createdAtIn(config), message } : undefined;
 }
 
-/** Finds the invoker in the body of an invoke, even if the body is invalid. */
 function invokerIn(body: Uint8Array): NamedRun | undefined {
   const text = Buffer.from(body).toString('utf8');
   try {
@@ -135,11 +131,7 @@ function invokerIn(body: Uint8Array): NamedRun | undefined {
   }
 }
 
-/**
- * Does the work of a request that changes runs.
- *
- * @throws HttpError 503 if other processes kept changing the run; and the errors of the work
- */
+/** @throws HttpError 503 if other processes kept changing the run; and the errors of the work */
 export async function refuseWhenBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

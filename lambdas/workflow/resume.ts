@@ -1,4 +1,3 @@
-/** Runs failed runs again, as new runs: resumed after their finished steps, or restarted from their payload. */
 import type { Account } from '../account/account.ts';
 import { isOfRun, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
 import { loadDeadLetter, type ListedDeadLetter } from '../deadLetter/rows.ts';
@@ -33,7 +32,7 @@ type Many = (
 export const resumeRun: One = (...request) => rerun('resume', ...request);
 export const restartRun: One = (...request) => rerun('restart', ...request);
 
-/** Runs again all runs that a filter selects. Can be repeated: a run that could not be started keeps its dead letter. */
+/** Resumes all runs that a filter selects. Can be repeated: a run that could not be started keeps its dead letter. */
 export const resumeRuns: Many = (...request) => rerunAll('resume', ...request);
 export const restartRuns: Many = (...request) => rerunAll('restart', ...request);
 

@@ -12,7 +12,7 @@ const reservedInPaths = /[/?#%\\]/;
 /** A path of the API has this word in place of a run's id. */
 export const reservedRunId = 'count';
 
-/** Whether a text can be the id of a run. Other texts are never read, because they may not be valid keys. */
+/** Other texts are never read, because they may not be valid keys. */
 export const isRunId = (text: string): boolean =>
   text.length <= longestRunId &&
   runIdForm.test(text) &&
@@ -20,13 +20,12 @@ export const isRunId = (text: string): boolean =>
   text !== reservedRunId;
 
 export interface Run extends RunIdentity {
-  /** The URL that the run was started with. */
   readonly url: string;
 }
 
 /**
- * Decides what a request to end a run does. An endpoint may repeat its request if the first answer is lost, and an error would
- * fail it. A user who cancels a run that ended in another way gets 404.
+ * Decides what a request to end a run does. An endpoint may repeat its request, but a user who cancels a run that ended in
+ * another way gets 404.
  *
  * @param state undefined for an unknown run
  * @param cancel the query parameter; `false` if the function returned
@@ -45,5 +44,4 @@ const clientsRetries = 3;
 
 export const defaultRunRetries = (maxRetries: number): number => Math.min(clientsRetries, maxRetries);
 
-/** The longest chain of invokes. */
 export const deepestInvoke = 100;

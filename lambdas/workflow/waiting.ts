@@ -73,8 +73,8 @@ export interface HookRequest {
 }
 
 /**
- * Makes the notification from a request to a webhook. The client builds a `Request` from it. Omits the headers of the connection
- * and of gateways, and a token of this service.
+ * Makes the notification from which the client builds a `Request`. Omits the headers of the connection and of gateways, and a
+ * token of this service.
  */
 export const hookEvent = ({ method, headers, body, proto, host, url }: HookRequest): Buffer =>
   json({

@@ -1,4 +1,3 @@
-/** A wait is a step that ends with its event or with its timeout. */
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { withCharges } from '../usage/charge.ts';
@@ -16,7 +15,7 @@ import { prepareWait, type WaitRequest } from './waits/prepareWait.ts';
 import { granter, type GrantMessages } from './waits/wakeWaits.ts';
 
 /**
- * Begins a wait, or ends it at once if its event has already arrived. A repeated request for the same step changes nothing.
+ * Begins a wait, or ends it at once if its event has already arrived. Can be repeated.
  *
  * @throws HttpError 400 if the run has ended or is unknown, 412 if the wait can never be accepted
  * @throws RunBusy
@@ -85,7 +84,7 @@ const idOf = ({ entries: [entry] }: StepsRecord): string => {
 };
 
 /**
- * Continues a wait that an earlier request began: its process may have died before it finished.
+ * Continues a wait of an earlier request, which may not have finished.
  *
  * @returns the id that the first request got
  */

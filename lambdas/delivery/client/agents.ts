@@ -1,9 +1,8 @@
 /**
- * The agents of the outgoing HTTP client. They keep a few idle connections for a short time, so that the next delivery to the
- * same host need not connect.
+ * The agents of the outgoing HTTP client. They keep a few idle connections for a short time.
  *
- * On Lambda a process may have 1,024 files and connections open, its connections to AWS included. Node bounds the idle
- * connections to one host; these agents bound those to all hosts and of both protocols together.
+ * On Lambda a process may have 1,024 open files and connections, including those to AWS. Node limits the idle connections to
+ * one host; these agents limit those to all hosts, for both protocols together.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -13,15 +12,12 @@ import type { SecureContext } from 'node:tls';
 import { secondMs } from '../../shared/clock.ts';
 import { AnswerConnection } from './answerConnection.ts';
 
-/**
- * A connection to one of several addresses may take this long before the next address is tried. Node's own quarter of a second is
- * shorter than a round trip around the world.
- */
+/** The time to connect to one of several addresses. Node's default of 250 ms is shorter than a round trip around the world. */
 const addressTimeoutMs = 2 * secondMs;
 
 /**
- * A connection on which nothing comes is probed after this time, and then again and again. NAT gateways of AWS forget one that is
- * silent for 350 s ("NAT gateway basics"), and others do so sooner; an answer may take hours.
+ * A silent connection is probed this often, because an answer may take hours. NAT gateways of AWS drop a connection that is
+ * silent for 350 s ("NAT gateway basics"), others do so sooner.
  */
 const probeAfterMs = 60 * secondMs;
 
@@ -29,27 +25,23 @@ export type { SecureContext };
 
 export interface AgentsOptions {
   readonly ways?: Ways;
-  /** Idle connections to all hosts together. */
   readonly most?: number;
-  /** The longest that a connection may be idle. */
   readonly lifetimeMs?: number;
-  /** The longest that a connection may be idle whose server does not say for how long it keeps it. */
+  /** How long a connection may be idle if the server does not say how long it keeps it. */
   readonly unstatedLifetimeMs?: number;
 }
 
-/** One agent for each protocol. */
 export interface Agents {
   readonly 'http:': http.Agent;
   readonly 'https:': https.Agent;
 }
 
-/** Reaches a destination for an agent in another way than directly. */
+/** Connects to a destination through a proxy. */
 export type Reach = (options: http.ClientRequestArgs) => Promise<Socket>;
 
-/** The ways to destinations that are not reached directly, by their protocol. */
 export type Ways = { readonly [Protocol in keyof Agents]?: Reach | undefined };
 
-/** The system's codes for descriptors or memory that are used up. */
+/** The system's codes for a lack of descriptors or memory. */
 export const shortages: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 const contextIds = new WeakMap<SecureContext, number>();
@@ -61,7 +53,7 @@ function contextId(context: SecureContext): number {
   return id;
 }
 
-/** Keeps connections and sessions of one TLS context from the requests with another, or without one. Node does not compare contexts. */
+/** Reuses connections and sessions only for requests with the same TLS context, which Node does not compare. */
 function keepApart(agent: https.Agent): void {
   const nameOf = agent.getName.bind(agent);
   agent.getName = (
@@ -74,7 +66,7 @@ function keepApart(agent: https.Agent): void {
   };
 }
 
-/** Lets an agent read irregular answers. @param reach reaches the destination for it */
+/** @param reach connects to the destination */
 function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A {
   if (agent instanceof https.Agent) keepApart(agent);
   const connect = agent.createConnection.bind(agent);
@@ -94,7 +86,7 @@ function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A
               created?.(null, answering(agent instanceof https.Agent ? connect(way) : socket));
             })
             .catch((error: unknown) => {
-              // A connection that failed goes to nobody.
+              // A placeholder, because the connection failed.
               const failed = new Duplex();
               created?.(error instanceof Error ? error : new Error(String(error)), failed);
             });
@@ -105,20 +97,20 @@ function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A
 
 const addressTimeout = { autoSelectFamilyAttemptTimeout: addressTimeoutMs } as const;
 
-/** Makes agents that open a connection for each request, and keep none. */
 export const createFreshAgents = (ways: Ways = {}): Agents => ({
   'http:': withAnswerConnections(new http.Agent(addressTimeout), ways['http:']),
   'https:': withAnswerConnections(new https.Agent(addressTimeout), ways['https:']),
 });
 
 /**
- * Makes agents that keep connections; those of both protocols are counted together.
+ * Makes agents that keep connections.
  *
- * A batch is at most ten messages, so a process on Lambda uses ten connections at once. Between two batches a busy host is quiet for
- * ten seconds at most.
+ * A batch has at most ten messages, so a process on Lambda uses ten connections at once. A busy host is idle for at most ten
+ * seconds between two batches.
  *
- * A request on a connection that its server is about to close is sent twice, so a connection is closed before. Servers keep an idle
- * one for 2 s (Gunicorn), 5 s (Node.js, Apache, Uvicorn), 75 s (nginx) or longer, and some say so with `Keep-Alive: timeout=5`.
+ * A request on a connection that the server is about to close is sent twice, so connections are closed before. Servers keep an
+ * idle one for 2 s (Gunicorn), 5 s (Node.js, Apache, Uvicorn), 75 s (nginx) or longer; some say so with `Keep-Alive:
+ * timeout=5`.
  */
 export function createAgents({
   most = 128,
@@ -126,7 +118,7 @@ export function createAgents({
   unstatedLifetimeMs = 1.5 * secondMs,
   ways = {},
 }: AgentsOptions = {}): Agents {
-  /** Idle connections with the timers that end them, those first that are idle for longest. A closed one counts until its timer ends. */
+  /** Idle connections with the timers that end them, longest idle first. A closed one counts until its timer ends. */
   const idle = new Map<Duplex, NodeJS.Timeout>();
 
   const forget = (connection: Duplex): void => {
@@ -141,18 +133,17 @@ export function createAgents({
     const [oldest] = idle.keys();
     if (oldest !== undefined && idle.size >= most) end(oldest);
     const idleMs = Math.min(lifetimeMs, connection.idleMs ?? unstatedLifetimeMs);
-    // An idle connection must not keep a process from ending.
+    // An idle connection must not keep the process running.
     idle.set(connection, setTimeout(end, idleMs, connection).unref());
   };
 
-  /** Lets an agent keep the connections that may be used again. */
   const counted = <A extends http.Agent>(agent: A): A => {
-    // The method returns a boolean, although its type says that it returns nothing.
+    // Returns a boolean, although its type is void.
     const keepSocketAlive: (connection: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
     const reuseSocket = agent.reuseSocket.bind(agent);
     agent.keepSocketAlive = (connection) => {
       if (!(connection instanceof AnswerConnection) || !connection.rest()) return false;
-      // False where the server said that it closes the connection; the agent closes it then.
+      // False if the server will close the connection; the agent then closes it.
       const isKept = keepSocketAlive(connection);
       if (isKept !== false) keep(connection);
       return isKept;

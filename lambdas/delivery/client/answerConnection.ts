@@ -1,18 +1,16 @@
 /**
- * A connection whose answers reach Node's HTTP client in the form that its parser takes (`AnswerFraming`). It stands between the
- * client and a socket.
- *
- * A connection on which bytes come that are no part of an answer is not used again: they would be taken for the next answer.
+ * A connection between Node's HTTP client and a socket, which rewrites answers for Node's parser (`AnswerFraming`). If bytes
+ * arrive outside of an answer, the connection is not reused: they would be read as the next answer.
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { secondMs } from '../../shared/clock.ts';
 import { AnswerFraming } from '../rules/answerFraming.ts';
 
-/** Bytes of one head: four times Node's own default. */
+/** Bytes of one head: four times Node's default. */
 export const maxHeadBytes = 65_536;
 
-/** An idle connection is closed this long before its server would: a request must not meet the end of its connection. */
+/** An idle connection is closed this long before its server would close it. */
 const marginMs = secondMs;
 
 export class AnswerConnection extends Duplex {
@@ -34,26 +32,25 @@ export class AnswerConnection extends Duplex {
       else this.push(null);
     });
     socket.on('error', (error) => this.destroy(error));
-    // After its end there may be an answer that was not read yet.
+    // There may be an unread answer.
     socket.on('close', () => {
       if (!socket.readableEnded) this.destroy();
     });
   }
 
-  /** The time for which the server keeps the connection while it is idle, less a margin, in milliseconds; undefined where it does not say. */
+  /** How long the server keeps the idle connection, less a margin, in milliseconds, if it says so. */
   get idleMs(): number | undefined {
     const { keepAliveMs } = this.#framing;
     return keepAliveMs === undefined ? undefined : keepAliveMs - marginMs;
   }
 
-  /** Puts the connection aside. @returns whether it may be used again */
+  /** Makes the connection idle. @returns whether it may be reused */
   rest(): boolean {
-    // The server may have ended its side behind the answer.
+    // The server may have ended its side after the answer.
     this.#isIdle = this.#framing.isReusable && this.#socket.readable && this.#socket.writable;
     return this.#isIdle;
   }
 
-  /** Takes the connection for another request. */
   reuse(): void {
     this.#isIdle = false;
     this.#framing.begin();
@@ -77,7 +74,6 @@ export class AnswerConnection extends Duplex {
     this.#socket.write(chunk, done);
   }
 
-  /** Writes a head and its body as one packet. */
   override _writev(
     chunks: readonly { readonly chunk: Uint8Array }[],
     done: (error?: Error | null) => void,
@@ -100,9 +96,9 @@ export class AnswerConnection extends Duplex {
     done(error);
   }
 
-  // What Node's client and its agents ask of a socket.
+  // Node's client and its agents call this.
 
-  /** Destroys the connection once all is written. A server that does not end its side must not keep it. */
+  /** Destroys the connection after everything is written, even if the server does not end its side. */
   destroySoon(): void {
     if (this.writable) this.end();
     if (this.writableFinished) this.destroy();

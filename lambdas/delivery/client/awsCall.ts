@@ -1,9 +1,8 @@
-/** Calls of AWS that are attempts: what invocations of functions and messages to queues, topics and buses have in common. */
+/** Common code of attempts that are calls of AWS. */
 import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 
-/** The parts of an SDK's error that decide what it means. */
 export interface SdkError {
   readonly name: string;
   readonly message: string;
@@ -12,7 +11,6 @@ export interface SdkError {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-/** Keeps a client for each region, which the ARNs name. */
 export function inEachRegion<T>(open: (region: string) => T): (region: string) => T {
   const clients = new Map<string, T>();
   return (region) =>
@@ -27,8 +25,8 @@ export function inEachRegion<T>(open: (region: string) => T): (region: string) =
 const resets: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Makes a call, and makes it again where AWS closed a kept connection at the moment of its next use, which says nothing about the
- * destination. A connection that is lost later may be that of a call that is under way.
+ * Makes a call. Repeats it if AWS closed a kept connection at the moment of reuse. A connection that is lost later may belong
+ * to a call in progress.
  */
 async function callOnce<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = now();
@@ -44,8 +42,8 @@ async function callOnce<T>(call: () => Promise<T>): Promise<T> {
 /**
  * Makes the call of an attempt. It never rejects.
  *
- * @param what the subject of the sentence about a call that was not answered in time
- * @param timeoutMs the time for all of it
+ * @param what the subject of the sentence about a timeout
+ * @param timeoutMs the time for everything
  */
 export async function callWithin(
   what: string,
@@ -54,7 +52,6 @@ export async function callWithin(
   refused: (error: SdkError) => DestinationResponse,
 ): Promise<DestinationResponse> {
   const deadline = new AbortController();
-  // The timer of `AbortSignal.timeout` would let a process end before its attempts.
   const timer = setTimeout(() => {
     deadline.abort();
   }, timeoutMs);

@@ -1,11 +1,14 @@
-/** The client of the buses that messages go to. Its failures are those of users' buses, and not counted as the service's. The attempt has its own retries. */
+/**
+ * Sends to users' buses. Failures are the users', so they are not counted as the service's, and the attempt has its own
+ * retries.
+ */
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { clientOptions } from '../../aws/clientOptions.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { accepted, refusedBy, type MessageArn } from '../rules/awsAnswer.ts';
 import type { BusEvent } from '../rules/busEvent.ts';
 
-/** Puts events on buses of a region. @throws the errors of the SDK */
+/** @throws the errors of the SDK */
 export function openEventBridge(region: string) {
   const eventBridge = new EventBridgeClient({ ...clientOptions('quick'), maxAttempts: 1, region });
   return async (arn: MessageArn, event: BusEvent, abortSignal: AbortSignal): Promise<DestinationResponse> => {
@@ -24,7 +27,7 @@ export function openEventBridge(region: string) {
     );
     if (entry?.EventId !== undefined) return accepted({ EventId: entry.EventId }, $metadata.requestId);
     const { ErrorCode: name = 'UnknownError', ErrorMessage: message = '' } = entry ?? {};
-    // The answer itself was a 200: an entry's own fault is a 400, and one of EventBridge a 500.
+    // The answer itself was a 200. An entry's error becomes a 400, and EventBridge's error a 500.
     return refusedBy(arn, { name, message, status: /^Internal/.test(name) ? 500 : 400 });
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Decodes answers that came compressed. Nobody asks for that, but some APIs always compress, and what reads an answer later, in a
- * log, a callback or the result of a step, could do nothing with its bytes.
+ * Decodes compressed answers. The service does not ask for them, but some APIs always compress, and the bytes would be useless
+ * in logs, callbacks and step results.
  */
 import {
   constants,
@@ -15,13 +15,12 @@ import type { Transform } from 'node:stream';
 import { valuesOf } from '../../shared/headers.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 
-/** Codings of one answer that are decoded, one after the other; curl takes as many. */
+/** Codings of one answer that are decoded; curl accepts as many. */
 const mostCodings = 5;
 
-/** Bytes that are decoded in one go, in another thread. */
 const chunkSize = 65_536;
 
-/** @param isBeginning whether the rest of the bytes was not read, so that their end is no error */
+/** @param isBeginning whether a missing end is no error, because the rest was not read */
 type MakeDecoder = (isBeginning: boolean) => Transform;
 
 const zlibOptions = (isBeginning: boolean): ZlibOptions => ({
@@ -39,7 +38,7 @@ const gunzip: MakeDecoder = (isBeginning) => createGunzip(zlibOptions(isBeginnin
 const decodersOf: ReadonlyMap<string, readonly MakeDecoder[]> = new Map([
   ['gzip', [gunzip]],
   ['x-gzip', [gunzip]],
-  // Some servers leave out the frame of zlib, and browsers take both.
+  // Some servers omit the zlib frame, and browsers accept both.
   [
     'deflate',
     [
@@ -55,7 +54,7 @@ interface Decoded {
   readonly isCut: boolean;
 }
 
-/** Decodes up to a number of bytes. @returns undefined for bytes that are not of this coding */
+/** @returns undefined if the bytes are not in this coding */
 async function decodeWith(
   decoder: Transform,
   bytes: Uint8Array,
@@ -91,7 +90,7 @@ async function decode(
 }
 
 /**
- * Decodes the body of an answer by its `Content-Encoding`. An answer that cannot be decoded stays as it came.
+ * Decodes an answer by its `Content-Encoding`. An answer that cannot be decoded is unchanged.
  *
  * @param maxBytes of the decoded body; the rest is cut off
  */

@@ -1,10 +1,10 @@
 /**
- * The outgoing HTTP client: it makes every request that leaves the service for a user's destination.
+ * The outgoing HTTP client, which makes all requests to users' destinations.
  *
- * For each connection a name is resolved once, all its addresses are checked, and one of these addresses is connected to. So a
- * DNS answer that changes after the check has no effect. A connection that is kept alive leads to an address that was checked.
+ * For each connection a name is resolved once, all its addresses are checked, and one of these is connected to. So a DNS answer
+ * that changes after the check has no effect.
  *
- * Whatever a destination does, an attempt ends by its deadline and costs no more than the bounds below.
+ * An attempt ends by its deadline and stays within the limits below, no matter how the destination behaves.
  */
 import { TransientError } from '../../error/transientError.ts';
 import type { Method } from '../../value/method.ts';
@@ -28,45 +28,42 @@ export interface DeliveryRequest {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** The time for all of it: resolving, connecting, sending, and reading the answer. */
+  /** The time for everything. */
   readonly timeoutMs: number;
-  /** Bytes of the answer's body that are read; the rest is cut off. */
+  /** Bytes of the answer's body to read; the rest is cut off. */
   readonly maxResponseBytes: number;
-  /** The certificates of this account for this host. Its connections serve no request with another context. */
+  /** The account's certificates for this host. Requests with another context do not share the connection. */
   readonly secureContext?: SecureContext | undefined;
 }
 
 /**
- * Makes one request. Where there is no answer, the response has status 0 and an error's text.
+ * Makes one request. Without an answer, the response has status 0 and an error's text.
  *
- * @throws TransientError where this process lacks what it takes to make any request: that says nothing about the destination, and
- * counts as no attempt
+ * @throws TransientError if this process lacks resources for any request: this is no attempt
  */
 export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
 
-/** The time for resolving the name, connecting and the TLS handshake: a server that takes longer will not connect. */
+/** The time for resolving the name, connecting and the TLS handshake. */
 const connectTimeoutMs = 10 * secondMs;
 
 /**
- * Pieces of an answer's body that are read; the rest is cut off. A piece costs microseconds whatever its size: 4 MiB in chunks
- * of one byte would keep the processor busy for ten seconds, and delay the process's other deliveries. A language model that
- * streams its answer sends a few thousand pieces.
+ * Pieces of an answer's body to read; the rest is cut off. 4 MiB in chunks of one byte would occupy the processor for ten
+ * seconds. A language model that streams its answer sends a few thousand pieces.
  */
 const mostPieces = 65_536;
 
 /** Informational answers (1xx) before the answer itself; servers send one or two. */
 const mostInformational = 32;
 
-/** Characters of an error's text. Node's error for the wrong certificate lists all names of the certificate. */
+/** Characters. Node's error for a wrong certificate lists all names of the certificate. */
 const longestError = 1_000;
 
 class ClosedKeptConnection extends Error {}
 
 /**
- * @param rules fixed ones, or a function that reads them for each request
- * @param resolver the resolver of names; tests pass another
- * @param most the idle connections that are kept
- * @param proxySettings the operator's proxies, if there are any
+ * @param rules fixed, or a function that reads them for each request
+ * @param resolver another one in tests
+ * @param most idle connections
  */
 export function createDeliveryClient(
   rules: HostRules | (() => Promise<HostRules>),
@@ -77,7 +74,7 @@ export function createDeliveryClient(
   const keeping = createAgents({ ...(most !== undefined && { most }) });
   const fresh = createFreshAgents();
   let loading: Promise<Outbound> | undefined;
-  // Few deployments have a proxy, and the code is loaded for those.
+  // Few deployments have a proxy, so the code is loaded on first use.
   const outboundOf = (settings: ProxySettings): Promise<Outbound> =>
     (loading ??= import('./outboundProxy.ts').then(({ openOutbound }) =>
       openOutbound(settings, resolver, most),
@@ -99,8 +96,8 @@ export function createDeliveryClient(
       try {
         return await exchangeBy('keeping');
       } catch (error) {
-        // A server may close a kept connection at the moment of its next use, before it has seen the request. This
-        // says nothing about the destination, so the request is made once more, on a new connection.
+        // A server may close a kept connection at the moment of reuse, before it has seen the request. So the request is
+        // repeated once on a new connection.
         if (!(error instanceof ClosedKeptConnection)) throw error;
         return await exchangeBy('fresh');
       }
@@ -122,7 +119,6 @@ const isShortage = (error: unknown): boolean =>
     ? error.errors.some(isShortage)
     : error instanceof Error && 'code' in error && shortages.has(error.code);
 
-/** The means of an exchange. */
 interface Means {
   readonly kind: 'keeping' | 'fresh';
   readonly agents: Agents;
@@ -131,7 +127,6 @@ interface Means {
   readonly outbound: Outbound | undefined;
 }
 
-/** Makes a request over one connection, and reads its answer. */
 function exchange(
   request: DeliveryRequest,
   means: Means,
@@ -143,7 +138,7 @@ function exchange(
   const relay = target.protocol === 'http:' ? proxy : undefined;
   return new Promise((resolve, reject) => {
     const outgoing = open(request, target, proxy, means);
-    // Every exchange ends in `end`, once, and leaves nothing behind but a connection that can be kept.
+    // Every exchange calls `end` once, and leaves only a connection that can be kept.
     let isOver = false;
     const end = (isClean: boolean, settle: () => void): void => {
       if (isOver) return;
@@ -159,9 +154,9 @@ function exchange(
       });
     };
     const succeed = (response: DestinationResponse, isComplete: boolean): void => {
-      // No destination answers 407.
+      // Only a proxy answers 407.
       if (relay && outbound && response.status === 407) fail(() => outbound.answered(407, 'the request'));
-      // A destination that answers before it has read the request may never read the rest of it.
+      // A destination that answers early may never read the rest of the request.
       end(isComplete && outgoing.writableFinished, () => {
         resolve(response);
       });
@@ -191,7 +186,7 @@ function exchange(
 /**
  * Begins a request; nothing is sent before its body.
  *
- * @throws RefusedDestination for a host that needs no look-up to be refused
+ * @throws RefusedDestination for a host that is refused without a look-up
  */
 function open(
   request: DeliveryRequest,
@@ -207,7 +202,7 @@ function open(
   const isTls = target.protocol === 'https:';
   return (isTls ? https : http).request({
     agent: (proxy === undefined ? agents : (outbound?.[kind] ?? agents))[target.protocol],
-    // TLS names the host without the dot that may end it (RFC 6066, 3).
+    // TLS names the host without a final dot (RFC 6066, 3).
     host: plainName(hostname),
     port,
     path: proxy === undefined || isTls ? target.path : `http://${target.host}${target.path}`,
@@ -221,10 +216,9 @@ function open(
 }
 
 type Succeed = (response: DestinationResponse, isComplete: boolean) => void;
-/** Takes a function that makes the error: connections close behind every exchange, and the stack of an error costs CPU. */
+/** The error is made on demand, because errors cost CPU and every exchange ends with a close. */
 type Fail = (errorOf: () => Error) => void;
 
-/** Listens to all events that may end a request. */
 function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succeed, fail: Fail): void {
   let isAnswering = false;
   let informational = 0;
@@ -268,7 +262,7 @@ function write(outgoing: ClientRequest, request: DeliveryRequest, target: Target
   outgoing.end(request.body);
 }
 
-/** Puts the codes of Node's HTTP parser into words. */
+/** Explains the codes of Node's HTTP parser. */
 function inWords(error: NodeJS.ErrnoException): Error {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return new Error(`The destination answered with more than ${maxHeadBytes} bytes of headers.`);
@@ -287,7 +281,7 @@ const closed = (isAnswering: boolean): Error =>
       : 'The destination closed the connection without an answer.',
   );
 
-/** Calls `connected` when the connection is there: at once where it was kept, after the handshake with TLS. */
+/** Calls `connected` at once for a kept connection, otherwise after the TLS handshake. */
 function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected: () => void): void {
   outgoing.once('socket', (socket) => {
     if (outgoing.reusedSocket) connected();
@@ -296,12 +290,12 @@ function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected:
 }
 
 /**
- * Reads an answer, up to the bounds of bytes and pieces.
+ * Reads an answer, up to the limits of bytes and pieces.
  *
- * @param succeed gets false as `isComplete` when the rest was cut off
+ * @param succeed gets false as `isComplete` if the rest was cut off
  */
 function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succeed, fail: Fail): void {
-  // Pieces are copied into one buffer, because they may be slices of much larger buffers.
+  // Pieces may be slices of much larger buffers, so they are copied into one.
   let bytes = Buffer.alloc(0);
   let size = 0;
   let pieces = 0;
@@ -336,7 +330,7 @@ function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succ
   incoming.on('close', cutShort);
 }
 
-/** Describes an error in a sentence. Node's error for several addresses that failed has no text of its own. */
+/** Node's error for several failed addresses has no text. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describe).join('; ');

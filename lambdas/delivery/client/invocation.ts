@@ -1,4 +1,3 @@
-/** Invokes the Lambda function that a message goes to, in the place of an HTTP request. */
 import { readArn } from '../../destination/arns.ts';
 import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
 import { now } from '../../shared/clock.ts';
@@ -8,15 +7,14 @@ import { callWithin, inEachRegion, type SdkError } from './awsCall.ts';
 import { openLambda } from './lambda.ts';
 
 export interface Invocation extends FunctionRequest {
-  /** The time for all of it. */
   readonly timeoutMs: number;
-  /** Bytes of the answer's body that are kept; the rest is cut off. */
+  /** Bytes of the answer's body to keep; the rest is cut off. */
   readonly maxResponseBytes: number;
 }
 
 const clientIn = inEachRegion(openLambda);
 
-/** Puts an error of Lambda into words. A throttle counts as the answer 429. */
+/** A throttle counts as the answer 429. */
 function refused(arn: string, error: SdkError): DestinationResponse {
   if (error.$metadata?.httpStatusCode === 429) {
     const { Reason: reason, retryAfterSeconds } = error;
@@ -38,7 +36,7 @@ function refused(arn: string, error: SdkError): DestinationResponse {
   }
 }
 
-/** Invokes a function. Where there is no answer, the response has status 0 and an error's text; it never rejects. */
+/** Without an answer, the response has status 0 and an error's text. Never rejects. */
 export function invokeFunction(invocation: Invocation): Promise<DestinationResponse> {
   const { arn, timeoutMs, maxResponseBytes } = invocation;
   return callWithin(

@@ -1,16 +1,15 @@
-/** The client of the functions that messages go to. Its failures are those of users' functions, and not counted as the service's. */
+/** Calls users' functions. Failures are the users', so they are not counted as the service's. */
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../../aws/clientOptions.ts';
 
 export interface Invoked {
-  /** The bytes that the function returned, or its error. */
   readonly payload: Uint8Array;
   readonly isError: boolean;
 }
 
 /**
- * Names a function for its region's API. Where functions run on one machine (`sam local start-lambda`, the runtime interface
- * emulator), they are known by name, and not by ARN.
+ * Names a function for its region's API. Functions on one machine (`sam local start-lambda`, the runtime interface emulator)
+ * are known by name.
  */
 function namedFor(arn: string) {
   if (process.env['AWS_ENDPOINT_URL_LAMBDA'] === undefined) return { FunctionName: arn };
@@ -18,7 +17,7 @@ function namedFor(arn: string) {
   return { FunctionName: name, Qualifier: qualifier };
 }
 
-/** Invokes functions of a region and waits for what they return. @throws the errors of the SDK */
+/** @throws the errors of the SDK */
 export function openLambda(region: string) {
   const lambda = new LambdaClient({ ...clientOptions('functions'), region });
   return async (arn: string, payload: Uint8Array, abortSignal: AbortSignal): Promise<Invoked> => {

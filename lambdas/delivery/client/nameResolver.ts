@@ -1,9 +1,8 @@
 /**
  * Resolves the names of destinations: by the machine's file of hosts, then by the DNS.
  *
- * `dns.lookup` is not used, because `getaddrinfo` behind it has four threads in a process: a few names whose servers do not
- * answer would delay the deliveries to all other names. c-ares waits without threads. Each look-up has a channel of its own, so
- * that the failures of one do not influence another.
+ * `dns.lookup` is not used, because its `getaddrinfo` has four threads: a few names whose servers do not answer would delay all
+ * other deliveries. Each look-up has a separate channel, so that failures do not affect others.
  */
 import { Resolver as DnsChannel } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
@@ -17,36 +16,35 @@ export interface Address {
 }
 
 /**
- * Resolves a name to all its addresses, those of IPv4 first.
+ * Resolves a name to all its addresses, IPv4 first.
  *
  * @throws Error with a sentence for the message's log
  */
 export type Resolver = (hostname: string) => Promise<readonly Address[]>;
 
-/** The time that each family has left when the other has answered, in milliseconds. */
+/** How long each family has after the other has answered, in milliseconds. */
 export type RestMs = Readonly<Record<Address['family'], number>>;
 
 export interface ResolverOptions {
-  /** `address:port` of each DNS server; those of the machine when absent. */
+  /** `address:port` of each DNS server; the machine's by default. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly restMs?: RestMs;
 }
 
-/** Packets get lost: a query is repeated after a second, and again after two more. Then its server has four to answer. */
+/** A lost query is repeated after a second, and after two more. Then its server has four to answer. */
 export const channelOptions = { timeout: secondMs, tries: 3 } as const;
 
-/** A look-up ends before the ten seconds are over that a delivery may take to connect. So the error says that the name was the cause. */
+/** Less than the ten seconds that a delivery may take to connect, so that the error names the cause. */
 const lookUpMs = 8 * secondMs;
 
 /**
- * When one of the two families has answered, the other has this much longer. Both are asked at the same time, so 0.3 s suffice
- * where a server answers at all; some never answer for a family that they do not have. IPv4 has 2 s, in which a lost packet is
- * sent again: a function on Lambda reaches no IPv6 unless its network has it.
+ * Both families are asked at once, so 0.3 s are enough if a server answers at all; some never answer for a family that they do
+ * not have. IPv4 has 2 s, enough to repeat a lost packet, because a function on Lambda usually has no IPv6.
  */
 export const defaultRestMs: RestMs = { 4: 2 * secondMs, 6: 300 };
 
-/** RFC 6761: local names mean this machine, whatever the DNS says. */
+/** RFC 6761: local names mean this machine. */
 const loopbackAddresses: readonly Address[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
@@ -58,7 +56,7 @@ export function createResolver({
   restMs = defaultRestMs,
 }: ResolverOptions = {}): Resolver {
   const hosts = hostsOf(hostsFile);
-  /** Look-ups in progress, by name: deliveries to one name share one. Each ends after `lookUpMs`. */
+  /** By name: deliveries to one name share a look-up. Each ends after `lookUpMs`. */
   const underWay = new Map<string, Promise<readonly Address[]>>();
 
   return async (hostname) => {
@@ -76,14 +74,14 @@ export function createResolver({
   };
 }
 
-/** Asks for both families at the same time. The answer of one is enough when the other fails or does not answer. */
+/** Asks for both families at once. One answer is enough if the other fails or times out. */
 function askDns(
   name: string,
   servers: readonly string[] | undefined,
   restMs: RestMs,
 ): Promise<readonly Address[]> {
   return new Promise((resolve, reject) => {
-    // Each channel reads the machine's settings, so a laptop may change its network.
+    // Each channel reads the machine's settings again, because a laptop may change its network.
     const channel = new DnsChannel(channelOptions);
     if (servers !== undefined) channel.setServers(servers);
     const found: Address[] = [];
@@ -94,7 +92,7 @@ function askDns(
       clearTimeout(timer);
       if (found.length > 0) resolve(found.sort((one, other) => one.family - other.family));
       else reject(failureOf(name, failures));
-      // A query that has no answer yet fails; its failure is ignored.
+      // An unanswered query fails, which is ignored.
       channel.cancel();
     };
     let timer = setTimeout(end, lookUpMs);
@@ -120,7 +118,7 @@ function askDns(
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
-/** Codes for a name that is not there, or has no address of the family. */
+/** Codes for a name that does not exist, or has no address of the family. */
 const noAddress = ['ENOTFOUND', 'ENODATA'];
 /** Codes for servers that did not answer. */
 const noAnswer = ['ETIMEOUT', 'ECANCELLED'];
@@ -135,13 +133,11 @@ function failureOf(name: string, failures: readonly unknown[]): Error {
   return new Error(`The name ${name} could not be resolved: the DNS says ${telling}.`);
 }
 
-/** The file of hosts is checked for changes once in this time at most. */
 const hostsLifetimeMs = secondMs;
 
-/** A larger file is a list of names to block, and would take long to read. */
+/** A larger file is a block list, and would take long to read. */
 const largestHostsFile = 1_048_576;
 
-/** Reads the file of hosts, and again whenever it was changed. */
 function hostsOf(file: string): () => ReadonlyMap<string, readonly Address[]> {
   let hosts: ReadonlyMap<string, readonly Address[]> = new Map();
   let version = '';

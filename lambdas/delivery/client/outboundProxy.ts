@@ -1,9 +1,9 @@
 /**
- * Connections through a proxy of the operator.
+ * Connections through the operator's proxy.
  *
- * A name is resolved and its addresses are checked here, before the proxy is asked. For TLS the proxy is asked for a tunnel to an
- * address that was checked, and the name is in the handshake only. For plain HTTP it is asked for the URL, because a proxy replaces
- * `Host` by what it is asked for (RFC 9112, 3.2.2): it resolves the name again by itself.
+ * Names are resolved and checked here first. For TLS the proxy opens a tunnel to a checked address, and only the handshake has
+ * the name. For plain HTTP the proxy gets the URL, because it replaces `Host` by the host in the URL (RFC 9112, 3.2.2): it
+ * resolves the name again.
  */
 import http, { STATUS_CODES } from 'node:http';
 import https from 'node:https';
@@ -17,10 +17,10 @@ import { maxHeadBytes } from './answerConnection.ts';
 import type { Address, Resolver } from './nameResolver.ts';
 
 export interface ProxySettings {
-  /** The URL of the proxy for destinations of this scheme; it may have `user:password`. */
+  /** The URL of the proxy for this scheme, possibly with `user:password`. */
   readonly http?: string | undefined;
   readonly https?: string | undefined;
-  /** Names with all names below them, addresses and networks that are reached directly; `*` is all. */
+  /** Names (with their subdomains), addresses and networks that are reached directly; `*` is all. */
   readonly except: readonly string[];
 }
 
@@ -33,10 +33,10 @@ export interface Proxy {
   readonly authorization: string | undefined;
 }
 
-/** A tunnel ends before the ten seconds are over that a delivery may take to connect. So the error says that the proxy was the cause. */
+/** Less than the ten seconds that a delivery may take to connect, so that the error names the proxy. */
 const tunnelMs = 9 * secondMs;
 
-/** @throws TypeError for a text that is no URL */
+/** @throws TypeError for an invalid URL */
 function parseProxy(url: string): Proxy {
   const { protocol, hostname, port, username, password } = new URL(url);
   const isTls = protocol === 'https:';
@@ -49,7 +49,7 @@ function parseProxy(url: string): Proxy {
   };
 }
 
-/** Makes a function that tells which destinations are reached directly. This machine always is. */
+/** Makes a test for destinations that are reached directly. This machine always is. */
 export function exceptionsOf({ except }: ProxySettings): (target: Target) => boolean {
   const names: { readonly name: string; readonly port: string | undefined }[] = [];
   const networks = new BlockList();
@@ -81,7 +81,6 @@ class ProxyError extends Error {
   readonly status: number | undefined;
   readonly code: string | undefined;
 
-  /** @param status the proxy's answer, where there was one */
   constructor(message: string, status?: number, cause?: NodeJS.ErrnoException) {
     super(message, { cause });
     this.status = status;
@@ -90,7 +89,7 @@ class ProxyError extends Error {
   }
 }
 
-/** Makes the error for an answer of a proxy that is none of the destination. */
+/** Makes the error for a proxy's own answer. */
 const proxyAnswered = (status: number, asked: string): Error =>
   new ProxyError(`The proxy answered ${status} (${STATUS_CODES[status] ?? 'unknown'}) to ${asked}.`, status);
 
@@ -99,7 +98,7 @@ const unreachable = ({ hostname, port }: Proxy, error: NodeJS.ErrnoException): E
     ? error
     : new ProxyError(`The proxy ${hostname}:${port} could not be used: ${error.message}`, undefined, error);
 
-/** Resolves and checks the host of a request. @throws the errors of its look-up */
+/** Resolves and checks a request's host. @throws the errors of its look-up */
 const addressesOf = ({ host, lookup }: http.ClientRequestArgs): Promise<readonly string[]> =>
   new Promise((resolve, reject) => {
     const name = host ?? '';
@@ -113,7 +112,7 @@ const addressesOf = ({ host, lookup }: http.ClientRequestArgs): Promise<readonly
     });
   });
 
-/** Looks up the proxy itself, which may be at a private address. */
+/** The proxy itself may have a private address. */
 const lookupBy =
   (resolver: Resolver): LookupFunction =>
   (hostname, options, done) => {
@@ -164,10 +163,9 @@ function connectThrough(proxy: Proxy, authority: string, lookup: LookupFunction)
   });
 }
 
-/** The answers of a proxy that could not reach an address: the next one may be reached. */
+/** A proxy that answers these could not reach an address; the next one may work. */
 const unreached: readonly (number | undefined)[] = [502, 503, 504];
 
-/** Makes tunnels to checked addresses. */
 function tunnelThrough(proxy: Proxy, resolver: Resolver): Reach {
   const lookup = lookupBy(resolver);
   return async (options) => {
@@ -187,7 +185,7 @@ function tunnelThrough(proxy: Proxy, resolver: Resolver): Reach {
   };
 }
 
-/** Makes connections to the proxy itself, for requests with the whole URL, after a check of the URL's host. */
+/** Makes connections to the proxy after a check of the URL's host. */
 function relayThrough(proxy: Proxy, resolver: Resolver): Reach {
   const lookup = lookupBy(resolver);
   return async (options) => {
@@ -206,17 +204,16 @@ function relayThrough(proxy: Proxy, resolver: Resolver): Reach {
   };
 }
 
-/** The way through the proxies. */
 export interface Outbound {
-  /** Finds the proxy of a destination that is not reached directly. */
+  /** Finds the proxy of a destination; undefined if it is reached directly. */
   readonly proxyOf: (target: Target) => Proxy | undefined;
-  /** Keep tunnels. For plain HTTP they keep no connection, because each request's name is checked. */
+  /** Keeps tunnels. Connections for plain HTTP are not kept, because each request's name is checked. */
   readonly keeping: Agents;
   readonly fresh: Agents;
   readonly answered: typeof proxyAnswered;
 }
 
-/** @param most the idle tunnels that are kept */
+/** @param most idle tunnels */
 export function openOutbound(settings: ProxySettings, resolver: Resolver, most?: number): Outbound {
   const { http: relay, https: tunnel } = settings;
   const proxies = {

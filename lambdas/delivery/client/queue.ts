@@ -1,4 +1,7 @@
-/** The client of the queues that messages go to. Its failures are those of users' queues, and not counted as the service's. The attempt has its own retries. */
+/**
+ * Sends to users' queues. Failures are the users', so they are not counted as the service's, and the attempt has its own
+ * retries.
+ */
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../aws/clientOptions.ts';
 import { accepted, type MessageArn } from '../rules/awsAnswer.ts';
@@ -10,15 +13,15 @@ function queueUrlOf({ partition, region, accountId, resource }: MessageArn): str
   return `https://sqs.${region}.${domain}/${accountId}/${resource}`;
 }
 
-/** Sends to queues of a region. @throws the errors of the SDK */
+/** @throws the errors of the SDK */
 export function openSqs(region: string) {
   const sqs = new SQSClient({
     ...clientOptions('quick'),
     maxAttempts: 1,
     region,
-    // On one machine the SDK's own variable names the queues of the service.
+    // On one machine, the SDK's own variable names the service's queues.
     endpoint: process.env['DESTINATION_SQS_URL'],
-    // The URL names AWS's own endpoint, even where an emulator answers.
+    // The URL names AWS's endpoint, even for an emulator.
     useQueueUrlAsEndpoint: false,
     md5: false,
   });

@@ -1,6 +1,6 @@
 /**
- * Sends a message to the function, queue, topic or bus in AWS that it names, in the place of an HTTP request. The clients are large
- * and rarely needed, so `lib/bundle.ts` makes a bundle of its own of this file, in which each client is a chunk.
+ * Sends messages to functions, queues, topics and buses in AWS. The clients are large and rarely needed, so `lib/bundle.ts`
+ * makes a separate bundle of this file, with a chunk for each client.
  */
 import { readArn, refusingList, type AllowedArns } from '../../destination/arns.ts';
 import { noAnswer, type DestinationResponse } from '../../destination/response.ts';
@@ -24,7 +24,6 @@ const buses = inEachRegion(async (region) => (await import('./bus.ts')).openEven
 
 type Send = (deadline: AbortSignal) => Promise<DestinationResponse>;
 
-/** Makes the call that sends a message, and counts its bytes. */
 function prepared(
   arn: MessageArn,
   { headers, body }: Request,
@@ -35,7 +34,6 @@ function prepared(
     const send: Send = async (deadline) => (await buses(arn.region))(arn, event, deadline);
     return { bytes: sizeOfEvent(event), send };
   }
-  // The id and what the message forwards become attributes first.
   const first = [headerName(of.prefix, 'message-id').toLowerCase(), ...of.headers.map(([name]) => name)];
   const message = awsMessage(headers, first, body);
   const fifo = arn.resource.endsWith('.fifo') ? fifoIdsOf(of) : undefined;
@@ -45,8 +43,8 @@ function prepared(
 }
 
 /**
- * Sends a message to what its ARN names, unless that is no longer allowed. Where there is no answer, the response has status 0
- * and an error's text; it never rejects.
+ * Without an answer, for example because the ARN is no longer allowed, the response has status 0 and an error's text. Never
+ * rejects.
  */
 export async function sendToArn(
   request: Request,

@@ -18,7 +18,7 @@ export const ownHostRefusal = (hostname: string): RefusedDestination =>
     `The destination ${hostname} is this service itself; messages to it would go in circles.`,
   );
 
-/** @throws RefusedDestination unless a delivery may go to all of a name's addresses */
+/** @throws RefusedDestination unless all of a name's addresses are allowed */
 export function checkAddresses(
   { hostname, port }: Target,
   addresses: readonly Address[],
@@ -30,10 +30,9 @@ export function checkAddresses(
   if (unsafe !== undefined) throw refusal(hostname, unsafe.address);
 }
 
-/** Addresses of each family that are tried: a name may have thousands, of which perhaps not one answers. */
+/** Addresses of each family to try: a name may have thousands, and none may answer. */
 const mostAddresses = 4;
 
-/** Resolves a name for Node, and refuses it unless a delivery may go to all its addresses. */
 export const lookupFor =
   (target: Target, resolver: Resolver, rules: HostRules): LookupFunction =>
   (hostname, options, done) => {

@@ -1,6 +1,6 @@
 /**
- * The certificates of accounts for TLS with their destinations. They are read from Secrets Manager when a message first needs them,
- * and again from time to time. No error and no log line has a key.
+ * Accounts' certificates for TLS, read from Secrets Manager when first needed, and again from time to time. Errors and log
+ * lines never have a key.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -20,10 +20,10 @@ import { remembered, type Remembered } from '../../table/remembered.ts';
 import { certificatesIn } from '../../value/pem.ts';
 import type { TlsIdentity } from '../../value/tlsIdentities.ts';
 
-/** A new version of a secret is used after this time at most. */
+/** The longest time before a new version of a secret is used. */
 const lifetimeMs = 5 * minuteMs;
 
-/** Secrets that a process keeps, of at most 64 KB each, and contexts made of them. */
+/** Secrets (at most 64 KB each) that a process keeps, and contexts made of them. */
 const mostKept = 200;
 
 const isMissing = ({ name }: Error): boolean => name === 'ResourceNotFoundException';
@@ -31,14 +31,13 @@ const isMissing = ({ name }: Error): boolean => name === 'ResourceNotFoundExcept
 const client = prepareClient(
   'Secrets',
   new SecretsManagerClient({ ...clientOptions('quick') }),
-  // An account's field may name a secret that does not exist: that is no outage.
+  // A secret that does not exist is the account's mistake, not an outage.
   isMissing,
 );
 
-/** Certificates that cannot be used. The message is a sentence. */
+/** The certificates cannot be used. The message is a sentence. */
 class Unusable extends Error {}
 
-/** A text, or a sentence that says what is wrong. */
 interface Secret {
   readonly text?: string;
   readonly fault?: string;
@@ -57,10 +56,10 @@ async function read(name: string): Promise<Secret> {
       ? { fault: `${id} is binary; allowed is text.` }
       : { text: SecretString };
   } catch (error) {
-    // Without an answer of AWS nothing is known of the secret, and the job is retried.
+    // AWS has not answered, so the job is retried.
     if (!(error instanceof SecretsManagerServiceException) || isPassing(error)) throw error;
     if (isMissing(error)) return { fault: `${id} does not exist.` };
-    // The owner of the account reads this, and need not know the names of roles.
+    // The account's owner reads this, and must not see the names of roles.
     const reason = error.message.includes('arn:') ? error.name : error.message;
     return { fault: `${id} could not be read: ${reason}` };
   }
@@ -140,10 +139,9 @@ function parseIdentity(name: string, text: string): Identity {
   };
 }
 
-/** The authorities that Node trusts by itself. A context that is given authorities trusts only those. */
+/** Node's default authorities. A context with its own authorities trusts only those. */
 function publicAuthorities(): readonly string[] {
   const extra = process.env['NODE_EXTRA_CA_CERTS'];
-  // Node itself only warns of a file that does not exist.
   return extra === undefined || !existsSync(extra)
     ? rootCertificates
     : [...rootCertificates, readFileSync(extra, 'utf8')];
@@ -173,13 +171,13 @@ function makeContext({ ca = '', identity = '' }: TlsIdentity, texts: Texts): Con
     });
     return { secureContext, identity: own };
   } catch (error) {
-    // TLS takes no weak keys or signatures.
+    // TLS refuses weak keys and signatures.
     const names = [identity, ca].filter((name) => name !== '').join(' and ');
     throw new Unusable(`TLS cannot use ${names}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-/** The contexts by account and names, each with the texts that it was made of. */
+/** By account and names, with the texts that they were made of. */
 const contexts = new Map<string, { readonly texts: Texts; readonly context: Context }>();
 
 function contextOf(accountId: string, entry: TlsIdentity, texts: Texts): Context {
@@ -218,17 +216,17 @@ async function usableContext(
 }
 
 /**
- * Makes the TLS context of an account for a host. The same certificates give the same context, until a secret has changed.
+ * Returns the same context until a secret changes.
  *
  * @returns a sentence as `fault` if the certificates cannot be used
- * @throws errors of Secrets Manager that pass
+ * @throws temporary errors of Secrets Manager
  */
 export async function tlsContextOf(
   accountId: string,
   entry: TlsIdentity,
 ): Promise<{ readonly secureContext?: SecureContext; readonly fault?: string }> {
   let fault = '';
-  // An operator who has repaired a secret need not wait for long.
+  // So a repaired secret is used soon.
   for (const reading of ['get', 'renewed'] as const) {
     try {
       return { secureContext: await usableContext(accountId, entry, reading) };

@@ -1,10 +1,13 @@
-/** The client of the topics that messages go to. Its failures are those of users' topics, and not counted as the service's. The attempt has its own retries. */
+/**
+ * Publishes to users' topics. Failures are the users', so they are not counted as the service's, and the attempt has its own
+ * retries.
+ */
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { clientOptions } from '../../aws/clientOptions.ts';
 import { accepted, type MessageArn } from '../rules/awsAnswer.ts';
 import { sentParts, type AwsMessage, type FifoIds } from '../rules/awsMessage.ts';
 
-/** Publishes to topics of a region. @throws the errors of the SDK */
+/** @throws the errors of the SDK */
 export function openSns(region: string) {
   const sns = new SNSClient({ ...clientOptions('quick'), maxAttempts: 1, region });
   return async (

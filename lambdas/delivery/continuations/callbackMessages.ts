@@ -1,4 +1,3 @@
-/** The messages that tell callback URLs the outcome of an attempt. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { accountCallbackSettings } from '../accountCallbackSettings.ts';
 import { callbackBody } from '../callbackBody.ts';
@@ -28,11 +27,10 @@ function settingsOf({ history, account, attempt }: RecordedAttempt, { kind }: Ca
   return settings;
 }
 
-/** The slot that the message keeps until a callback is over. None waits for the callback of the account. */
+/** The slot that the message keeps until a callback is over. It does not wait for the account's callback. */
 const slotKeptFor = ({ history }: RecordedAttempt, { kind }: Callback): QueueSlot | undefined =>
   kind === 'accountCallback' ? undefined : queueSlotOf(history.message);
 
-/** Stores a callback, without its job. */
 export async function storeCallback(made: MadeAttempt, callback: Callback): Promise<void> {
   const { kind, messageId } = callback;
   const settings = settingsOf(made, callback);
@@ -60,7 +58,7 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
     expiresAt: expiryOf({ ...settings, notBefore }, limits),
   };
   const details = { message, body: made.body, response: made.response, retried: number, dlqId };
-  // The message of a run that its endpoint took, and told nobody of, is itself the callback's body.
+  // A run's failure request already has the body of a callback.
   const body =
     isOfAccount && found !== undefined
       ? made.body
@@ -69,13 +67,12 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
   await putMessage(callbackMessage, await storeBody(callbackMessage, body, recordedAt));
 }
 
-/** A callback's body holds its message's body and headers: where those are redacted, the callback's body is. */
+/** A callback's body contains its message's body and headers, so it is redacted if they are. */
 function redactionOf(settings: CallbackSettings, { redaction }: Message): Redaction | undefined {
   if (redaction === undefined) return settings.redaction;
   return { ...(settings.redaction ?? noRedaction), body: true };
 }
 
-/** Sends the jobs of all callbacks of an attempt. */
 export async function sendCallbacks(recorded: RecordedAttempt): Promise<void> {
   const { accountId } = recorded.history.message;
   await Promise.all(
@@ -92,6 +89,5 @@ export async function sendCallbacks(recorded: RecordedAttempt): Promise<void> {
   );
 }
 
-/** Counts the callbacks of an attempt as messages of the account. */
 export const countCallbacks = (account: Account, callbacks: number): Promise<void> =>
   countFollowing(account, callbacks);

@@ -1,10 +1,7 @@
 import { callbacksOf } from '../../message/consequenceIds.ts';
 import type { Continuation } from './continuation.ts';
 
-/**
- * Tells callback URLs the outcome. Each callback is a message of its own. Few messages have any, and the code is loaded for the
- * first.
- */
+/** Reports the outcome to callback URLs. */
 export const callbacks: Continuation = {
   store: (made) =>
     callbacksOf(made).map((callback) => async () => {

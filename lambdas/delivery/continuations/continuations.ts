@@ -13,7 +13,6 @@ import { removeGone } from './removeGone.ts';
 import { retry } from './retry.ts';
 import { ownKind } from './ownKind.ts';
 
-/** All consequences that an attempt may have. */
 const continuations: readonly Continuation[] = [
   callbacks,
   retry,
@@ -23,16 +22,14 @@ const continuations: readonly Continuation[] = [
   removeGone,
 ];
 
-/** The messages to store before the record, each by itself. */
 export const messagesToStore = (made: MadeAttempt): readonly StoreMessage[] =>
   continuations.flatMap(({ store }) => store?.(made) ?? []);
 
-/** Releases all consequences of a recorded attempt. */
 export async function continueFrom(recorded: RecordedAttempt): Promise<void> {
   await Promise.all(continuations.map(({ release }) => release(recorded)));
 }
 
-/** Stores the messages that need the whole answer of a completion. The request that recorded it did not. */
+/** Stores the messages that need the whole answer of a completion, which the recording request did not store. */
 async function storeMessages(history: MessageHistory, account: Account, attempt: Attempt): Promise<void> {
   const { response, wholeBody } = attempt;
   if (callbackIdsOf({ history, attempt }).length === 0) return;
@@ -44,7 +41,7 @@ async function storeMessages(history: MessageHistory, account: Account, attempt:
   await Promise.all(messagesToStore(made).map((store) => store()));
 }
 
-/** Continues again from a record whose job was redelivered: the worker that made the attempt may have died before. */
+/** Continues again from a record, because the worker may have died before. */
 export async function continueAgain(history: MessageHistory, attempt: Attempt): Promise<void> {
   const account = await ownerOf(history.message);
   if (account === undefined) return;

@@ -7,9 +7,9 @@ import { isOver, type Attempt } from '../../message/message.ts';
 import { continueAgain } from './continuations.ts';
 
 /**
- * Ends the job of an attempt that is recorded already: it may have to continue from the record.
+ * Ends the job of a recorded attempt.
  *
- * @throws TransientError where the worker that recorded it may not have continued: the job has to come again
+ * @throws TransientError if the worker that recorded it may not have continued: the job must be retried
  */
 export async function continueRecorded(
   history: MessageHistory,
@@ -21,8 +21,8 @@ export async function continueRecorded(
   if (continues) await continueAgain(history, recorded);
   else if (isOver(history)) await leaveAsCallback(history.message);
   await declineLanes(job, isOver(history) ? 'over' : 'goesOn');
-  // SQS may have handed out one job twice. The worker that recorded the attempt is about to continue, or has failed to and
-  // counts on the job to come back, which it would not, were it deleted for this one. A later record shows that it continued.
+  // SQS may have delivered one job twice. The other worker is about to continue, or counts on a redelivery, so this delivery
+  // must not delete the job. A later record shows that it has continued.
   if (!continues && recordOf(history, job.attempt + 1) === undefined) {
     throw new TransientError('The worker that recorded the attempt is not sure to have continued.');
   }

@@ -1,8 +1,7 @@
 import type { Continuation } from './continuation.ts';
 
 /**
- * Puts a message whose last attempt failed into the dead letter queue, unless it is there. A workflow's run has one dead letter as
- * a whole. Few messages fail for good, and the code is loaded for the first.
+ * Adds a message whose last attempt failed to the dead letter queue. A workflow's run has one dead letter as a whole.
  */
 export const deadLetter: Continuation = {
   release: async (recorded) => {

@@ -5,9 +5,9 @@ import type { Continuation } from './continuation.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 
 /**
- * Lets the next message of a queue start: when a message was delivered or failed, and its own callbacks were. The failure callback
- * of the account is told of many queues, so none waits for it. A message's callbacks are
- * noted in the lane before its attempt is recorded, so its slot is not free between the two.
+ * Lets the next message of a queue start when a message and its own callbacks are over. The account's failure callback does not
+ * count, because many queues share it. The lane notes the callbacks before the attempt is recorded, so the slot is never free
+ * in between.
  */
 export const leaveQueue: Continuation = {
   store: (made) => {

@@ -1,7 +1,7 @@
 import { kindOf } from '../../message/kinds.ts';
 import type { Continuation } from './continuation.ts';
 
-/** Lets the kind of a message continue from an attempt: a run goes on, or fails. */
+/** Continues a message's kind: a run continues, or fails. */
 export const ownKind: Continuation = {
   store: (made) => {
     const { message } = made.history;

@@ -1,18 +1,17 @@
 /**
- * The answers that come over one connection, one after the other: each is put in the form that Node's parser takes, and ends where
- * its head says.
+ * The answers on one connection. Each is rewritten for Node's parser, and ends where its head says.
  *
- * Regular bytes are passed on as they came, without a copy. Bytes after the end of an answer are dropped, and the connection may
- * not be used again: they would be taken for the answer to its next request. Bytes that make no sense are passed on, and Node's
- * parser refuses them.
+ * Regular bytes are passed on without a copy. Bytes after an answer's end are dropped, and the connection is not reused: they
+ * would be read as the next answer. Invalid bytes are passed on, and Node's parser refuses them.
  *
- * The states of an answer, in the order in which they are passed:
+ * The states of an answer, in order:
  *
  * 1. `head`. A head with a status of 1XX is followed by another.
- * 2. `bytes`, `untilClose`, or for each chunk `size`, `extension` or `sizeEnd`, `data` and `dataEnd`; `trailers` follow the last.
+ * 2. `bytes`, `untilClose`, or for each chunk `size`, `extension` or `sizeEnd`, `data` and `dataEnd`; `trailers` follow the
+ *    last.
  * 3. `over`.
  *
- * From each, bytes that make no sense lead to `refused`.
+ * Invalid bytes lead from each state to `refused`.
  */
 import { readAnswerHead } from './answerHead.ts';
 
@@ -26,10 +25,9 @@ const lineEnd = Buffer.from('\r\n');
 const carriageReturn = Buffer.from('\r');
 const space = Buffer.from(' ');
 
-/** Hexadecimal digits of a chunk's size: a size that is a safe integer has no more. */
 const mostDigits = 13;
 
-/** @returns the value of a hexadecimal digit; NaN for another character */
+/** @returns NaN if the character is not a hexadecimal digit */
 const digitOf = (byte: number): number => Number.parseInt(String.fromCharCode(byte), 16);
 
 type State =
@@ -50,38 +48,36 @@ export class AnswerFraming {
   #state: State = 'head';
   #isRegular = true;
   #keepAliveMs: number | undefined;
-  /** The beginning of a head whose end has not come. */
   #pieces: Buffer[] = [];
   /** Bytes of the head, or of the trailers, so far. */
   #headBytes = 0;
   /** Bytes of the current line so far, without its end. */
   #lineBytes = 0;
-  /** Bytes of the body, or of the chunk, that are to come. */
+  /** Remaining bytes of the body or the chunk. */
   #remaining = 0;
   /** Digits of the chunk's size so far. */
   #digits = 0;
 
-  // What is read, which bytes of it were not passed on yet, and what is passed on.
+  // The bytes being read, the position up to which they were passed on, and the bytes to pass on.
   #input: Buffer = Buffer.alloc(0);
   #from = 0;
   #output: Buffer[] = [];
 
-  /** @param maxHeadBytes of one head. A larger one is passed on as it comes, for Node's parser to refuse. */
+  /** @param maxHeadBytes of one head. A larger one is passed on unchanged, for Node's parser to refuse. */
   constructor(maxHeadBytes: number) {
     this.#maxHeadBytes = maxHeadBytes;
   }
 
-  /** Whether an answer has come whole, nothing followed it, and nothing was irregular: the connection may be used again. */
+  /** Whether the answer was complete and regular, and nothing followed it. */
   get isReusable(): boolean {
     return this.#state === 'over' && this.#isRegular;
   }
 
-  /** The time for which the server keeps an idle connection, where its latest answer says so: milliseconds. */
+  /** How long the server keeps an idle connection, if its latest answer says so: milliseconds. */
   get keepAliveMs(): number | undefined {
     return this.#keepAliveMs;
   }
 
-  /** Begins the next answer. */
   begin(): void {
     this.#enterHead();
   }
@@ -97,7 +93,7 @@ export class AnswerFraming {
     return this.#output;
   }
 
-  /** Reads on from a position. @returns the position up to which it was read */
+  /** Reads from a position. @returns the position up to which it read */
   #step(at: number): number {
     switch (this.#state) {
       case 'head':
@@ -128,7 +124,7 @@ export class AnswerFraming {
     }
   }
 
-  /** Passes on what was not passed on yet, up to a position, and goes on behind it, or behind bytes that are left out. */
+  /** Passes on the bytes up to a position. Those up to `from` are left out. */
   #passOn(until: number, from = until): void {
     if (until > this.#from) this.#output.push(this.#input.subarray(this.#from, until));
     this.#from = from;
@@ -140,7 +136,7 @@ export class AnswerFraming {
   }
 
   #refuse(at: number): number {
-    // Spaces behind a size were left out, and what follows must not become a part of it.
+    // Spaces after a size were left out, and the next bytes must not become part of it.
     if (this.#state === 'sizeEnd') {
       this.#passOn(at);
       this.#insert(space);
@@ -242,7 +238,7 @@ export class AnswerFraming {
       return at + 1;
     }
     if (this.#lineBytes === 0 && (byte === SPACE || byte === TAB)) {
-      // Node's parser takes no space behind a size.
+      // Node's parser accepts no space after a size.
       this.#passOn(at, at + 1);
       this.#isRegular = false;
       return at + 1;
@@ -252,7 +248,7 @@ export class AnswerFraming {
     });
   }
 
-  /** Node's parser bounds extensions. */
+  /** Node's parser limits extensions. */
   #readExtension(at: number): number {
     const end = this.#input.indexOf(LF, at);
     if (end === -1) {
@@ -272,7 +268,7 @@ export class AnswerFraming {
     this.#lineBytes = 0;
   }
 
-  /** Reads CR LF, or LF alone, before which Node's parser gets a CR. While the LF is to come, `lineBytes` is 1. */
+  /** Adds the CR that Node's parser needs if the line ends with LF alone. After a CR, `lineBytes` is 1. */
   #readLineEnd(at: number, end: () => void): number {
     const byte = this.#input[at];
     if (byte === CR && this.#lineBytes === 0) {
@@ -288,7 +284,7 @@ export class AnswerFraming {
     return at + 1;
   }
 
-  /** Nobody reads trailers. They are left out, and too many are passed on, for Node's parser to refuse. */
+  /** Trailers are left out. Too many are passed on, for Node's parser to refuse. */
   #readTrailers(from: number): number {
     if (this.#headBytes === 0) this.#passOn(from);
     for (let at = from; at < this.#input.length; at += 1) {

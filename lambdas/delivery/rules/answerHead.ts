@@ -1,22 +1,21 @@
 /**
- * The head of an HTTP/1.1 answer, in a form that Node's parser takes.
+ * The head of an HTTP/1.1 answer, in a form that Node's parser accepts.
  *
- * Servers answer with heads that curl and Go's client read and Node refuses. Once a head is read its status decides, so what is
- * irregular is put in order here: lines that end with LF alone, folded lines, a space before a colon, a repeated length, a length
- * beside chunks, and lines that are no header.
+ * curl and Go's client read heads that Node refuses. This file corrects them: lines that end with LF alone, folded lines, a
+ * space before a colon, a repeated length, a length beside chunks, and lines that are no header.
  */
 
-/** The end of a body: after a number of bytes (0 where there is none), after the last chunk, or with the connection. */
+/** The end of a body: after a number of bytes (0 without a body), after the last chunk, or with the connection. */
 export type Framing = { readonly bytes: number } | 'chunked' | 'untilClose';
 
 export interface AnswerHead {
   readonly status: number;
-  /** The head as Node's parser takes it, in Latin-1, with the empty line. The same text where it was regular. */
+  /** The head for Node's parser, in Latin-1, with the empty line. Unchanged if it was regular. */
   readonly text: string;
   readonly framing: Framing;
-  /** Whether the head was regular. Otherwise the connection is not to be used for another request. */
+  /** If false, the connection must not be reused. */
   readonly isRegular: boolean;
-  /** The time for which the server keeps an idle connection, where it says so: milliseconds. */
+  /** How long the server keeps an idle connection, if it says so: milliseconds. */
   readonly keepAliveMs: number | undefined;
 }
 
@@ -27,13 +26,13 @@ interface Line {
 
 const statusLine = /^HTTP\/\d\.\d +(\d{3})(?: |$)/;
 
-/** The name of a header, of the characters that one may have (RFC 9110, 5.1), and its value. */
+/** A header with allowed characters (RFC 9110, 5.1). */
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*:[ \t]*(.*?)[ \t]*$/s;
 
 // oxlint-disable-next-line no-control-regex
 const controls = /[\0-\x08\x0a-\x1f\x7f]/g;
 
-/** Reads the lines of headers. A line that begins with a space goes on with the one before it (RFC 9112, 5.2). */
+/** A line that begins with a space continues the one before it (RFC 9112, 5.2). */
 function linesOf(texts: readonly string[]): readonly Line[] {
   const unfolded: string[] = [];
   for (const text of texts) {
@@ -53,11 +52,11 @@ const isNamed =
 const isLength = isNamed('content-length');
 const isCoding = isNamed('transfer-encoding');
 
-/** Reads the values of the headers that a test picks: several in a list are as good as several headers. */
+/** Values in a list count as several headers. */
 const valuesIn = (lines: readonly Line[], picks: (line: Line) => boolean): readonly string[] =>
   lines.filter(picks).flatMap(({ value }) => value.split(',').map((part) => part.trim()));
 
-/** Keeps of the headers that a test picks only the first, with another value; none where there is no value. */
+/** Keeps only the first of the headers that a test picks, with another value; none without a value. */
 function withOne(lines: readonly Line[], picks: (line: Line) => boolean, value?: string): readonly Line[] {
   const first = lines.findIndex(picks);
   return lines.flatMap((line, index) => {
@@ -66,14 +65,14 @@ function withOne(lines: readonly Line[], picks: (line: Line) => boolean, value?:
   });
 }
 
-/** Finds where the body ends (RFC 9112, 6.3), and leaves only the headers that say so. */
+/** Finds the end of the body (RFC 9112, 6.3), and keeps only the headers that define it. */
 function framed(status: number, lines: readonly Line[]): { framing: Framing; lines: readonly Line[] } {
   const lengths = new Set(valuesIn(lines, isLength));
   const [length = ''] = lengths;
   const isClear = lengths.size === 1 && /^\d{1,15}$/.test(length);
   const codings = valuesIn(lines, isCoding).filter((coding) => coding.toLowerCase() !== 'identity');
   if (status < 200 || status === 204 || status === 304) {
-    // Only a 304 may state a length, that of the body that it does not have. Some of Node's parsers wait for the body of a 204.
+    // Only a 304 may give a length, that of the body that it omits. Some of Node's parsers wait for the body of a 204.
     const isStated = isClear && (status === 304 || Number(length) === 0);
     const stated = withOne(lines, isLength, isStated ? length : undefined);
     return { framing: { bytes: 0 }, lines: withOne(stated, isCoding) };
@@ -89,9 +88,9 @@ function framed(status: number, lines: readonly Line[]): { framing: Framing; lin
   }
   const plain = withOne(lines, isCoding);
   if (isClear) return { framing: { bytes: Number(length) }, lines: withOne(plain, isLength, length) };
-  // Node's parser refuses lengths that contradict each other: nobody can tell where such a body ends.
+  // With contradicting lengths, which Node's parser refuses, the end of the body is unknown.
   if (lengths.size > 0) return { framing: 'untilClose', lines: plain };
-  // A 205 has no body, also where no length says so (RFC 9110, 15.3.6).
+  // A 205 has no body, even if no length says so (RFC 9110, 15.3.6).
   if (status !== 205) return { framing: 'untilClose', lines: plain };
   return { framing: { bytes: 0 }, lines: [...plain, { name: 'Content-Length', value: '0' }] };
 }
@@ -106,16 +105,14 @@ function keepAliveMsOf(lines: readonly Line[]): number | undefined {
 const textOf = (first: string, lines: readonly Line[]): string =>
   `${[first, ...lines.map(({ name, value }) => `${name}: ${value}`)].join('\r\n')}\r\n\r\n`;
 
-/** Whether a head is as Node's parser takes it: then it is passed on byte for byte. */
+/** Whether Node's parser accepts a head unchanged. */
 const isRegularText = (text: string): boolean =>
   // oxlint-disable-next-line no-control-regex
   /^[^\r\n]*\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\0-\x08\x0a-\x1f\x7f]*\r\n)*\r\n$/.test(text);
 
 /**
- * Reads a head.
- *
- * @param received the bytes as Latin-1, up to and with the empty line
- * @returns undefined where the first line is not that of an HTTP answer
+ * @param received the bytes as Latin-1, including the empty line
+ * @returns undefined if it does not begin like an HTTP answer
  */
 export function readAnswerHead(received: string): AnswerHead | undefined {
   const [first = '', ...rest] = received.split(/\r?\n/);

@@ -1,21 +1,18 @@
-/** What SQS, SNS and EventBridge answer, as the answer of an HTTP destination. */
 import type { DestinationArn, DestinationService } from '../../destination/arns.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 
-/** The parts of an SDK's error, or of an entry that EventBridge did not take. */
 export interface AwsError {
   readonly name: string;
   readonly message: string;
-  /** The status of AWS's answer; undefined where there was no answer. */
+  /** The status of AWS's answer, if any. */
   readonly status: number | undefined;
 }
 
 interface Words {
   readonly service: string;
   readonly what: string;
-  /** The action that the policies must allow. */
   readonly action: string;
-  /** The most bytes of a message, its attributes included. */
+  /** The most bytes of a message, including its attributes. */
   readonly mostBytes: number;
 }
 
@@ -29,7 +26,6 @@ const words = {
 } as const satisfies Record<Exclude<DestinationService, 'lambda'>, Words>;
 export type MessageService = keyof typeof words;
 
-/** The ARN of a queue, a topic or a bus. */
 export interface MessageArn extends DestinationArn {
   readonly service: MessageService;
   readonly arn: string;
@@ -42,7 +38,7 @@ const answer = (status: number, error: string): DestinationResponse => ({
   body: new Uint8Array(),
 });
 
-/** AWS took the message: the body has the ids that it gave it. */
+/** AWS accepted the message: the body has its ids. */
 export const accepted = (
   ids: Readonly<Record<string, string | undefined>>,
   requestId: string | undefined,
@@ -55,7 +51,7 @@ export const accepted = (
   body: Buffer.from(JSON.stringify(ids)),
 });
 
-/** @returns the refusal of a message that AWS does not take, by which it fails at once; undefined for one that it takes */
+/** @returns the refusal of a message that AWS does not accept, which fails at once; undefined for others */
 export function unsendable(
   service: MessageService,
   bytes: number,
@@ -84,7 +80,7 @@ const lacksResource =
   /^(AWS\.SimpleQueueService\.NonExistentQueue|QueueDoesNotExist|NotFound|ResourceNotFound)/;
 const isTooLarge = /too (long|large)|must be shorter|over the limit|exceeds? the (maximum|limit)/i;
 
-/** Puts an error into a status and a sentence. A throttle is a 429, and missing rights are a 403, whatever AWS's own status is. */
+/** A throttle becomes a 429, and missing rights a 403, regardless of AWS's status. */
 export function refusedBy({ arn, service, accountId }: MessageArn, error: AwsError): DestinationResponse {
   const { service: name, what, action } = words[service];
   const said = error.message === '' ? error.name : `${error.name}: ${error.message}`;

@@ -9,21 +9,18 @@ export interface AwsMessage {
   readonly attributes: ReadonlyMap<string, string>;
 }
 
-/** The most attributes that SQS takes, and that SNS passes on to queues. */
+/** The most attributes that SQS accepts, and that SNS passes on to queues. */
 const mostAttributes = 10;
-/** The attribute with all headers that have no attribute of their own, as a JSON object. */
 const otherHeaders = 'svc-headers';
-/** The attribute of a message whose text is its body in base64. */
 const bodyEncoding = 'svc-body-encoding';
-/** Room is left for both. */
 const mostHeaders = mostAttributes - 2;
 
-/** A name as SQS and SNS take it. */
+/** A name that SQS and SNS accept. */
 const attributeName = /^(?!aws\.|amazon\.|\.)(?!.*\.\.)[\w.-]{1,256}(?<!\.)$/i;
-/** Text as SQS takes it, in a body and in an attribute ("SendMessage", API reference of SQS). */
+/** Text that SQS accepts, in a body and in an attribute ("SendMessage", API reference of SQS). */
 const allowedText = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]+$/u;
 
-/** A body as text; in base64 where it is not UTF-8, or has characters that SQS refuses. */
+/** In base64 if the body is not UTF-8, or has characters that SQS refuses. */
 function textOf(body: Uint8Array): { readonly text: string; readonly isBase64: boolean } {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const text = isUtf8(bytes) ? bytes.toString('utf8') : '';
@@ -32,11 +29,7 @@ function textOf(body: Uint8Array): { readonly text: string; readonly isBase64: b
     : { text: bytes.toString('base64'), isBase64: bytes.length > 0 };
 }
 
-/**
- * Makes the message of a delivery.
- *
- * @param first the headers that become attributes if there is room, the most important first
- */
+/** @param first the headers that become attributes first, the most important at the beginning */
 export function awsMessage(
   headers: readonly Header[],
   first: readonly string[],
@@ -59,10 +52,8 @@ export function awsMessage(
   return { text, attributes };
 }
 
-/** The type of every attribute. It counts into the size. */
 const attributeType = 'String';
 
-/** The bytes of a message: all parts of its attributes count. */
 export const sizeOf = ({ text, attributes }: AwsMessage): number =>
   Buffer.byteLength(text) +
   [...attributes].reduce(
@@ -70,13 +61,12 @@ export const sizeOf = ({ text, attributes }: AwsMessage): number =>
     0,
   );
 
-/** The ids that FIFO queues and topics ask for: up to 128 printable ASCII characters each. */
+/** The ids that FIFO queues and topics require: up to 128 printable ASCII characters each. */
 export interface FifoIds {
   readonly groupId: string;
   readonly deduplicationId: string;
 }
 
-/** The parts that a message has in the requests of SQS and of SNS. */
 export const sentParts = ({ attributes }: AwsMessage, fifo: FifoIds | undefined) => ({
   MessageAttributes: Object.fromEntries(
     [...attributes].map(([name, value]) => [name, { DataType: attributeType, StringValue: value }]),
@@ -88,8 +78,8 @@ export const sentParts = ({ attributes }: AwsMessage, fifo: FifoIds | undefined)
 const fifoId = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * Makes the ids of a message. The order is that of its queue or flow-control key, else of its account. The second id is the same for
- * all attempts, so that an attempt whose answer was lost makes no second message.
+ * The order is that of the message's queue or flow-control key, or else of its account. All attempts have the same second id,
+ * so that a repeated attempt makes no second message.
  */
 export function fifoIdsOf(message: {
   readonly messageId: string;

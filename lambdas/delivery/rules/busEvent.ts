@@ -1,4 +1,3 @@
-/** A delivery as an event of EventBridge. */
 import { isUtf8 } from 'node:buffer';
 import type { Header } from '../../shared/headers.ts';
 import { headersByName } from './headersByName.ts';
@@ -10,13 +9,13 @@ export interface BusEvent {
   readonly detail: string;
 }
 
-/** The headers that choose the source and the type of the event. They are among the headers of the detail as well. */
+/** The headers that choose the source and the type of the event. The detail has them, too. */
 const sourceHeader = 'source';
 const detailTypeHeader = 'detail-type';
 
 /**
- * The member `body` of the detail: a JSON object or list as it is, byte for byte, so that no number loses digits; other text as a
- * string; bytes that are not UTF-8 in base64.
+ * The member `body` of the detail: a JSON object or list byte for byte, so that no number loses digits; other text as a string;
+ * bytes that are not UTF-8 in base64.
  */
 function bodyMembers(body: Uint8Array): readonly string[] {
   if (body.length === 0) return [];

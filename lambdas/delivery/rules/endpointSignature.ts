@@ -10,7 +10,7 @@ interface Signed {
   readonly signedAt: number;
 }
 
-/** Makes the header of an endpoint's own signature: a value for each secret that is good, the newest first. */
+/** Makes the header of an endpoint's own signature: a value for each valid secret, newest first. */
 export function endpointSignatureHeader(
   signature: EndpointSignature,
   master: MasterSecret,

@@ -1,11 +1,10 @@
-/** Reads the value that a Lambda function returned as the HTTP answer that its function URL would give. */
+/** Converts a Lambda function's result to the HTTP answer that its function URL would give. */
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../destination/response.ts';
 import type { Header } from '../../shared/headers.ts';
 
 const plainValue = z.union([z.string(), z.number(), z.boolean()]);
 
-/** The object that stands for an HTTP answer. */
 const answerShape = z.object({
   statusCode: z.coerce.number().check(z.int(), z.minimum(200), z.maximum(599)),
   headers: z.nullish(z.record(z.string(), z.unknown())),
@@ -17,7 +16,7 @@ type Answered = Pick<z.infer<typeof answerShape>, 'headers' | 'cookies'>;
 
 const hasStatus = z.object({ statusCode: z.unknown() });
 
-/** The error that a runtime makes of what a function threw, and Lambda of a function that died. */
+/** The error that a runtime makes if a function throws, or Lambda if it dies. */
 const errorShape = z.object({
   errorMessage: z.optional(z.string()),
   errorType: z.optional(z.string()),
@@ -35,7 +34,7 @@ function parseOrUndefined(text: string): unknown {
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** A value that is neither a text nor a number has no meaning in a header, and is left out. */
+/** Values that are neither text nor numbers are left out. */
 function headersOf({ headers, cookies }: Answered): readonly Header[] {
   const given = Object.entries(headers ?? {}).flatMap(([name, value]): Header[] => {
     const read = plainValue.safeParse(value);
@@ -50,7 +49,7 @@ function bodyOf({ body, isBase64Encoded }: z.infer<typeof answerShape>): Uint8Ar
   return Buffer.from(text, isBase64Encoded === true ? 'base64' : 'utf8');
 }
 
-/** The bytes with which a function that streams its answer parts the status and the headers, as JSON, from the body. */
+/** Separates the status and headers (as JSON) from the body of a function that streams its answer. */
 const delimiter = Buffer.alloc(8);
 
 function streamedAnswer(payload: Uint8Array): DestinationResponse | undefined {
@@ -88,8 +87,8 @@ function failed(payload: Uint8Array): DestinationResponse {
 }
 
 /**
- * Makes the answer of a function. An object with `statusCode` is that answer; anything else is a 200 with the JSON as the body. An
- * error of the function is a 500 that names it.
+ * Makes the answer of a function. An object with `statusCode` is that answer; anything else is a 200 with the JSON as the body.
+ * An error of the function is a 500 that names it.
  *
  * @param payload the bytes that the function returned, or its error
  * @param maxBytes of the body; the rest is cut off

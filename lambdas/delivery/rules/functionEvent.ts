@@ -1,11 +1,10 @@
-/** The event that a Lambda function gets for an attempt: that of a function URL, payload format 2.0. */
+/** The event for a Lambda function, in the format of function URLs (payload format 2.0). */
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { readArn } from '../../destination/arns.ts';
 import type { Header } from '../../shared/headers.ts';
 import type { Method } from '../../value/method.ts';
 import { headersByName } from './headersByName.ts';
 
-/** The request that an HTTP destination would get. */
 export interface FunctionRequest {
   readonly arn: string;
   readonly messageId: string;
@@ -13,7 +12,6 @@ export interface FunctionRequest {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** The address that published the message. */
   readonly callerIp: string;
 }
 
@@ -27,7 +25,7 @@ function requestTime(time: number): string {
 export function functionEvent(request: FunctionRequest, now: number): LambdaFunctionURLEvent {
   const { arn, messageId, method, body, callerIp } = request;
   const { region, accountId } = readArn(arn);
-  // The host that the request is sent to; adapters make the request's URL of it.
+  // Adapters build the request's URL from this host.
   const host = `lambda.${region}.amazonaws.com`;
   const { cookie, ...headers } = Object.fromEntries(
     headersByName([...request.headers, ['host', host], ['content-length', String(body.length)]]),

@@ -3,21 +3,22 @@ import { longestRetryDelayMs } from '../../shared/bounds.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { retryAfterOf } from '../../destination/retryAfter.ts';
 
-/** Milliseconds before a retry for which an answer asks, at least: a wrong hint must not use up all retries at once. */
+/** The shortest delay that an answer may ask for, because a wrong hint must not use up all retries at once. */
 const shortestHintedDelayMs = secondMs;
 
 const clamp = (delayMs: number, leastMs = 0): number =>
   Math.min(Math.max(delayMs, leastMs), longestRetryDelayMs);
 
-/** Computes the default delay, in milliseconds: `min(86400, e^(2.5 n))` seconds before retry n, n = 1 being the first. */
+/** The default delay in milliseconds: `min(86400, e^(2.5 n))` seconds before retry n, from n = 1. */
 export const defaultBackoffMs = (retry: number): number =>
   Math.round(Math.min(longestRetryDelayMs, Math.exp(2.5 * retry) * secondMs));
 
 /**
- * Computes the milliseconds to wait before a retry. Few messages have an expression, and its parser is loaded for the first.
+ * Few messages have an expression, so its parser is loaded on first use.
  *
  * @param retried how many retries were made before this one: 0 for the first
  * @param expression the message's retry-delay expression, checked when it was accepted
+ * @returns milliseconds to wait before a retry
  */
 export async function backoffMs(retried: number, expression: string | undefined): Promise<number> {
   if (expression === undefined) return defaultBackoffMs(retried + 1);
@@ -27,8 +28,8 @@ export async function backoffMs(retried: number, expression: string | undefined)
 }
 
 /**
- * Computes the milliseconds to wait before a retry: until the moment that the answer asks for (`retryAfterOf`), from a second to a
- * day, and by the message's own settings where it asks for none.
+ * The milliseconds to wait before a retry: until the time that the answer asks for (`retryAfterOf`), between a second and a
+ * day, or otherwise by the message's settings.
  *
  * @param now Unix milliseconds
  */

@@ -1,20 +1,17 @@
-/** Shortens a text that will be parsed: JSON stays JSON, characters stay whole, and a mark tells what was cut. */
+/** Shortens a text that will be parsed: JSON stays JSON, characters stay whole, and a mark shows each cut. */
 import { beginningOf } from '../../shared/bytes.ts';
 
-/** Levels of arrays and objects beyond which JSON is shortened as plain text: `JSON.stringify` calls itself for each. */
+/** Deeper JSON is cut as plain text, because `JSON.stringify` is recursive. */
 const deepest = 100;
 
-/** Bytes below which a text within JSON is not cut: the mark would not fit. */
+/** Bytes of the shortest text within JSON that is cut: the mark must fit. */
 const shortestCut = 128;
 
-/** Makes the mark at the end of a text that was cut. */
 const markOf = (bytes: number, isBeginning: boolean): string =>
   ` … (cut: the whole has ${isBeginning ? 'more than ' : ''}${bytes} bytes)`;
 
-/** The mark of a text within JSON whose end was missing. */
 const endMissing = ' … (cut: the end is missing)';
 
-/** Cuts a text to `mostBytes` bytes of UTF-8, with the mark. */
 function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
   const mark = markOf(bytes.length, isBeginning);
   const left = Math.max(0, mostBytes - Buffer.byteLength(mark));
@@ -25,15 +22,15 @@ function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
 type Around = { readonly closer: '}' | ']'; readonly outer: Around } | undefined;
 
 interface Outline {
-  /** The brackets that are open where the text ends. */
+  /** The brackets that are open at the end of the text. */
   readonly around: Around;
   readonly endsInString: boolean;
-  /** The end of the complete part: before the last comma, or behind the last bracket that opens; and the brackets open there. */
+  /** The end of the complete part (before the last comma, or after the last opening bracket), and the brackets open there. */
   readonly complete: { readonly end: number; readonly around: Around };
   readonly depth: number;
 }
 
-/** Reads the strings, arrays and objects of a text as JSON has them, without checking that the text is JSON. */
+/** Finds the strings, arrays and objects of a text, without checking that it is JSON. */
 function outlineOf(text: string): Outline {
   let around: Around;
   let depth = 0;
@@ -86,14 +83,14 @@ function parsed(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** A name, or a number or a word such as `true`, of which the end may be missing. */
+/** A name, a number or a word such as `true`, whose end may be missing. */
 const partOfField = /^,?\s*(?:"|[-+.\w]{0,30}$)/;
 
-/** Reads the beginning of JSON whose end is missing: it closes the string at the end, or leaves the field at the end out. */
+/** Parses the beginning of JSON: closes a string at the end, or omits an incomplete field. */
 function parsedBeginning(text: string, outline: Outline): { readonly value: unknown } | undefined {
   const { around, endsInString, complete } = outline;
   if (around === undefined) return undefined;
-  // The end may be a part of an escape such as `\u00e9`.
+  // The end may be part of an escape such as `\u00e9`.
   const last = endsInString
     ? `${text.replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1')}${endMissing}"`
     : text;
@@ -102,7 +99,7 @@ function parsedBeginning(text: string, outline: Outline): { readonly value: unkn
   return parsed(`${text.slice(0, complete.end)}${closersOf(complete.around)}`);
 }
 
-/** Writes JSON whose long texts are cut, each to the same length, so that all of it has at most `mostBytes` bytes. */
+/** Writes JSON with its long texts cut to the same length. */
 function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
   for (let most = mostBytes; most >= shortestCut; most = Math.floor((most * 3) / 4)) {
     const json = JSON.stringify(value, (_name, one: unknown) => {
@@ -116,17 +113,16 @@ function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
 }
 
 /**
- * Shortens a body. In a JSON object or array only long texts are cut, so that it can still be parsed; also where the body is itself
- * only the beginning of one, whose end was not read or not kept. Other bodies are cut to their beginning. A text that is cut ends
- * with the length of the whole.
+ * Shortens a body. A JSON object or array stays parsable, because only its long texts are cut, even if its end is missing.
+ * Other bodies are cut to their beginning. A cut text ends with the length of the whole.
  *
  * @param mostBytes at least 256
  * @param isBeginning whether the body is known to be the beginning of a longer one
- * @returns the body itself where it is short, and whole as far as can be told
+ * @returns the body itself if it is short and seems complete
  */
 export function shortened(body: Uint8Array, mostBytes: number, isBeginning = false): Uint8Array {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  // A character whose end is missing is left out.
+  // Leaves out a character whose end is missing.
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
   if (/^\s*[{[]/.test(text)) {
     const outline = outlineOf(text);

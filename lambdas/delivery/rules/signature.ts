@@ -4,10 +4,10 @@ import jws from 'jws';
 import type { SigningKeys } from '../../account/credentials.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 
-/** Seconds for which a JWT is valid after the moment of signing: a receiver's clock may be this much ahead. */
+/** How long a JWT is valid after signing. A receiver's clock may be this much ahead. */
 const validSeconds = 300;
 
-/** Seconds for which a JWT is valid before the moment of signing: many libraries tolerate no clock that is behind. */
+/** How long a JWT is valid before signing, because many libraries tolerate no clock that is behind. */
 const validBeforeSeconds = 60;
 
 export interface Signed {
@@ -15,13 +15,13 @@ export interface Signed {
   /** The receiver knows it without `user:password`, and compares it with the claim `sub`. */
   readonly url: string;
   readonly body: Uint8Array;
-  /** The dialects that the delivery is signed in, by the prefix of their headers: each has a JWT of its own, with the prefix as issuer. */
+  /** The header prefixes of the dialects to sign in. Each has a separate JWT, with the prefix as issuer. */
   readonly dialects: readonly string[];
   /** Unix milliseconds. */
   readonly signedAt: number;
 }
 
-/** Makes the signature headers of a delivery: a JWT for each dialect, and those of the Standard Webhooks specification. */
+/** Makes a JWT for each dialect, and the headers of the Standard Webhooks specification. */
 export function signatureHeaders(keys: SigningKeys, signed: Signed): readonly Header[] {
   const seconds = Math.floor(signed.signedAt / 1000);
   const body = createHash('sha256').update(signed.body).digest('base64url');

@@ -1,4 +1,3 @@
-/** Cancels the messages that waited in a deleted queue, and logs each. */
 import { now } from '../../shared/clock.ts';
 import { cancelledUpTo, fairLineCancelled } from '../rules/cancelling.ts';
 import type { Entry } from '../rules/entry.ts';
@@ -12,10 +11,10 @@ import { onLine } from './linePages.ts';
 import { lanes } from '../slots/processLanes.ts';
 
 /**
- * Cancels the messages of deleted lines.
+ * Cancels the messages of a deleted queue's lines, and logs each.
  *
  * @param until when to stop, Unix milliseconds
- * @returns false if lines are left: the lane notes which
+ * @returns false if messages are left; the lane notes which
  */
 export async function cancelDeletedLines(lane: Lane, until: number): Promise<boolean> {
   const cancel = async ({ messageId }: Entry): Promise<void> => {

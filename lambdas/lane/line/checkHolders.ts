@@ -1,6 +1,6 @@
 /**
- * A slot of a queue ends only with its message. If that fails because of an unknown bug, such as one in an older release, the queue
- * would block. So the slots of a queue with waiting messages are checked every few days.
+ * If a bug prevents that a slot ends with its message, the queue would block. So queues with waiting messages are checked every
+ * few days.
  */
 import type { Lane } from '../lane.ts';
 import { endedHolder } from '../rules/leaving.ts';
@@ -13,7 +13,6 @@ import { lanes } from '../slots/processLanes.ts';
 
 const holdersAtOnce = 20;
 
-/** Frees the slots of messages that are over, with all their callbacks. */
 export async function checkHolders(lane: Lane): Promise<void> {
   await eachOf([...lane.leases], holdersAtOnce, async ([holder, { until, callbacks = [], ticket }]) => {
     if (until !== undefined) return;

@@ -9,12 +9,10 @@ import { onFairLine } from './fairEntries.ts';
 const ringPagesAtOnce = 10;
 
 /**
- * Extends the lifetimes of a fair line's messages and rows.
- *
  * @param from where to continue; undefined for the beginning
- * @param until when to start no more pages, Unix milliseconds
+ * @param until when to stop after the current page, Unix milliseconds
  * @param onEntry extends a message
- * @returns where to continue, if the time ran out
+ * @returns where to continue if the time ran out
  */
 export async function extendFairLine(
   lane: Lane,

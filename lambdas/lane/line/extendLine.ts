@@ -1,4 +1,3 @@
-/** Extends the lifetimes of messages that wait long, and of their pages. */
 import { isDeleted } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import type { Lane } from '../lane.ts';
@@ -13,17 +12,17 @@ import { onLine } from './linePages.ts';
 
 /** Where to continue in a lane's lines. */
 export interface ExtendedTo {
-  /** The page of the lane's own line; 0 for all. */
+  /** A page of the lane's own line; 0 for all. */
   readonly keepsFrom: number;
-  /** The place in the fair line; undefined for its beginning. */
+  /** A place in the fair line; undefined for its beginning. */
   readonly keepsFairFrom?: string | undefined;
 }
 
 /**
- * Extends the lifetimes of all messages that wait in a lane.
+ * Extends the lifetimes of messages that wait in a lane, and of their pages.
  *
- * @param until when to start no more pages, Unix milliseconds
- * @returns where to continue, if the time ran out
+ * @param until when to stop after the current page, Unix milliseconds
+ * @returns where to continue if the time ran out
  */
 export async function extendLine(
   lane: Lane,
@@ -32,7 +31,7 @@ export async function extendLine(
 ): Promise<ExtendedTo | undefined> {
   const { front, back, firstPage, nextPage } = lane.line;
   const account = await loadAccount(lane.accountId, false);
-  // A deleted account's messages are not delivered, and expire.
+  // A deleted account's messages expire without delivery.
   if (account === undefined || isDeleted(account)) return undefined;
   const extend = async ({ messageId }: Entry): Promise<void> => {
     const history = await loadMessage({ accountId: lane.accountId, messageId });

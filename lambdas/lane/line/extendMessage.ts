@@ -6,25 +6,21 @@ import type { MessageHistory } from '../../message/history.ts';
 import { extendMessageRow } from '../../message/messages.ts';
 import { kindOf } from '../../message/kinds.ts';
 
-/**
- * How much of a message's lifetime may have passed before its first attempt. The rest must cover its retries and its time as a dead
- * letter.
- */
+/** How much of its lifetime a message may lose by waiting. The rest must cover its retries and dead letter. */
 const missingMs = dayMs;
-/** Each extension lasts this long. */
 const addedLifetimeMs = 30 * dayMs;
 
 /**
- * Extends the lifetime of a waiting message, so that it does not expire before its retries, its dead letter and its log entries.
+ * Leaves time for a waiting message's retries, dead letter and log entries.
  *
- * @param startsAt the latest start before another extension, Unix milliseconds
+ * @param startsAt the latest possible start before the next extension, Unix milliseconds
  */
 export async function extendMessage(
   { message, body }: MessageHistory,
   account: Account,
   startsAt: number,
 ): Promise<void> {
-  // Based on the account and the clock: based on the row, the lifetime would grow each time.
+  // Calculated from now. Calculated from the row, the lifetime would grow with each call.
   const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, limitsOf(account));
   if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);

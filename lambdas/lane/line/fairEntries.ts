@@ -13,7 +13,7 @@ const tenantsAtOnce = 20;
 const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 
-/** A place in a fair line; everything before it is done. */
+/** A place in a fair line. Everything before it is done. */
 interface Place {
   readonly name: string;
   readonly priority: Priority;
@@ -32,7 +32,6 @@ function placeOf(text: string): Place {
   return { name, priority, page: Number(page) };
 }
 
-/** The rows of some tenants, or some pages of one line. */
 type Part =
   | { readonly place: Place; readonly tenants: readonly FoundTenant[] }
   | { readonly place: Place; readonly pages: readonly number[] };
@@ -55,7 +54,7 @@ function* partsOf(tenants: readonly FoundTenant[]): Generator<Part> {
   for (const tenant of tenants) yield* pagesOf(tenant, beginOf(tenant.name));
 }
 
-/** The parts of a fair line from a place on, by tenant name. */
+/** Yields the parts of a fair line after a place, by tenant name. */
 async function* allParts(key: LaneKey, fair: FairLine, from: Place | undefined): AsyncGenerator<Part> {
   let some: FoundTenant[] = [];
   for await (const tenant of tenantsOf(key, fair, from?.name)) {
@@ -78,11 +77,9 @@ interface Doing {
 }
 
 /**
- * Does something with all entries of a fair line.
- *
  * @param from where to continue; undefined for the beginning
  * @param until when to stop, Unix milliseconds; at least one part is done
- * @returns where to continue, if the time ran out
+ * @returns where to continue if the time ran out
  */
 export async function onFairLine(
   key: LaneKey,

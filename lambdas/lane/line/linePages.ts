@@ -8,12 +8,9 @@ const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 
 /**
- * Does something with the entries of a line and its pages.
- *
- * @param pages the numbers of the first page and of the one after the last
- * @param until when to start no more pages, Unix milliseconds
- * @param onPage called for each page
- * @returns the page to continue from, if the time ran out
+ * @param pages the number of the first page, and of the one after the last
+ * @param until when to stop after the current page, Unix milliseconds
+ * @returns the page to continue from if the time ran out
  */
 export async function onLine(
   key: LaneKey,

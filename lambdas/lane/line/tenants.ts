@@ -1,4 +1,3 @@
-/** All tenants of a fair line: those in its lane's row, and those in separate rows. */
 import type { LaneKey } from '../lane.ts';
 import type { FairLine, Tenant } from '../rules/fairLine.ts';
 import { listTenants } from '../store/tenantList.ts';
@@ -9,11 +8,6 @@ export type FoundTenant = Pick<StoredTenant, 'name' | 'tenant'> & { readonly at?
 
 const order = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-/**
- * Reads the tenants of a fair line, by name as UTF-8.
- *
- * @param from the first name
- */
 export async function* tenantsOf(lane: LaneKey, fair: FairLine, from = ''): AsyncGenerator<FoundTenant> {
   const inRow = [...fair.tenants]
     .filter(([name]) => order(name, from) >= 0)

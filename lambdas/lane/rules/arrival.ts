@@ -1,4 +1,3 @@
-/** How attempts arrive at a lane: each takes a slot or joins the line. */
 import type { Turn } from '../../value/turn.ts';
 import {
   type Lane,
@@ -17,35 +16,34 @@ import { countStart, nextFreeStart, startToleranceMs, uncountStart } from './rat
 /**
  * A lane's answer to an attempt that arrives.
  *
- * - `in`: it may continue.
+ * - `in`: the attempt may continue.
  * - `waits`: it is in the line, so its job may be dropped.
- * - `early`: the grant of its job is not written yet.
- * - `stale`: the attempt has another job.
+ * - `early`: the grant that its job names is not written yet.
+ * - `stale`: another job has the attempt's slot.
  */
 export type Grant = 'in' | 'waits' | 'early' | 'stale';
 
 export interface Arrival {
   readonly entry: string;
   readonly turn?: Turn | undefined;
-  /** The ticket of the grant that its job was sent for, if any. */
+  /** The ticket of the grant that its job names, if any. */
   readonly ticket?: string | undefined;
-  /** Whether the grant of its job, by any lane, is so recent that it may not be written yet. */
+  /** Whether the grant that its job names, by any lane, may not be written yet. */
   readonly isYoung: boolean;
-  /** When its lease ends, Unix milliseconds. Undefined if it ends with the message. */
+  /** When its lease ends, Unix milliseconds; undefined if it ends with the message. */
   readonly until: number | undefined;
-  /** Whether it has waited in another lane's line. If there is capacity, it does not wait again. */
+  /** Whether it has waited in another lane's line. It does not wait again if there is capacity. */
   readonly hasWaited: boolean;
   /** Whether another job of the attempt may have started it. */
   readonly mayHaveStarted: boolean;
 }
 
-/** Gives an arriving attempt a slot, or puts it into the line. */
+/** Gives an arriving attempt a slot, or puts it in the line. */
 export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant> {
   const { entry, ticket, until } = arrival;
   const lease = lane.leases.get(entry);
   if (lease?.ticket === ticket && lease !== undefined) return claim(lane, arrival, lease, now);
-  // A message keeps one slot of its queue. An attempt may give back its slot of a key or an account and be granted another while
-  // this is read.
+  // A message keeps one slot of its queue. In other lanes, an attempt may get another slot while the row is read.
   if (lane.kind === 'queue' && lease !== undefined && isLasting(lease, now)) return { lane, result: 'stale' };
   if (arrival.isYoung && (ticket !== undefined || lease !== undefined)) return { lane, result: 'early' };
   if (lease !== undefined) return { lane, result: 'stale' };
@@ -62,17 +60,14 @@ export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant>
 export const startOf = ({ rate }: Lane, now: number): Pick<Lease, 'startAt'> =>
   rate === undefined ? {} : { startAt: now };
 
-/**
- * If a job is too late for its counted start, it waits this long for the next free one. Without this wait, a long backlog would
- * always let later grants overtake it.
- */
+/** How long a late job waits for the next free start, so that later grants do not always overtake it. */
 export const longestStartWaitMs = 5_000;
 
 /**
- * Lets an attempt continue that has a lease: the lane granted it, or its job is redelivered because its worker died. If SQS
- * delivers the job late, its start is counted again, at `startAt` of its lease: up to {@link longestStartWaitMs} from now.
+ * Lets an attempt with a lease continue: the lane granted it, or its job is redelivered. If the job is late, its start is
+ * counted again, up to {@link longestStartWaitMs} from now, at `startAt` of its lease.
  *
- * @param isBack whether it has waited for another lane: then its start is always counted again, see {@link keepWaiting}
+ * @param isBack whether it has waited for another lane: its start is always counted again then, see {@link keepWaiting}
  * @param countedAt when its start was counted before, if it is back
  */
 function claim(
@@ -89,18 +84,18 @@ function claim(
   const isInTime = startAt !== undefined && now - startAt <= startToleranceMs;
   const isCounted = found.rate === undefined || (isInTime && !isBack);
   if (isLongEnough && isCounted) return { lane: found, result: 'in' };
-  // A redelivered job of the attempt may have counted this start, and be about to make it.
+  // The job's first delivery may have counted this start and be about to make it.
   const isOfAnother = isBack && startAt !== countedAt;
   const lane = isCounted || mayHaveStarted || isOfAnother ? found : uncountStart(found, startAt);
   const longer = { ...lease, until: isLongEnough ? lease.until : until };
   if (isCounted) return { lane: withLease(lane, entry, longer), result: 'in' };
   const free = nextFreeStart(lane, now);
-  // Waiting here would block its slot of the next lane, which others wait for.
+  // Waiting here would block the attempt's slot of the next lane.
   if (free - now > (isBack ? 0 : longestStartWaitMs)) {
     const without = withLease(lane, entry, undefined);
     return { lane: joinAgain(without, entry), result: 'waits' };
   }
-  // Each start has a different time, to tell it from the one before.
+  // Each start has a different time, to distinguish it from the one before.
   const at = startAt === free ? free + 1 : free;
   const lasting = longer.until === undefined ? undefined : longer.until + at - now;
   return {
@@ -109,7 +104,7 @@ function claim(
   };
 }
 
-/** A message's place in a fair line. Undefined if it waits in the lane's own line. */
+/** Undefined if the message waits in the lane's own line. */
 export function placeOf({ fairKey = unnamed, priority = 'normal' }: Turn = {}): TenantPlace | undefined {
   return fairKey === unnamed && priority === 'normal' ? undefined : { name: fairKey, priority };
 }
@@ -122,7 +117,7 @@ export function joinLine(lane: Lane, entry: string, turn?: Turn): Lane {
     : { ...lane, fair: askToJoin(lane.fair, place, entry) };
 }
 
-/** Puts an attempt at the front of the line: it lost its slot through no fault of its own. */
+/** An attempt that lost its slot without a fault is next. */
 export const joinAgain = (lane: Lane, entry: string): Lane =>
   lane.fair === undefined
     ? { ...lane, line: rejoin(lane.line, entry) }
@@ -132,21 +127,21 @@ export const joinAgain = (lane: Lane, entry: string): Lane =>
  * Keeps an attempt's slot while it waits for another lane. Its start is counted when it continues.
  *
  * @param until when its lease ends, Unix milliseconds
- * @param countedAt when its start was counted. Undefined to keep that start, because another job may have made it
+ * @param countedAt when its start was counted; undefined to keep that start, because another job may have made it
  */
 export function keepWaiting(lane: Lane, holder: string, until: number, countedAt: number | undefined): Lane {
   const lease = lane.leases.get(holder);
-  // The other lane had capacity at once, so the attempt has already continued.
+  // The other lane had capacity immediately, so the attempt has continued.
   const hasGoneOn = countedAt !== undefined && lease?.startAt !== undefined && lease.startAt !== countedAt;
   if (hasGoneOn) return lane;
   if (lease === undefined) return uncountStart(lane, countedAt);
   const kept = withLease(lane, holder, { ...lease, until, startAt: undefined });
-  // A lease without a start was handled before: the starts that are counted now belong to others.
+  // A lease without a start was handled before. The starts counted now belong to other attempts.
   return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 
 /**
- * Extends the lease of an attempt, if it still has one that ends earlier.
+ * Extends the lease of an attempt, if it has one that ends earlier.
  *
  * @param until Unix milliseconds
  */
@@ -157,8 +152,7 @@ export function keepUntil(lane: Lane, holder: string, until: number): Lane {
 }
 
 /**
- * Continues an attempt that has waited for another lane. It starts now, in the slot that it kept, or arrives again if its lease has
- * ended.
+ * Continues an attempt that has waited for another lane: now, or as a new arrival if its lease has ended.
  *
  * @param countedAt see {@link keepWaiting}
  */

@@ -1,4 +1,3 @@
-/** Cancels messages, and deletes queues with their waiting messages. */
 import { clockMarginMs } from '../../shared/clock.ts';
 import type { Turn } from '../../value/turn.ts';
 import { type DeletedFairLine, type DeletedLine, type Lane, withLease } from '../lane.ts';
@@ -6,27 +5,23 @@ import { placeOf } from './arrival.ts';
 import { askToLeave } from './fairLine.ts';
 
 /**
- * Takes a cancelled message out of the line, or ends its slot.
+ * Removes a cancelled message from the line, or ends its slot.
  *
- * @param until when an attempt that may be in flight must have ended, Unix milliseconds; undefined if there is none
+ * @param until when a possible attempt in flight must have ended, Unix milliseconds
  */
 export function withdraw(lane: Lane, entry: string, until: number | undefined, turn?: Turn): Lane {
   if (!lane.leases.has(entry)) return withdrawWaiting(lane, entry, turn);
   return until === undefined ? withLease(lane, entry, undefined) : endLease(lane, entry, until);
 }
 
-/**
- * Sets when a cancelled message's slot ends.
- *
- * @param until when an attempt that may be in flight must have ended, Unix milliseconds
- */
+/** @param until when a possible attempt in flight must have ended, Unix milliseconds */
 export function endLease(lane: Lane, holder: string, until: number): Lane {
   const lease = lane.leases.get(holder);
   if (lease === undefined || (lease.until !== undefined && lease.until <= until)) return lane;
   return withLease(lane, holder, { ...lease, until, callbacks: [] });
 }
 
-/** Takes a cancelled message out of the line. A message with a slot frees it when its attempt ends. */
+/** Removes a cancelled message from the line. A slot is freed when its attempt ends. */
 export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
   if (lane.leases.has(entry)) return lane;
   const { front, back, firstPage, nextPage } = lane.line;
@@ -48,8 +43,7 @@ export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
  * Deletes a queue: it no longer holds messages back, and its waiting messages are to be cancelled.
  *
  * @param now Unix milliseconds
- * @param longestDelayMs the longest remaining delay of any of its messages. The row is kept until then, so that they are cancelled
- *   when they are due
+ * @param longestDelayMs the row is kept this long, so that delayed messages are cancelled when they are due
  */
 export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   const { fair } = lane;
@@ -71,7 +65,7 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
         : [...lane.deletedFairLines, { fair: { ...fair, first: [], asked: [] } }],
     leases: new Map(),
     cancelled: 0,
-    // A scheduled pump may be much later, so the cancellation gets a separate one.
+    // The scheduled pump may be late, so the cancellation gets another one.
     pumpAt: 0,
     isPaused: false,
     isDeleted: true,
@@ -82,27 +76,25 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
 }
 
 interface Arriving {
-  /** When it was published, Unix milliseconds. */
   readonly createdAt: number;
-  /** When it could join the line at the earliest, Unix milliseconds. */
+  /** When it could first join the line, Unix milliseconds. */
   readonly notBefore: number;
-  /** Whether its job was delivered before. */
   readonly isAgain: boolean;
 }
 
 /**
- * Whether an arriving message was delayed while its queue was deleted: then it is cancelled too. A message published within seconds
- * of the deletion does not count, because clocks differ and it may be newer. The request that deletes the queue looks for these.
+ * Whether an arriving message's queue was deleted during its delay. The message is cancelled then, unless it was published
+ * within seconds of the deletion: clocks differ, and the request that deletes the queue finds these.
  */
 export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAgain }: Arriving): boolean {
   if (deletedAt === undefined || createdAt >= deletedAt - clockMarginMs) return false;
-  // A redelivered job's message may have started before the deletion.
+  // The message of a redelivered job may have started before the deletion.
   return !isAgain || notBefore > deletedAt + clockMarginMs;
 }
 
-/** Notes that a deleted line's messages are cancelled up to a page. Another pump may have noted it. */
+/** Notes the page up to which a deleted line's messages are cancelled. */
 export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane {
-  // A queue that was removed and made again reuses page numbers.
+  // Page numbers repeat if a queue was removed and created again.
   const isIt = ({ nextPage, entries }: DeletedLine): boolean =>
     nextPage === line.nextPage && (entries.length === 0 || entries[0] === line.entries[0]);
   if (!lane.deletedLines.some(isIt)) return lane;
@@ -114,11 +106,7 @@ export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane
   return { ...lane, deletedLines };
 }
 
-/**
- * Notes that a deleted fair line's messages are cancelled up to a place.
- *
- * @param from undefined if all are
- */
+/** @param from undefined if all are cancelled */
 export const fairLineCancelled = (lane: Lane, { fair }: DeletedFairLine, from: string | undefined): Lane => ({
   ...lane,
   deletedFairLines: lane.deletedFairLines.flatMap((one): DeletedFairLine[] => {

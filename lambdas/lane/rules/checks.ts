@@ -1,4 +1,4 @@
-/** When a pump has to check a lane, because no change would start its waiting attempts. */
+/** When a pump must check a lane, because no change would start its waiting attempts. */
 import { isOpen } from '../../circuit/circuit.ts';
 import { type Lane, freeSlots, hasCapacity, hasDeletedLines, isLineEmpty, mostLeases } from '../lane.ts';
 import { freeStarts, nextFreeStart } from './rate.ts';
@@ -6,25 +6,25 @@ import { freeStarts, nextFreeStart } from './rate.ts';
 /** From a queue's deletion to the cancellation of its messages. */
 const deletionPauseMs = 100;
 
-/** The pause before another cancelling pump: its function times out after 60 s. */
+/** The pause between two cancelling pumps. Their function times out after 60 s. */
 const cancellationMs = 70_000;
 
 /**
- * Finds when a pump has to check a lane's waiting attempts, if nothing else happens: when the rate allows a start, when a lease
- * ends whose process may have died, or when an open circuit takes a probe.
+ * When a pump must check a lane's waiting attempts: when the rate allows a start, when a lease ends whose process may have
+ * died, or when an open circuit accepts a probe.
  *
  * @returns Unix milliseconds; undefined if no pump is needed
  */
 export function nextCheckAt(lane: Lane, now: number): number | undefined {
   const checkAt = nextCheckOfLine(lane, now);
   if (!hasDeletedLines(lane)) return checkAt;
-  // The deleted queue's messages are cancelled even if it was made again.
+  // The messages of a deleted queue are cancelled even if the queue was created again.
   return Math.min(checkAt ?? Infinity, Math.max(now + deletionPauseMs, lane.pumpAt + cancellationMs));
 }
 
 function nextCheckOfLine(lane: Lane, now: number): number | undefined {
   if (lane.isPaused || isLineEmpty(lane)) return undefined;
-  // One write does not grant all the free slots.
+  // One write may not grant all free slots.
   if (hasCapacity(lane, now)) return now;
   const { circuit } = lane;
   if (circuit !== undefined && isOpen(circuit) && circuit.openUntil > now) return circuit.openUntil;

@@ -1,4 +1,4 @@
-/** Attempts that arrive at an open circuit wait in its lane's line, and start as it closes. */
+/** Attempts that arrive at an open circuit wait in its lane's line, and start when it closes. */
 import { afterVerdict, isOverdue, closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
@@ -10,15 +10,10 @@ export const circuitIn = ({ circuit }: Pick<Lane, 'circuit'>): Circuit => circui
 
 export interface CircuitArrival extends Arrival {
   readonly rules: CircuitRules;
-  /** When it was due, Unix milliseconds. */
   readonly dueAt: number;
 }
 
-/**
- * Lets an attempt continue, or puts it into the line. An open circuit takes one at a time.
- *
- * @returns `overdue` if the attempt waited too long and has to fail
- */
+/** @returns `overdue` if the attempt waited too long and must fail */
 export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
   const { entry, ticket, rules, dueAt } = arrival;
   const circuit = circuitIn(found);
@@ -29,7 +24,6 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
   if (!holdsBack(found) && ticket === undefined && !found.leases.has(entry)) {
     return { lane: found, result: 'in' };
   }
-  // An unchanged lane is not written.
   const entered = enter(found.circuit === undefined ? { ...found, circuit } : found, arrival, now);
   if (entered.result !== 'in' || !isOpen(circuit)) return entered;
   const { lane } = entered;
@@ -39,7 +33,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
       ? { lane: { ...lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
       : entered;
   }
-  // The slot was granted before the circuit opened again, or together with overdue attempts.
+  // The slot was granted before the circuit opened again, or to a group of overdue attempts.
   const without = withLease(lane, entry, undefined);
   return {
     lane: { ...joinAgain(without, entry), circuit: { ...circuit, isExpiring } },
@@ -49,11 +43,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
 
 export type Turn = 'opened' | 'closed' | undefined;
 
-/**
- * Makes an attempt leave a circuit, and updates the circuit by its verdict.
- *
- * @param entry the attempt's, which may have a slot
- */
+/** Frees an attempt's slot, if any, and updates the circuit with its verdict. */
 export function leaveCircuit(
   lane: Lane,
   entry: string,
@@ -70,5 +60,4 @@ export function leaveCircuit(
   return { lane: { ...left, circuit }, result: turn };
 }
 
-/** Closes a circuit on request. Waiting attempts start, a few at first. */
 export const closeCircuit = (lane: Lane): Lane => ({ ...lane, circuit: closedCircuit });

@@ -1,11 +1,10 @@
-/** The most attempts that waited in a lane, for each of the last hours. */
+/** The most attempts that waited in a lane, by hour. */
 import { hourMs } from '../../shared/clock.ts';
 import { waitingIn, type Lane } from '../lane.ts';
 
 /** Includes the current hour. */
 export const depthHours = 24;
 
-/** By hours since the epoch. Hours without waiting attempts are left out. */
 type Depths = ReadonlyMap<number, number>;
 
 const hourOf = (time: number): number => Math.floor(time / hourMs);
@@ -13,8 +12,8 @@ const hourOf = (time: number): number => Math.floor(time / hourMs);
 const digits = 36;
 
 /**
- * Reads depths from a lane's row: the last hour, then its depth and the earlier ones, as in `a98h:5,,1f`. It is short because each
- * change writes the row, billed by the kilobyte.
+ * Parses a row's depths: the last hour, its depth and the earlier ones, as in `a98h:5,,1f`. Short, because writes are billed by
+ * the kilobyte.
  */
 function parse(text = ''): Depths {
   const [last = '', depths] = text.split(':');
@@ -39,8 +38,6 @@ function format(depths: Depths): string | undefined {
 }
 
 /**
- * Notes how many wait before and after a write. The number is constant between writes.
- *
  * @param text from the row; undefined if nothing waited
  * @param time Unix milliseconds
  */
@@ -56,14 +53,13 @@ export function noteDepth(
     if (depth > 0) depths.set(at, Math.max(depth, depths.get(at) ?? 0));
   };
   const oldest = hour - depthHours + 1;
-  // If some wait, the last noted hour is that of the last write.
+  // If attempts wait, the last noted hour is that of the last write.
   const lastWrite = Math.max(...depths.keys(), oldest);
   for (let at = depths.size === 0 ? hour : lastWrite; at <= hour; at += 1) note(at, before);
   note(hour, after);
   return format(new Map([...depths].filter(([at]) => at >= oldest)));
 }
 
-/** Notes the depth of a queue or a key that is about to be written. */
 export function withDepth(before: Lane, after: Lane, time: number): Lane {
   if (after === before || (after.kind !== 'queue' && after.kind !== 'key')) return after;
   const waiting = { before: waitingIn(before), after: waitingIn(after) };
@@ -72,7 +68,7 @@ export function withDepth(before: Lane, after: Lane, time: number): Lane {
 }
 
 export interface Depth {
-  /** The hour's beginning, Unix milliseconds. */
+  /** The beginning of the hour, Unix milliseconds. */
   readonly from: number;
   readonly depth: number;
 }

@@ -1,6 +1,6 @@
 import { secondMs } from '../../shared/clock.ts';
 
-/** An attempt in lines and leases. */
+/** An attempt in a line or a lease. */
 export interface Entry {
   readonly messageId: string;
   readonly attempt: number;
@@ -10,7 +10,6 @@ export interface Entry {
 
 const prefix = 'msg_';
 
-/** Formats an entry as `01J…/0s`: short, because a row has many. */
 export const formatEntry = ({ messageId, attempt, queue }: Entry): string =>
   `${messageId.slice(prefix.length)}/${attempt}${queue === 'short' ? 's' : 'l'}`;
 
@@ -27,22 +26,18 @@ export function parseEntry(text: string): Entry {
 /** How long a lease covers an attempt; see `shortTimeoutMs` and `longTimeoutMs` in `resources.ts`. */
 const longestAttemptMs = { short: 30 * secondMs, long: 840 * secondMs } as const;
 
-/** From an attempt's deadline to its lease's end: the worker ends the exchange, and clocks differ. */
+/** From an attempt's deadline to its lease's end: the worker must end the exchange, and clocks differ. */
 export const leaseMarginMs = 10 * secondMs;
 
-/** From a grant to its attempt: the job goes through SQS. A later attempt extends its lease. */
+/** From a grant to its attempt, because the job goes through SQS. */
 const pickUpMs = 60 * secondMs;
 
-/** When the lease of a granted attempt ends, Unix milliseconds. */
 export const endOfGrant = ({ queue }: Entry, now: number): number =>
   now + pickUpMs + longestAttemptMs[queue] + leaseMarginMs;
 
-/**
- * When the lease of a starting attempt ends, Unix milliseconds. A longer attempt renews its leases (`slots/renewal.ts`), so that a
- * dead worker does not block a lane for the longest timeout.
- */
+/** When a starting attempt's lease ends, Unix milliseconds. A longer attempt renews its leases (`slots/renewal.ts`). */
 export const endOfAttempt = (timeoutMs: number, now: number): number =>
   now + Math.min(timeoutMs, longestAttemptMs.long) + leaseMarginMs;
 
-/** Whether an attempt may outlast its first leases. */
+/** Whether an attempt may take longer than its first leases. */
 export const outlastsLease = (timeoutMs: number): boolean => timeoutMs > longestAttemptMs.long;

@@ -1,19 +1,18 @@
 /**
- * The waiting line of messages with a fair key or a priority: a round robin of tenants. A tenant is all messages with one fair key;
- * those without a key are the tenant with the empty name. Each tenant has a line for each priority, and is in the ring once while
- * it has waiting entries. Messages without key and priority stay in the lane's own line (`line.ts`): it is the unnamed tenant's
- * normal line.
+ * The waiting line of messages with a fair key or a priority: a round robin of tenants. A tenant is all messages with one fair
+ * key, or without one. Each tenant has a line for each priority, and is in the ring while it has waiting entries. Messages with
+ * neither stay in the lane's own line (`line.ts`), the unnamed tenant's normal line.
  *
- * The lane's row has both ends of the ring and the tenants changed last. Others have separate rows. A tenant's row is written
- * before the lane's row drops the tenant, and never replaces a newer one. So the lane's row, or else the tenant's, is valid, and
- * one conditional write changes a lane.
+ * The lane's row has both ends of the ring and the tenants that changed last, others have separate rows. A tenant's row is
+ * written before the lane's row drops the tenant, and never replaces a newer one. So one conditional write of the lane's row
+ * changes a lane, and its tenants take precedence over the separate rows.
  */
 import type { Priority } from '../../value/turn.ts';
 import { emptyLine, type Line } from './line.ts';
 
 export interface Tenant {
   readonly lines: Readonly<Record<Priority, Line>>;
-  /** Starts in a row that overtook a lower priority. */
+  /** Consecutive starts that overtook a lower priority. */
   readonly overtakes: number;
   readonly isInRing: boolean;
 }
@@ -23,19 +22,19 @@ export interface TenantPlace {
   readonly priority: Priority;
 }
 
-/** An entry that joins or leaves a line with the current change. */
+/** An entry that joins or leaves a line in this change. */
 export type Asked = TenantPlace & { readonly entry: string; readonly leaves: boolean };
 
 export interface FairLine {
-  /** The unique prefix of its rows' keys. Empty before the first write. */
+  /** The unique prefix of its rows' keys; empty before the first write. */
   readonly id: string;
   /** Tenant names; the first is next. */
   readonly ring: Line;
-  /** Entries that lost their slot through no fault of their own. They are next. */
+  /** Entries that lost their slot without a fault. They are next. */
   readonly first: readonly string[];
-  /** Waiting entries, without the lane's own line. */
+  /** The number of waiting entries, except in the lane's own line. */
   readonly waiting: number;
-  /** The tenants changed last, latest at the end. */
+  /** The tenants that changed last, the latest at the end. */
   readonly tenants: ReadonlyMap<string, Tenant>;
   /** Always empty in the table. */
   readonly asked: readonly Asked[];
@@ -59,7 +58,7 @@ const newFairLine: FairLine = {
   asked: [],
 };
 
-/** Notes that an entry joins. It waits now, and gets its place once the tenant is read. */
+/** The entry gets its place after its tenant is read. */
 export const askToJoin = (fair: FairLine = newFairLine, place: TenantPlace, entry: string): FairLine => ({
   ...fair,
   asked: [...fair.asked, { ...place, entry, leaves: false }],

@@ -6,7 +6,6 @@ import type { NextTurn, Unread } from './turns.ts';
 
 export type GrantStep =
   | { readonly kind: 'none' }
-  /** A page, or rows of a fair line, must be read first. */
   | Unread
   /** The first entry needs no slot: its attempt has one, or is over. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
@@ -15,9 +14,8 @@ export type GrantStep =
 /**
  * Grants a slot to the first in the line, if there is capacity.
  *
- * @param leaseOf makes an entry's lease
  * @param hasLeft whether an entry is over, although it is in the line a second time
- * @param nextOf finds the first, if `turns` entries are next
+ * @param nextOf finds the first; `turns` entries are granted in a row
  */
 export function grantNext(
   lane: Lane,
@@ -36,7 +34,6 @@ export function grantNext(
   return { kind: 'granted', lane: countStart(withLease(moved, entry, lease), now), entry };
 }
 
-/** Finds the first in the lane's own line. */
 export function nextInLine(lane: Lane): NextTurn | undefined {
   const first = next(lane.line);
   if (first === undefined) return undefined;

@@ -1,10 +1,9 @@
-/** How attempts, or messages of a queue, leave a lane when they are over. */
 import { isLasting, type Lane, type Changed, withLease } from '../lane.ts';
 import { uncountStart } from './rate.ts';
 
 /**
- * The most callbacks in a row, of some 35 bytes each: they fit beside {@link mostLeases}. Only dozens of unfinished messages with
- * dozens of callbacks each have more.
+ * Callbacks of some 35 bytes each, beside {@link mostLeases}. Only dozens of messages with dozens of callbacks each would have
+ * more.
  */
 const mostCallbacks = 3_000;
 
@@ -12,12 +11,12 @@ const callbacksIn = ({ leases }: Lane): number =>
   [...leases.values()].reduce((sum, { callbacks = [] }) => sum + callbacks.length, 0);
 
 /**
- * Keeps a message's slot until these callbacks are over too, unless the row would become too large to write. Call it before they
- * are sent: each calls {@link leaveCallback} when it is over, and again if its job is redelivered.
+ * Keeps a message's slot until these callbacks are over too, unless the row would become too large. Call it before they are
+ * sent: each calls {@link leaveCallback}.
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  // Once the last attempt is recorded, no callbacks are added: these are of an attempt that two workers made.
+  // Callbacks that arrive after the last attempt's record belong to a second worker's attempt.
   if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
@@ -25,7 +24,7 @@ export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]
   return withLease(lane, holder, { ...lease, callbacks: all });
 }
 
-/** Frees a slot whose attempt or message is over, but keeps it for the message's callbacks. */
+/** Frees a slot, or keeps it for the message's callbacks. */
 export function leave(lane: Lane, holder: string): Lane {
   const lease = lane.leases.get(holder);
   if (lease === undefined || lease.isOver === true) return lane;
@@ -34,10 +33,9 @@ export function leave(lane: Lane, holder: string): Lane {
 }
 
 /**
- * Frees the slot of a message that is over, once its callbacks are.
+ * Frees the slot of a message that is over, when its callbacks are over.
  *
- * @param owed the callbacks of its recorded attempts. Other callbacks in the lease are from a second worker's unrecorded attempt,
- *   and are never sent
+ * @param owed the callbacks of its recorded attempts. Others are of a second worker's unrecorded attempt, and are never sent
  */
 export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>): Lane {
   const lease = lane.leases.get(holder);
@@ -48,7 +46,6 @@ export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>)
   return withLease(lane, holder, callbacks.length === 0 ? undefined : { ...lease, callbacks, isOver: true });
 }
 
-/** Why a granted job is no longer needed. */
 export type DeclineReason =
   /** Its attempt is recorded, but its message continues with the slot. */
   | 'goesOn'
@@ -57,7 +54,7 @@ export type DeclineReason =
   | 'cancelled';
 
 /**
- * Ends the lease of a grant that is no longer needed, unless its message continues.
+ * Ends an unneeded grant's lease, unless its message continues.
  *
  * @returns `early` if the grant is not written yet
  */
@@ -69,7 +66,7 @@ export function endGrant(
   now: number,
 ): Changed<'left' | 'early'> {
   const lease = lane.leases.get(holder);
-  // A lease with another ticket means that this grant was never written.
+  // If the lease has another ticket, this grant was never written.
   if (lease?.ticket !== ticket) return { lane, result: lease && isLasting(lease, now) ? 'left' : 'early' };
   switch (reason) {
     case 'goesOn':
@@ -85,7 +82,7 @@ export function endGrant(
   }
 }
 
-/** Notes that a callback is over. The last one frees the slot, if the message is over too. */
+/** Notes that a callback is over. The last one frees the slot if the message is over too. */
 export function leaveCallback(lane: Lane, holder: string, callback: string): Lane {
   const lease = lane.leases.get(holder);
   if (lease?.callbacks?.includes(callback) !== true) return lane;
@@ -94,7 +91,7 @@ export function leaveCallback(lane: Lane, holder: string, callback: string): Lan
   return withLease(lane, holder, isDone ? undefined : { ...lease, callbacks });
 }
 
-/** Frees the slot of a message that is over, unless it was granted another one since. */
+/** Frees the slot of a message that is over, unless a newer grant has it. */
 export function endedHolder(lane: Lane, holder: string, ticket: string | undefined): Lane {
   const lease = lane.leases.get(holder);
   return lease === undefined || lease.ticket !== ticket ? lane : withLease(lane, holder, undefined);

@@ -1,4 +1,3 @@
-/** Changes that a key's owner makes to its lane. Messages do not change pinned limits. */
 import { withLimits, type Lane, type Limits } from '../lane.ts';
 
 /** A parallelism, a rate with its period, or both. */
@@ -8,7 +7,6 @@ export type Pins = Pick<Limits, 'parallelism'> &
     | { readonly rate?: undefined; readonly periodMs?: undefined }
   );
 
-/** Sets and pins limits. Limits that are not given stay the same. */
 export function pinned(lane: Lane, { parallelism, rate, periodMs }: Pins): Lane {
   const after = withLimits(lane, {
     parallelism: parallelism ?? lane.parallelism,
@@ -21,7 +19,7 @@ export function pinned(lane: Lane, { parallelism, rate, periodMs }: Pins): Lane 
   };
 }
 
-/** Removes pins. The limits stay until a message sets others. */
+/** The limits stay until a message sets others. */
 export const unpinned = (
   lane: Lane,
   { parallelism, rate }: { readonly parallelism: boolean; readonly rate: boolean },
@@ -31,5 +29,4 @@ export const unpinned = (
   isPinnedRate: lane.isPinnedRate && !rate,
 });
 
-/** Forgets the starts that count, so that the whole rate is free. */
 export const forgetStarts = (lane: Lane): Lane => ({ ...lane, starts: [] });

@@ -3,7 +3,7 @@
 import { secondMs } from '../../shared/clock.ts';
 import { defaultPeriod } from '../../value/flowControl.ts';
 
-/** How many attempts started at a time, Unix milliseconds. */
+/** The number of attempts that started at a time, Unix milliseconds. */
 export interface Starts {
   readonly at: number;
   readonly count: number;
@@ -12,11 +12,10 @@ export interface Starts {
 interface Rated {
   readonly rate?: number | undefined;
   readonly periodMs?: number | undefined;
-  /** The last period's starts and those counted ahead, oldest first. */
   readonly starts: readonly Starts[];
 }
 
-/** The most start times in a row. If there are more, the two closest are merged at the later time. */
+/** In a longer list, the two closest times are merged at the later one. */
 const mostStarts = 24;
 
 export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number =>
@@ -28,11 +27,11 @@ export const recentStarts = (lane: Rated, now: number): readonly Starts[] =>
 export const startsInPeriod = (lane: Rated, now: number): number =>
   recentStarts(lane, now).reduce((sum, { count }) => sum + count, 0);
 
-/** How many starts the rate allows now; Infinity without a rate. */
+/** The starts that the rate allows now; Infinity without a rate. */
 export const freeStarts = (lane: Rated, now: number): number =>
   lane.rate === undefined ? Infinity : Math.max(0, lane.rate - startsInPeriod(lane, now));
 
-/** When the rate allows another start, besides those counted ahead: Unix milliseconds, not before `now`. */
+/** When the rate allows another start, after those counted in advance: Unix milliseconds, at least `now`. */
 export function nextFreeStart(lane: Rated, now: number): number {
   const { rate = Infinity } = lane;
   let at = now;
@@ -45,14 +44,10 @@ export function nextFreeStart(lane: Rated, now: number): number {
   return at;
 }
 
-/** How much later than counted a start may be, because its job goes through SQS: a tenth of the shortest period. */
+/** How late a start may be, because its job goes through SQS: a tenth of the shortest period. */
 export const startToleranceMs = 100;
 
-/**
- * Counts a start.
- *
- * @param at Unix milliseconds; in the future if counted ahead
- */
+/** @param at Unix milliseconds; in the future if counted in advance */
 export function countStart<T extends Rated>(lane: T, at: number): T {
   if (lane.rate === undefined) return lane;
   const same = lane.starts.find((one) => one.at === at)?.count ?? 0;
@@ -62,7 +57,7 @@ export function countStart<T extends Rated>(lane: T, at: number): T {
     ...lane.starts.filter((one) => one.at > at),
   ];
   if (starts.length <= mostStarts) return { ...lane, starts };
-  // The two closest are merged at the later time, which never exceeds the rate.
+  // Merging at the later time never exceeds the rate.
   let closest = 1;
   for (let index = 2; index < starts.length; index += 1) {
     const gap = (place: number): number => (starts[place]?.at ?? 0) - (starts[place - 1]?.at ?? 0);
@@ -76,7 +71,7 @@ export function countStart<T extends Rated>(lane: T, at: number): T {
 }
 
 /**
- * Removes a start that was counted but not made. Otherwise a late attempt would use two starts.
+ * Removes a start that was counted but not made.
  *
  * @param at when it was counted, Unix milliseconds; undefined if it was not
  */

@@ -1,9 +1,7 @@
-/** How a fair line's tenants join, leave, and move to separate rows. */
 import { priorities, type Priority } from '../../value/turn.ts';
 import { unnamed, type Asked, type FairLine, type Tenant, type TenantPlace } from './fairLine.ts';
 import { isEmpty, join, lengthOf, spill, withPage, type Line, type Page } from './line.ts';
 
-/** The line names under which pages are stored. */
 export const ringLine = ({ id }: FairLine): string => `fair#${id}#ring`;
 export const tenantLine = ({ id }: FairLine, { name, priority }: TenantPlace): string =>
   `fair#${id}#${priority}#${name}`;
@@ -20,13 +18,13 @@ export const withTenantLine = (tenant: Tenant, priority: Priority, line: Line): 
   lines: { ...tenant.lines, [priority]: line },
 });
 
-/** Puts a tenant at the end of the ring, unless it is in it. */
+/** Puts a tenant at the end of the ring, unless it is in the ring. */
 export const inRing = (fair: FairLine, name: string, tenant: Tenant): FairLine =>
   tenant.isInRing
     ? withTenant(fair, name, tenant)
     : withTenant({ ...fair, ring: join(fair.ring, name) }, name, { ...tenant, isInRing: true });
 
-/** The front takes this many entries before others join the back. */
+/** The number of entries in the front before others join the back. */
 const frontSize = 8;
 
 /** A tenant's front is empty only if the whole line is, so its row shows the next entry. */
@@ -35,18 +33,14 @@ const joinTenant = (line: Line, entry: string): Line =>
     ? { ...line, front: [...line.front, entry] }
     : join(line, entry);
 
-/** An empty front takes the back, like {@link next} of `line.ts`. Pages have to be read. */
+/** An empty front takes the back, like {@link next} of `line.ts`. Pages must be read first. */
 const filled = (line: Line): Line => {
   if (line.front.length > 0 || line.firstPage < line.nextPage || line.back.length === 0) return line;
   const nextPage = line.nextPage + Math.floor(line.back.length / frontSize) + 1;
   return { front: line.back, firstPage: nextPage, nextPage, back: [] };
 };
 
-/**
- * Takes the first entry of a tenant's line.
- *
- * @returns the number of a page to read first: see {@link withPageBehind}
- */
+/** @returns the number of a page to read first: see {@link withPageBehind} */
 export function takeFirst(line: Line): { readonly entry: string; readonly rest: Line } | number | undefined {
   const [entry, ...front] = line.front;
   if (entry === undefined) return undefined;
@@ -54,7 +48,7 @@ export function takeFirst(line: Line): { readonly entry: string; readonly rest: 
   return { entry, rest: filled({ ...line, front }) };
 }
 
-/** Puts the oldest page, after it was read, behind a line's front. */
+/** Adds the oldest page, after it was read, to a line's front. */
 export const withPageBehind = (line: Line, entries: readonly string[]): Line =>
   withPage(line, [...line.front, ...entries]);
 
@@ -63,11 +57,7 @@ function joined(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant
   return inRing({ ...fair, waiting: fair.waiting + 1 }, name, longer);
 }
 
-/**
- * Removes an entry, wherever it is.
- *
- * @returns `paged` if it may be in a page: count it as cancelled
- */
+/** @returns `paged` if the entry may be in a page: it counts as cancelled then */
 function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant): FairLine | 'paged' {
   const without = (entries: readonly string[]) => entries.filter((one) => one !== entry);
   const line = tenant.lines[priority];
@@ -108,14 +98,13 @@ export function settled(
   return { fair: after, cancelled };
 }
 
-/** Tenants kept in the lane's row: they need no separate call. */
 const keptTenants = 4;
 
 /**
- * Takes full pages, and tenants not changed lately, out of a fair line's row.
+ * Takes full pages, and the tenants that changed least recently, out of a fair line's row.
  *
  * @param fair from the table: see {@link spill}
- * @returns the line without them. Write them before the line
+ * @returns the line without them, and the rows to write before it
  */
 export function spillFair(fair: FairLine): {
   readonly fair: FairLine;

@@ -1,4 +1,3 @@
-/** Whose turn it is in a fair line. */
 import { priorities, type Priority } from '../../value/turn.ts';
 import type { Lane } from '../lane.ts';
 import { unnamed, type FairLine, type Tenant } from './fairLine.ts';
@@ -13,17 +12,15 @@ import {
 } from './tenants.ts';
 import { isEmpty, next, withPage, type Line } from './line.ts';
 
-/** One of eight starts of a tenant is for a lower priority, if one waits. */
+/** At least one of eight starts of a tenant is for a lower priority, if one waits. */
 const mostOvertakes = 7;
 
-/** The entry that is next, or what to read to find it. */
 export type NextTurn =
   | { readonly kind: 'next'; readonly entry: string; readonly lane: Lane }
-  /** The tenant had no entry left: they were cancelled. */
+  /** All entries of the tenant were cancelled. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
   /** A page of the lane's own line. */
   | { readonly kind: 'page'; readonly number: number; readonly line?: undefined }
-  /** A page of another line, and the lane with that page. */
   | {
       readonly kind: 'fairPage';
       readonly number: number;
@@ -39,11 +36,7 @@ const isOwn = (name: string, priority: Priority): boolean => name === unnamed &&
 /** Entries begin with message ids, which grow with time. */
 const isOlder = (one: string, other: string): boolean => one < other;
 
-/**
- * Chooses the priority for a tenant's turn.
- *
- * @param heads the first entries of its lines, highest priority first
- */
+/** @param heads the first entries of its lines, highest priority first */
 function priorityOf(
   heads: readonly (readonly [Priority, string])[],
   overtakes: number,
@@ -56,7 +49,7 @@ function priorityOf(
   return { priority, overtakes: 0 };
 }
 
-/** Moves the ring on: the tenant goes to the end, if it has waiting entries. */
+/** Moves the ring on: a tenant with waiting entries goes to the end. */
 function afterTurn(lane: Lane, fair: FairLine, name: string, tenant: Tenant): Lane {
   const waits = priorities.some(
     (priority) => !isEmpty(isOwn(name, priority) ? lane.line : tenant.lines[priority]),
@@ -66,10 +59,8 @@ function afterTurn(lane: Lane, fair: FairLine, name: string, tenant: Tenant): La
 }
 
 /**
- * Finds the entry that is next.
- *
  * @param loaded tenants that were read
- * @param turns how many turns there are now: their tenants are read together
+ * @param turns the number of turns to prepare, whose tenants are read together
  */
 export function nextTurn(
   lane: Lane,
@@ -82,7 +73,7 @@ export function nextTurn(
     return { kind: 'next', entry, lane: { ...lane, fair: { ...fair, first, waiting: fair.waiting - 1 } } };
   }
   const turn = next(fair.ring);
-  // Nothing waits. The lane may have counted otherwise if a row was lost.
+  // Nothing waits. The lane's count may differ if a row was lost.
   if (turn === undefined) return { kind: 'dropped', lane: { ...lane, fair: undefined } };
   if (typeof turn === 'number') {
     return {
@@ -107,9 +98,7 @@ export function nextTurn(
 }
 
 /**
- * Takes an entry of the tenant whose turn it is.
- *
- * @param fair the line without the tenant's place in the ring
+ * @param fair the line after the tenant left the ring
  * @param withLine makes the lane before the turn, with this line of the tenant
  */
 function turnOf(

@@ -1,8 +1,7 @@
 /**
- * An attempt acquires its lanes in this order: queue, circuit of its host, flow-control key, account. It takes a slot of each, and
- * waits in the line of the first one without capacity. While it waits it keeps its slots, except the circuit's. The fixed order
- * prevents deadlocks. At most as many attempts of a queue or key wait for the account as may be in flight, so a full lane does not
- * block others.
+ * An attempt acquires its lanes in this order: queue, circuit of its host, flow-control key, account. It takes a slot of each,
+ * and waits in the line of the first lane without capacity. It keeps its slots while it waits, except the circuit's. The fixed
+ * order prevents deadlocks. A lane's parallelism limits how many of its attempts wait for the account.
  */
 import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import {
@@ -35,16 +34,16 @@ import type { createProcessSlots, Slot } from './processSlots.ts';
 import { renewWhileMade, type RenewalParts } from './renewal.ts';
 
 export interface Acquired {
-  /** Takes the attempt's verdict about its host. Call it before the slots are released. */
+  /** Reports the attempt's verdict about its host. Call it before the slots are released. */
   readonly report: (verdict: Verdict) => void;
   /** Call it when the request is over. A second call does nothing. The message keeps the queue's slot. */
   readonly release: () => Promise<void>;
   /**
-   * Call it instead of `release` if the attempt stays open until a time, Unix milliseconds, after its request: it keeps its key's
-   * slot and frees the others.
+   * Call it instead of `release` if the attempt stays open until a time, Unix milliseconds. It keeps its key's slot, and frees
+   * the others.
    */
   readonly keep: (until: number) => Promise<void>;
-  /** Call it instead of `release` if no request was made: the attempt does not count for its key's rate. */
+  /** Call it instead of `release` if no request was made. The attempt does not count for its key's rate. */
   readonly giveBack: () => Promise<void>;
 }
 
@@ -57,34 +56,32 @@ export interface LaneGateParts extends RenewalParts {
 /** How long an attempt that waits for its account keeps its key's slot. */
 const longestKeptMs = dayMs;
 
-/** The key's lease is extended if entering the account takes longer: half of its margin. */
+/** If entering the account takes longer than half of the margin, the key's lease is extended. */
 const longestEntryMs = leaseMarginMs / 2;
 
 /**
- * Why an attempt may not continue, according to a lane or its circuit.
+ * Why a lane or circuit does not let an attempt continue.
  *
  * - `held`: it waits in its circuit's line.
- * - `overdue`: it waited there too long and has to fail.
+ * - `overdue`: it waited there too long and must fail.
  * - `deleted`: its queue was deleted during its message's delay, so it is cancelled.
  */
 export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue' | 'deleted';
 
 interface AcquiredSlot extends Slot {
-  /** Frees the slot without a start. */
   readonly giveBack?: () => Promise<void>;
-  /** Keeps the slot while the attempt is open. Without it, the slot is released. */
+  /** If undefined, an open attempt's slot is released. */
   readonly keep?: (until: number) => Promise<void>;
 }
 
 const giveSlotBack = (slot: AcquiredSlot): Promise<void> => (slot.giveBack ?? slot.release)();
 
 interface CountedSlot extends AcquiredSlot {
-  /** When its start was counted, Unix milliseconds. */
   readonly countedAt: number;
 }
 
 export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: LaneGateParts) {
-  /** Call it while the lane is changed: retries may delay the change, and the lease starts then. */
+  /** Call it during the lane's change: the lease starts then, and retries may delay it. */
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
     return {
@@ -98,7 +95,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     };
   };
 
-  /** Enters the queue. A message keeps its slot until it is over, so its retries pass. */
+  /** A message keeps its queue's slot until it is over, so its retries pass. */
   async function enterQueue(dueAttempt: DueAttempt): Promise<Grant | 'deleted'> {
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
@@ -115,7 +112,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     release: () => lanes.update(key, (lane) => leave(lane, entry)),
   });
 
-  /** @param back when the start was counted, for an attempt that kept its slot of this key while it waited for its account */
+  /** @param back when the start was counted, for an attempt that kept its slot while it waited for its account */
   async function enterKey(
     dueAttempt: DueAttempt,
     back?: { readonly countedAt: number | undefined },
@@ -131,15 +128,15 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       const arrival = arrivalOf(dueAttempt, 'key');
       const changed =
         back === undefined ? enter(after, arrival, time) : resume(after, arrival, back.countedAt, time);
-      // A granted attempt's start is counted when it was granted, not when its job arrived.
+      // A granted start is counted at the grant, before the job arrives.
       countedAt = changed.lane.leases.get(entry)?.startAt ?? time;
       return changed;
     });
     if (grant !== 'in') return grant;
-    // Clocks differ, but no process counts further ahead than this.
+    // Clocks differ, but no process counts starts further in advance.
     const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
     if (aheadMs > 0) await sleep(aheadMs);
-    // If the job is redelivered, its first delivery may have made this start.
+    // The first delivery of a redelivered job may have made this start.
     const unmadeAt = dueAttempt.isAgain ? undefined : countedAt;
     const giveBack = (): Promise<void> =>
       lanes.update(lane, (found) => uncountStart(leave(found, entry), unmadeAt));
@@ -151,7 +148,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
   async function enterAccount(dueAttempt: DueAttempt): Promise<Slot | Refusal> {
     const { accountId, accountLimits, admittedTo } = dueAttempt;
     const lane = accountLane(accountId);
-    // A slot of the process does not name its attempt, but a redelivered job must find out whether the attempt has another job.
+    // A process's slot does not name its attempt. A redelivered job must find out whether another job has the attempt.
     if (admittedTo?.lane !== 'account' && !dueAttempt.isAgain) {
       const slot = await slots.take(
         lane,
@@ -170,7 +167,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return grant === 'in' ? leaving(lane, formatEntry(dueAttempt)) : grant;
   }
 
-  /** Enters the key with a slot of the account, and frees that slot if the key has no capacity. */
+  /** Enters the key with a slot of the account, which is freed if the key has no capacity. */
   async function returnToKey(
     dueAttempt: DueAttempt,
     account: Slot,
@@ -191,7 +188,6 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     const key = await enterKey(dueAttempt);
     if (typeof key === 'string') return key;
     const keyEnteredAt = now();
-    // If the job is redelivered, its first delivery may have made this start.
     const countedAt = dueAttempt.isAgain ? undefined : key.countedAt;
     const account = await enterAccount(dueAttempt);
     if (typeof account !== 'string') {
@@ -209,21 +205,21 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return account;
   }
 
-  /** Enters its host's circuit, if one holds it back. `waits` becomes `held`. */
+  /** Enters the host's circuit, if there is one. Returns `held` instead of `waits`. */
   async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal | undefined> {
     const { accountId, circuit, admittedTo } = dueAttempt;
     if (circuit === undefined) return undefined;
     const grant = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
       ...arrivalOf(dueAttempt, 'circuit'),
-      // Others wait for the slot that it has of its key or account.
+      // Its slot of its key or account blocks others.
       hasWaited: hasLaterSlots(dueAttempt),
     }));
     return grant === 'waits' ? 'held' : grant;
   }
 
   /**
-   * Takes the slots of the circuit, key and account. An attempt from the line of its key or account takes its granted slot first,
-   * and frees it if the circuit has opened.
+   * Takes the slots of the circuit, key and account. An attempt from the line of its key or account takes its granted slot
+   * first, and frees it if the circuit has opened.
    */
   async function enterAll(
     dueAttempt: DueAttempt,
@@ -242,16 +238,15 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     if (typeof circuit === 'string') return circuit;
     const entered = await enterBoth(dueAttempt);
     if (typeof entered !== 'string') return { circuit, slots: entered };
-    // While this attempt waits, another may probe the host.
+    // Another attempt may probe the host while this one waits.
     await circuit?.leave({ says: 'nothing' });
     return entered;
   }
 
   return {
     /**
-     * Takes a slot of each lane.
-     *
-     * @returns the slots, or why the attempt may not continue. Its job may then be dropped; if it is `early`, send it again
+     * @returns the slots, or why the attempt may not continue. Its job may be dropped then, but must be sent again if it is
+     *   `early`
      */
     acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
       const queue = await enterQueue(dueAttempt);
@@ -278,7 +273,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Ends a grant that is no longer needed.
+     * Ends an unneeded grant.
      *
      * @param reason with `goesOn` the message keeps its queue's slot, but no others
      * @returns false if the grant is not written yet: send the job again
@@ -296,12 +291,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       return outcome === 'left' || now() - sentAt > youngMs;
     },
 
-    /** Frees the slots of a recorded attempt whose worker died. */
     leaveAgain: async (
       attempt: Entry & {
         readonly accountId: string;
         readonly key: string | undefined;
-        /** Its circuit's host, if any. */
         readonly host: string | undefined;
       },
     ): Promise<void> => {
@@ -315,8 +308,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Makes an attempt wait for its account, which is not served: its lane is paused until it is resumed. First the attempt enters
-     * its queue, if any.
+     * Makes an attempt enter its queue and wait for its account.
      *
      * @returns why it may not continue
      */

@@ -1,4 +1,3 @@
-/** Applies changes to a lane, then grants free slots to its line. */
 import { pruned, type Lane, type LaneKey, type Lease } from '../lane.ts';
 import { endOfGrant, parseEntry, type Entry } from '../rules/entry.ts';
 import { grantNext, nextInLine, withPageRead } from '../rules/grant.ts';
@@ -10,7 +9,6 @@ import type { LaneStore } from './laneStore.ts';
 /** Slots granted in one write. A pump grants the rest. */
 const mostGranted = 100;
 
-/** A decided grant, as its job carries it. */
 export interface Granted extends Entry {
   readonly ticket: string;
 }
@@ -21,7 +19,7 @@ export interface PendingChange {
   readonly fail: (error: unknown) => void;
 }
 
-/** A result, or what must be read first. */
+/** A result, or the row that must be read first. */
 type Read<T> = (T & { readonly unread?: undefined }) | { readonly unread: Unread | 'rules' };
 
 interface Granting {
@@ -30,17 +28,16 @@ interface Granting {
 }
 
 interface Applied extends Granting {
-  /** Call these after the write, one for each change made. */
+  /** Functions to call after the write, one for each change. */
   readonly tells: readonly (() => void)[];
-  /** When the changes were made, Unix milliseconds. */
   readonly time: number;
 }
 
 /**
  * Grants the free slots to the attempts in the line.
  *
- * @param before the lane in the table. A message that has a slot of its queue there, but no longer here, is over. Its job would arrive before
- *   this write, use the old lease, and be dropped
+ * @param before the lane in the table. A message whose slot of its queue this change frees is over: its next job would arrive
+ *   before the write, use the old lease, and be dropped
  */
 function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: LineRows): Read<Granting> {
   const granted: Granted[] = [];
@@ -96,13 +93,12 @@ function applied(
   const granting = grantAll(lane, before, time, ticket, rows);
   if (granting.unread !== undefined) return granting;
   const { lane: after, granted } = granting;
-  // Expired leases and old starts are not worth a write, because each reader drops them. Nor are tenants: the next write can move
-  // them.
+  // Expired leases and old starts are not worth a write, because each reader drops them.
   const isUnchanged = after === start && spilled.pages.length === 0;
   return { lane: isUnchanged ? before : withoutEmptyFair(after), granted, tells, time };
 }
 
-/** Applies changes and reads the rows that they need. Starts over after each read, because time passes. */
+/** Applies changes to a lane, then grants free slots to its line. Starts over after each read, because time passes. */
 export async function applyChanges(
   { store, now }: { readonly store: LaneStore; readonly now: () => number },
   key: LaneKey,

@@ -9,10 +9,8 @@ export interface ChangedLane {
 }
 
 /**
- * Changes a lane for an API request.
- *
- * @param to may throw an HttpError: then nothing is changed
- * @throws HttpError from `to`; or 503 after too many conflicts
+ * @param to may throw an HttpError: nothing is changed then
+ * @throws HttpError from `to`, or 503 after too many conflicts
  */
 export async function changeOrRefuse(
   key: LaneKey,
@@ -24,7 +22,7 @@ export async function changeOrRefuse(
         const after = to(lane, time);
         return { lane: after, result: { before: lane, after } };
       } catch (error) {
-        // Another change may be in the same write.
+        // The same write may have other changes.
         if (!(error instanceof HttpError)) throw error;
         return { lane, result: error };
       }

@@ -1,4 +1,4 @@
-/** This process's view of circuits. While a circuit is closed, all its attempts share one read a second; a failure costs a write. */
+/** This process's view of circuits. All attempts of a closed circuit share one read a second; a failure costs a write. */
 import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
@@ -22,7 +22,6 @@ export interface CircuitsParts {
 export interface CircuitOf {
   readonly host: string;
   readonly rules: CircuitRules;
-  /** When the attempt was due, Unix milliseconds. */
   readonly dueAt: number;
 }
 
@@ -31,7 +30,6 @@ export interface CircuitPass {
   readonly leave: (verdict: Verdict) => Promise<void>;
 }
 
-/** A circuit as last read or written. */
 interface Known {
   circuit: Circuit;
   holdsBack: boolean;
@@ -57,7 +55,6 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     known.at = now();
   }
 
-  /** Reads a circuit, unless it was just read or written. */
   async function readCircuit(key: LaneKey): Promise<Known> {
     const known = knownOf(key);
     if (now() - known.at < knownForMs) return known;
@@ -72,7 +69,6 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     return known;
   }
 
-  /** Makes a change, and remembers the result. */
   async function change<T>(key: LaneKey, make: Parameters<typeof lanes.change<T>>[1]): Promise<T> {
     let after: Lane | undefined;
     const result = await lanes.change(key, (lane, time) => {
@@ -109,10 +105,8 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
 
   return {
     /**
-     * Lets an attempt continue, or makes it wait.
-     *
      * @param isGranted whether the circuit sent its job
-     * @param arrival called while the lane is changed
+     * @param arrival called during the lane's change
      */
     enter: async (
       accountId: string,
@@ -137,7 +131,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
       return {
         leave: async (verdict) => {
           left ??= leaveWith(key, entry, rules, verdict, holds).catch((error: unknown) => {
-            // The slot would expire, but later. An uncounted failure is one of many.
+            // A slot must be freed. An uncounted failure matters less, because it is one of many.
             if (holds || !(error instanceof LaneBusy)) throw error;
             report(key, error);
           });

@@ -7,20 +7,17 @@ import type { CircuitOf } from './circuits.ts';
 
 interface KeyLimits extends Limits {
   readonly key: string;
-  /** When the message was made, Unix milliseconds. */
+  /** When the message was created, Unix milliseconds. */
   readonly madeAt: number;
 }
 
-/** A due attempt, as its lanes see it. */
 export interface DueAttempt extends Entry {
   readonly accountId: string;
-  /** Its message's queue, if any. */
   readonly queueName: string | undefined;
   readonly flowControl: KeyLimits | undefined;
   readonly turn?: Turn | undefined;
-  /** Its host's circuit, if one may hold it back. */
   readonly circuit: CircuitOf | undefined;
-  /** Its account's limits, as this process knows them. */
+  /** The limits that this process knows. */
   readonly accountLimits: Limits & { readonly version: number };
   readonly timeoutMs: number;
   /** When its message was published, Unix milliseconds. */
@@ -35,7 +32,7 @@ export interface DueAttempt extends Entry {
 /** If a grant is not in the table this long after its job was sent, its process died before the write. */
 export const youngMs = minuteMs;
 
-/** Whether it has a slot of its queue: a message keeps the slot until it is over. */
+/** Whether it has a slot of its queue, which a message keeps until it is over. */
 export const hasEnteredQueue = ({
   attempt,
   admittedTo,
@@ -44,6 +41,6 @@ export const hasEnteredQueue = ({
   readonly admittedTo?: AdmittedTo | undefined;
 }): boolean => attempt > 0 || (admittedTo !== undefined && admittedTo.lane !== 'queue');
 
-/** Whether it comes from its key's or account's line, with a slot there. */
+/** Whether it comes from the line of its key or account, with a slot there. */
 export const hasLaterSlots = ({ admittedTo }: DueAttempt): boolean =>
   admittedTo?.lane === 'key' || admittedTo?.lane === 'account';

@@ -1,4 +1,3 @@
-/** Makes a due attempt from its message, account and job. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { rulesOf } from '../../circuit/settings.ts';
 import { circuitHostOf } from '../../circuit/verdict.ts';
@@ -15,7 +14,7 @@ import type { DueAttempt } from './dueAttempt.ts';
 export const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
   (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;
 
-/** An attempt that a circuit let go always leaves that circuit, even if its settings changed. */
+/** An attempt that a circuit admitted always leaves that circuit, even if its settings changed. */
 function circuitOf(
   history: MessageHistory,
   account: Account,

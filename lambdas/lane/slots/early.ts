@@ -1,10 +1,9 @@
-/** Handles jobs that arrive before their grant is visible. */
 import { setTimeout } from 'node:timers/promises';
 import type { AttemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 
-/** SQS can deliver a job a few milliseconds before its grant's row is visible. The row is read again after these delays. */
+/** SQS can deliver a job a few milliseconds before its grant is visible. The row is read again after these delays. */
 const earlyPausesMs = [10, 20, 40, 80, 160];
 
 export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T) => boolean): Promise<T> {
@@ -18,8 +17,8 @@ export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T)
 }
 
 /**
- * Sends a job again whose grant is not written yet, after a delay that grows. The grant is usually never written, because another
- * process granted the attempt a slot first.
+ * Sends a job again whose grant is not written yet, after a growing delay. Usually another process granted a slot first, and
+ * the grant is never written.
  */
 export const comeAgain = (job: AttemptJob): Promise<void> =>
   sendJob(job, now() + Math.max(secondMs, now() - (job.admittedTo?.sentAt ?? 0)));

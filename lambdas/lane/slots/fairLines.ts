@@ -1,13 +1,13 @@
-/** The part of a lane's change that only a fair line needs: reads tenants, and gives joining entries their places. */
+/** The part of a lane's change that only a fair line needs. */
 import type { Lane } from '../lane.ts';
 import { newTenant, unnamed, type FairLine, type Tenant } from '../rules/fairLine.ts';
 import { inRing, settled, spillFair } from '../rules/tenants.ts';
 import type { Unread } from '../rules/turns.ts';
 import { isEmpty, spill, type Page } from '../rules/line.ts';
 
-/** The pages and tenants that leave a lane's row. They are written before it. */
+/** The pages and tenants that leave a lane's row, and are written before it. */
 export interface Spilled {
-  /** Unchanged if nothing leaves it. */
+  /** Unchanged if nothing leaves the row. */
   readonly lane: Lane;
   readonly pages: readonly Page[];
   readonly tenants: ReadonlyMap<string, Tenant>;
@@ -22,11 +22,11 @@ export function spillFairLane(lane: Lane, found: FairLine): Spilled {
 }
 
 /**
- * Gives the entries that joined or left their places, and puts the lane's own line into the ring.
+ * Places the entries that joined, removes those that left, and puts the lane's own line in the ring.
  *
  * @param id for a new fair line
  * @param tenants those that were read
- * @returns what must be read first
+ * @returns the rows to read first, if any
  */
 export function settledLane(
   lane: Lane,
@@ -37,7 +37,7 @@ export function settledLane(
   const isNew = found.id === '';
   const fair = withOwnLine(lane, isNew ? { ...found, id } : found);
   if (fair.asked.length === 0) return { lane: fair === found ? lane : { ...lane, fair } };
-  // A line deleted by this same change had tenants with the same names.
+  // A line that this change deleted had tenants with the same names.
   const read: ReadonlyMap<string, Tenant> = isNew ? new Map() : tenants;
   const asked = new Set(fair.asked.map(({ name }) => name));
   const unread = [...asked].filter((name) => !fair.tenants.has(name) && !read.has(name));
@@ -46,7 +46,7 @@ export function settledLane(
   return { lane: { ...lane, fair: after, cancelled: lane.cancelled + cancelled } };
 }
 
-/** The lane's own line has turns while it is not empty. */
+/** Gives the lane's own line turns while it is not empty. */
 function withOwnLine(lane: Lane, fair: FairLine): FairLine {
   const own = fair.tenants.get(unnamed) ?? newTenant;
   return isEmpty(lane.line) || own.isInRing ? fair : inRing(fair, unnamed, own);

@@ -1,4 +1,3 @@
-/** The gate through which this process's attempts acquire lanes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { now } from '../../shared/clock.ts';
@@ -22,7 +21,7 @@ const slots = createProcessSlots({
   },
 });
 
-// Few accounts have circuits, so their code is loaded on first use.
+// Few accounts have circuits.
 const circuits: Circuits = {
   enter: async (...attempt) => (await import('./processCircuits.ts')).circuits.enter(...attempt),
 };

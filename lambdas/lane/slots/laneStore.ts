@@ -11,7 +11,6 @@ export interface LaneStore {
    */
   readonly save: (lane: Lane) => Promise<{ readonly current: Lane | undefined } | undefined>;
   readonly loadPage: (key: LaneKey, number: number, line?: string) => Promise<readonly string[]>;
-  /** Writes pages of a line. They expire. */
   readonly savePages: (key: LaneKey, pages: readonly Page[]) => Promise<void>;
   /** Reads tenants of a fair line; missing ones are left out. */
   readonly loadTenants: (
@@ -20,7 +19,7 @@ export interface LaneStore {
     names: readonly string[],
   ) => Promise<ReadonlyMap<string, Tenant>>;
   /**
-   * Writes tenants from a lane's row, unless their row has this version of the lane or a newer one.
+   * Writes tenants from a lane's row, except those whose row is at least as new.
    *
    * @param version of the lane
    */

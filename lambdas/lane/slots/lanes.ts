@@ -1,9 +1,9 @@
 /**
- * Changes lanes. A process combines its concurrent changes of a lane into one write, on condition that the row has not changed.
- * After a conflict they are applied to the newer row.
+ * Changes lanes. A process combines concurrent changes of a lane into one conditional write. After a conflict they are applied
+ * to the newer row.
  *
- * A grant's job is sent before the lane is written. If the process dies in between, the job has no grant, which is harmless ({@link
- * Grant} `early`). There is never a grant without a job.
+ * A grant's job is sent before the lane is written, so a grant always has a job. A job without a grant, after a crash, is
+ * harmless ({@link Grant} `early`).
  */
 import { randomBytes } from 'node:crypto';
 import { formatEntry } from '../rules/entry.ts';
@@ -20,11 +20,9 @@ import { pageName, spillLane } from './lineRows.ts';
 import type { LaneStore } from './laneStore.ts';
 
 export interface JobSender {
-  /** Sends the jobs of granted attempts. */
   readonly sendGranted: (key: LaneKey, granted: readonly Granted[]) => Promise<void>;
   /**
-   * Sends a pump; `dueAt` in Unix milliseconds.
-   *
+   * @param dueAt Unix milliseconds
    * @param extendsLine whether it also extends the lifetimes of waiting messages
    */
   readonly sendPump: (key: LaneKey, dueAt: number, extendsLine: boolean) => Promise<void>;
@@ -43,28 +41,26 @@ export type LaneChange<T> = (lane: Lane, now: number) => Changed<T>;
 
 export interface Lanes {
   /**
-   * Makes a change, then grants free slots to the line.
+   * Makes a change, then grants free slots to the line. Creates a missing lane.
    *
-   * @param key a missing lane is made
    * @throws LaneBusy after too many conflicts; nothing is changed
    */
   readonly change: <T>(key: LaneKey, change: LaneChange<T>) => Promise<T>;
-  /** Makes a change without a result. */
   readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
 }
 
-/** Too many conflicts: the change of a lane may be retried later. */
+/** Too many conflicts: the change may be retried later. */
 export class LaneBusy extends TransientError {
   override readonly name = 'LaneBusy';
 }
 
-/** Each try pauses, reads and writes: four seconds in all if the table answers in 5 ms. */
+/** Four seconds in all if the table answers in 5 ms. */
 const mostTries = 24;
 const longestPauseInTurns = 32;
-/** No try starts after this time: an API request times out after 28 s, and does other work too. */
+/** No try starts after this time: an API request times out after 28 s, and has other work. */
 const longestCommitMs = 8_000;
 
-/** A lane read or written this recently is not read again; the write shows whether it was still valid. */
+/** A lane read or written this recently is not read again. The write fails if it has changed. */
 const freshMs = 50;
 
 /** How late a pump may be. */
@@ -74,13 +70,12 @@ const pumpSlackMs = 20;
 const isPumpDue = (pumpAt: number, checkAt: number, now: number): boolean =>
   pumpAt > now && pumpAt <= checkAt + pumpSlackMs;
 
-/** Lines that wait longer are checked at this interval. */
+/** The interval of checks of a line that waits longer than this. */
 export const extendEveryMs = 3 * dayMs;
 
 /** Changes in one write. Each may add 100 entries of 34 bytes, and a row has 400 KB. */
 const mostAtOnce = 50;
 
-/** What this process knows of a lane. */
 interface Known {
   readonly pending: PendingChange[];
   isBusy: boolean;
@@ -102,7 +97,6 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
       ({ isBusy, pending }) => !isBusy && pending.length === 0,
     );
 
-  /** Sends the pumps that a lane needs, and notes them in it. */
   function pumpsOf(key: LaneKey) {
     const sent = { pumpAt: 0, keepAt: 0 };
     return async (lane: Lane, time: number): Promise<Lane> => {
@@ -127,13 +121,13 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
   }
 
   /**
-   * Retries changes until one write takes them.
+   * Retries changes until a write succeeds.
    *
-   * @returns how many it took: not all if many ask for places in a fair line
+   * @returns how many were written; not all if many need places in a fair line
    */
   async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<number> {
     const ticket = randomBytes(6).toString('base64url');
-    // If a write was refused, its jobs and pages stay valid for the next try. Sending them again would flood a slow table.
+    // Jobs and pages stay valid if a write is refused. Sending them again would flood a slow table.
     const sent = new Set<string>();
     const savedPages = new Set<string>();
     const withPumps = pumpsOf(key);
@@ -157,7 +151,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
           for (const tell of tells) tell();
           return tells.length;
         }
-        // Nothing will be written, so no conflict would show that the remembered lane is old.
+        // Without a write, no conflict shows that the remembered lane is old.
         isRemembered = false;
         base = await store.load(key);
         continue;
@@ -177,7 +171,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
         known.lane = { ...after, version: after.version + 1 };
         known.knownAt = now();
         countLargest('LongestLine', waitingIn(after));
-        // A pump due before this write may have run already and found an empty line.
+        // A pump due before this write may have found an empty line.
         await withPumps(after, known.knownAt);
         for (const tell of tells) tell();
         return tells.length;
@@ -188,10 +182,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
     throw new LaneBusy(`Too many processes are writing the lane ${nameOf(key)}.`);
   }
 
-  /**
-   * Finds the lane to retry with. The first retry uses the other process's row. Later there are many writers, and after a pause any
-   * such row is old.
-   */
+  /** Finds the lane to retry with: first the other process's row, later (after a pause) a newly read one. */
   async function afterConflict(
     key: LaneKey,
     current: Lane | undefined,

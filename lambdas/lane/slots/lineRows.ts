@@ -1,4 +1,3 @@
-/** Reads and writes pages and tenants besides a lane's row. */
 import type { Lane, LaneKey } from '../lane.ts';
 import { newTenant, type Tenant } from '../rules/fairLine.ts';
 import { spill, type Page } from '../rules/line.ts';
@@ -16,11 +15,11 @@ const loadFairRules = async (): Promise<FairRules> => ({
 });
 let loaded: Promise<FairRules> | undefined;
 
-/** Few lanes have tenants, so the code is loaded on first use. */
+/** Few lanes have tenants, so this code is loaded on first use. */
 export const fairRules = (): Promise<FairRules> => (loaded ??= loadFairRules());
 
 /**
- * Entries that join or leave a fair line in one write, plus one change. Until the next write their tenants are in the row, up to 2
+ * Entries that join or leave a fair line in one write, plus one change. The row has their tenants until the next write, up to 2
  * KB each.
  */
 export const mostAsked = 10;
@@ -45,12 +44,10 @@ export class LineRows {
   readonly #key: LaneKey;
   readonly #store: Pick<LaneStore, 'loadPage' | 'loadTenants'>;
   readonly #pages = new Map<string, readonly string[]>();
-  /** Undefined until loaded. */
   fairRules: FairRules | undefined;
-  /** Tenants that are not in the lane's row. */
   readonly tenants: Map<string, Tenant>;
 
-  /** @param spilled what leaves the lane's row and is not written yet */
+  /** @param spilled pages and tenants that leave the lane's row and are not written yet */
   constructor(
     key: LaneKey,
     store: Pick<LaneStore, 'loadPage' | 'loadTenants'>,
@@ -62,12 +59,11 @@ export class LineRows {
     for (const page of spilled.pages) this.#pages.set(pageName(page), page.entries);
   }
 
-  /** A page's entries, if it was read. */
   page(page: Pick<Page, 'line' | 'number'>): readonly string[] | undefined {
     return this.#pages.get(pageName(page));
   }
 
-  /** Reads the rows for the next turn. A tenant without a row has no waiting entries. */
+  /** A tenant without a row has no waiting entries. */
   async read(unread: Unread | 'rules'): Promise<void> {
     if (unread === 'rules') {
       this.fairRules = await fairRules();
@@ -84,6 +80,6 @@ export class LineRows {
   }
 }
 
-/** Removes a fair line in which nothing waits. */
+/** Removes a fair line without waiting entries. */
 export const withoutEmptyFair = (lane: Lane): Lane =>
   lane.fair?.waiting === 0 ? { ...lane, fair: undefined } : lane;

@@ -1,4 +1,3 @@
-/** This process's access to lanes. */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
@@ -27,7 +26,7 @@ async function sendGranted(
   }));
 }
 
-/** Message timers count whole seconds. A pump arrives up to a second early, and its worker waits. */
+/** SQS delays are whole seconds, so a pump may arrive a second early, and its worker waits. */
 const sendPump = (
   { accountId, kind: lane, name }: LaneKey,
   dueAt: number,

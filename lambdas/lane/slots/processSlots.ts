@@ -1,8 +1,8 @@
 /**
- * Slots that a process leases for itself, so that a delivery costs no call while there are plenty.
+ * Slots that a process leases for itself, so that most deliveries need no call.
  *
- * A process leases slots for about a minute and reuses them for its attempts. In a tight lane it frees unused slots at once. A
- * lease is renewed while an attempt is in flight, and outlives a dead process by at most 70 s.
+ * A process leases slots for about a minute. In a tight lane it frees unused slots at once. A lease is renewed while an attempt
+ * is in flight, and outlives a dead process by at most 70 s.
  */
 import { isLineEmpty, leaseTo, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
 import { secondMs } from '../../shared/clock.ts';
@@ -27,27 +27,25 @@ export interface ProcessSlotsParts {
   readonly process: string;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Logs a lease that was not written: the old one holds until it expires. */
+  /** Logs a lease that was not written. The old lease is valid until it expires. */
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
-/** One process's slots of one lane. */
+/** The process's slots of one lane. */
 class ProcessSlots {
   readonly #key: LaneKey;
   readonly #parts: ProcessSlotsParts;
   #limit: (lane: Lane) => Lane = (lane) => lane;
-  /** The lane's parallelism at the last write. */
   #parallelism = Infinity;
   #inUse = 0;
   #slots = 0;
   #until = 0;
   #isTight = true;
-  /** Attempts that ask for a slot. */
   #asking: ((slot: Slot | undefined) => void)[] = [];
   #leasing: Promise<void> | undefined;
   #freeing: Promise<void> | undefined;
   #renewal: NodeJS.Timeout | undefined;
-  /** Writes are sequential, so that the lease in the table is never smaller than the one in use. */
+  /** Sequential, so the lease in the table is never smaller than the one in use. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(key: LaneKey, parts: ProcessSlotsParts) {
@@ -57,7 +55,7 @@ class ProcessSlots {
 
   /**
    * @param limit sets the lane's current limits
-   * @param most the slots in use that they allow
+   * @param most the most slots that these allow
    * @returns undefined if there is no capacity
    */
   async take(limit: (lane: Lane) => Lane, most: number): Promise<Slot | undefined> {
@@ -72,12 +70,12 @@ class ProcessSlots {
     return given;
   }
 
-  /** Leases the slots in use and those asked for, also by callers that ask during the write. */
+  /** Leases the slots that are in use or asked for. */
   async #lease(): Promise<void> {
     try {
       while (this.#asking.length > 0) await this.#inTurn(() => this.#answerAsking());
     } finally {
-      // Later callers wait for another lease; earlier ones fail if this one fails.
+      // Later callers wait for another lease. Earlier ones fail if this one fails.
       this.#leasing = undefined;
       this.#asking = [];
     }
@@ -132,12 +130,11 @@ class ProcessSlots {
     };
   }
 
-  /** Frees unused slots. */
   async #free(): Promise<void> {
     await this.#parts.sleep(togetherMs);
     await this.#reported(async () => {
       if (this.#slots <= this.#inUse) return;
-      // Slots being freed are not used during the write.
+      // Slots that are being freed must not be used during the write.
       this.#slots = this.#inUse;
       await this.#write(this.#inUse);
     });

@@ -1,4 +1,4 @@
-/** Renews the leases of a long attempt, so that it keeps its slots, and a dead worker does not block a lane for hours. */
+/** Renews the leases of a long attempt. Short leases free the slots of dead workers. */
 import { minuteMs } from '../../shared/clock.ts';
 import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
 import { keepUntil } from '../rules/arrival.ts';
@@ -12,7 +12,7 @@ export const renewEveryMs = 4 * minuteMs;
 export interface RenewalParts {
   readonly lanes: Lanes;
   readonly now: () => number;
-  /** Logs a failed renewal: the next one is before the lease ends. */
+  /** Logs a failed renewal. The next one is before the lease ends. */
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
@@ -23,15 +23,15 @@ function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] 
   const found: [LaneKey, string][] = [[accountLane(accountId), entry]];
   if (circuit !== undefined) found.push([circuitLane(accountId, circuit.host), entry]);
   if (flowControl !== undefined) found.push([keyLane(accountId, flowControl.key), entry]);
-  // A message keeps its queue's slot until it is over. If it was cancelled, the slot ends with this attempt.
+  // A message keeps its queue's slot until it is over. A cancelled message's slot ends with this attempt.
   if (queueName !== undefined) found.push([queueLane(accountId, queueName), queueEntry(attempt)]);
   return found;
 }
 
 /**
- * Starts to renew an attempt's leases; does nothing for a short attempt.
+ * Does nothing for a short attempt.
  *
- * @returns a function that stops it. Call it before the slots are released
+ * @returns a function that stops the renewals. Call it before the slots are released
  */
 export function renewWhileMade(attempt: DueAttempt, { lanes, now, report }: RenewalParts): () => void {
   if (!outlastsLease(attempt.timeoutMs)) return () => undefined;

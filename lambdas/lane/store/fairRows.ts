@@ -1,4 +1,3 @@
-/** Converts fair lines and tenants from and to rows. */
 import * as z from 'zod/mini';
 import { priorities, type Priority } from '../../value/turn.ts';
 import type { Lane } from '../lane.ts';
@@ -26,7 +25,7 @@ const fairRow = z.object({
   tenants: z.array(z.object({ name: z.string(), ...tenantShape })),
 });
 
-/** Removes default values: writes are billed by the kilobyte. */
+/** Removes default values, because writes are billed by the kilobyte. */
 export function withoutDefaults(row: object): object {
   const isDefault = (value: unknown): boolean =>
     value === false || value === 0 || (Array.isArray(value) && value.length === 0);
@@ -62,8 +61,8 @@ const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
 });
 
 /**
- * In a row with a fair line, the lane's own line is in `own`, and this replaces `back`. So release 0.1.0, which would drop the fair
- * line, cannot read the row, and its jobs are retried.
+ * In a row with a fair line, the lane's own line is in `own`, and this replaces `back`. So release 0.1.0, which would drop the
+ * fair line, cannot read the row, and its jobs are retried.
  */
 const elsewhere = 'own';
 

@@ -1,7 +1,4 @@
-/**
- * The table of lanes: a row for each lane, and its line's pages. A lane is written if its version has not changed. Default values
- * are left out, because writes are billed by the kilobyte.
- */
+/** The table of lanes: a row for each lane, and its line's pages. Default values are left out. */
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -128,7 +125,7 @@ function rowOf(lane: Lane, mark: string): object {
   };
 }
 
-/** Whether lists show a lane. Account lanes have no name; deleted queues and closed circuits are not shown. */
+/** Account lanes have no name; deleted queues and closed circuits are not shown. */
 const isListed = (lane: Lane): boolean =>
   lane.name !== '' && !lane.isDeleted && (lane.kind !== 'circuit' || holdsBack(lane));
 
@@ -148,9 +145,9 @@ function expiryOf(lane: Lane): number | undefined {
 const expiryRow = z.object({ expiresAt: z.optional(z.number()) });
 
 /**
- * Reads how long a lane's row lasts without another write. Eventually consistent, at half the cost.
+ * Reads how long a lane's row is kept without another write. Eventually consistent, at half the cost.
  *
- * @returns Unix milliseconds; Infinity for a row that does not expire, undefined without a row
+ * @returns Unix milliseconds; Infinity if the row does not expire, undefined without a row
  */
 export async function laneLastsUntil(key: LaneKey): Promise<number | undefined> {
   const row = await getRow(settings.lanesTable, keyOf(key), false);
@@ -173,12 +170,11 @@ const ifVersionIs = ({ version }: Lane) =>
       };
 
 /**
- * Writes a lane that was read, or a new one (version 0).
- *
- * @returns undefined after the write; else the lane in the table, because another process wrote it
+ * @param lane that was read, or a new one (version 0)
+ * @returns undefined after the write, or the lane in the table if another process wrote it
  */
 export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
-  // The SDK retries unanswered writes: a row with this mark is from this write.
+  // The SDK retries unanswered writes. This mark shows that the row is from this write.
   const mark = randomBytes(6).toString('base64url');
   const outcome = await conditionalWrite(
     dynamodb.send(
@@ -194,11 +190,7 @@ export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | u
   return { current: outcome.row && laneOf(lane, outcome.row) };
 }
 
-/**
- * Removes a lane, unless it was written since it was read.
- *
- * @returns whether it is removed
- */
+/** @returns whether it is removed; not if it was written since it was read */
 export const removeLane = (lane: Lane): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
@@ -212,19 +204,19 @@ export const removeLane = (lane: Lane): Promise<boolean> =>
 
 const pageRow = z.object({ entries: z.array(z.string()) });
 
-/** A page is read when its entries are next. If they wait longer, it is written again. */
+/** A page is written again if its entries wait longer. */
 export const pageLifetimeMs = 60 * dayMs;
 
-/** Reads a page of a lane's line, or of a fair line's line. */
+/** Reads a page of a lane's own line, or of a line in its fair line. */
 export async function loadPage(key: LaneKey, page: number, line?: string): Promise<readonly string[]> {
   const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page, line) }, true);
   if (row !== undefined) return pageRow.parse(row).entries;
-  // A page is written before the lane refers to it. If one is lost, the other entries continue.
+  // Pages are written first, so this is unexpected. The other entries continue.
   log.error('A page of a waiting line is missing', { ...key, page, line });
   return [];
 }
 
-/** Writes pages by number; writing one twice is harmless. */
+/** Writes pages by number. A second write is harmless. */
 export const savePages = (key: LaneKey, pages: readonly Page[]): Promise<void> =>
   putAll(
     settings.lanesTable,
@@ -239,8 +231,8 @@ export const savePages = (key: LaneKey, pages: readonly Page[]): Promise<void> =
 const namedRow = z.object({ name: z.string() });
 
 /**
- * Lists the names of an account's lanes of a kind, sorted, after `behind` if given. New lanes appear after a moment: DynamoDB's
- * indexes lag behind their table.
+ * Lists the names of an account's lanes of a kind, sorted, after `behind` if given. New lanes appear after a moment, because
+ * DynamoDB's indexes lag behind their table.
  */
 export async function* laneNames(accountId: string, kind: LaneKind, behind?: string): AsyncGenerator<string> {
   const rows = queryRows({
@@ -266,7 +258,7 @@ const laneKeyRow = z.object({ lane: z.string() });
 
 function laneKeyOf(row: Row): LaneKey {
   const { lane } = laneKeyRow.parse(row);
-  // The name, which is last, may contain `#`; the other parts do not.
+  // Only the name, which is last, may contain `#`.
   const [, accountId = '', text, name = ''] = /^([^#]*)#([^#]*)#(.*)$/s.exec(lane) ?? [];
   const kind = laneKinds.find((known) => known === text);
   if (kind === undefined) throw new Error(`${lane} is not a lane.`);
@@ -276,15 +268,14 @@ function laneKeyOf(row: Row): LaneKey {
 const lanesTogether = 100;
 
 interface LaneListing {
-  /** List the names after this one. */
+  /** Lists the names after this one. */
   readonly behind?: string | undefined;
-  /** Filters lanes by name. */
   readonly isWanted?: (name: string) => boolean;
   /** Whether eventually consistent reads are enough, at half the cost. */
   readonly mayBeOld?: boolean;
 }
 
-/** Lists an account's lanes of a kind, by name. New lanes appear after a moment. */
+/** Lists lanes by name. New lanes appear after a moment. */
 export async function* listLanes(
   accountId: string,
   kind: LaneKind,
@@ -301,7 +292,6 @@ export async function* listLanes(
   if (names.length > 0) yield* await loadLanes(accountId, kind, names, mayBeOld);
 }
 
-/** Reads the lanes that exist, by name. */
 async function loadLanes(
   accountId: string,
   kind: LaneKind,

@@ -24,11 +24,7 @@ export const extendTenant = (lane: LaneKey, fairId: string, { name, at }: Stored
     ),
   );
 
-/**
- * Reads a fair line's tenants that have separate rows, by name as UTF-8.
- *
- * @param from the first name
- */
+/** Reads a fair line's tenants that have separate rows, by name as UTF-8. */
 export async function* listTenants(
   lane: LaneKey,
   fairId: string,

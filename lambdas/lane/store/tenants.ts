@@ -10,7 +10,6 @@ import type { Tenant } from '../rules/fairLine.ts';
 import { rowOfTenant, tenantOf, tenantShape } from './fairRows.ts';
 import { laneId, pageLifetimeMs } from './lanes.ts';
 
-/** The prefix of a fair line's tenant keys. */
 export const partsBegin = (fairId: string): string => `fair#${fairId}#tenant#`;
 
 export const tenantKey = (lane: LaneKey, fairId: string, name: string) => ({
@@ -20,11 +19,10 @@ export const tenantKey = (lane: LaneKey, fairId: string, name: string) => ({
 
 const tenantRow = z.object({ part: z.string(), at: z.number(), ...tenantShape });
 
-/** A tenant from its own row. */
 export interface StoredTenant {
   readonly name: string;
   readonly tenant: Tenant;
-  /** The lane's version when the tenant left its row. */
+  /** The lane's version when the tenant left the lane's row. */
   readonly at: number;
 }
 
@@ -47,7 +45,7 @@ export async function loadTenants(
 const writesAtOnce = 20;
 
 /**
- * Writes tenants from a lane's row, unless their row is as new or newer: a late process changes nothing.
+ * Writes tenants from a lane's row, unless their row is at least as new.
  *
  * @param at the lane's version
  */

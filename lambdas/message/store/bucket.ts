@@ -1,6 +1,6 @@
 /**
- * The bucket of large bodies, imported on demand because the S3 client is larger than a handler. `lib/bundle.ts` bundles it
- * separately. To avoid a second copy of settings and metrics, the bucket's name and the client's preparation are passed in.
+ * The bucket of large bodies. `lib/bundle.ts` bundles it separately, because the S3 client is larger than a handler. The
+ * bucket's name and the client's preparation are passed in, to avoid a second copy of settings and metrics.
  */
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { clientOptions } from '../../aws/clientOptions.ts';
@@ -10,7 +10,6 @@ export interface BodyBucket {
   readonly put: (key: string, body: Uint8Array) => Promise<void>;
   /** @throws if the object does not exist */
   readonly get: (key: string) => Promise<Uint8Array>;
-  /** Deletes an object, if it exists. */
   readonly delete: (key: string) => Promise<void>;
 }
 
@@ -22,7 +21,7 @@ export function openBucket(name: string, prepare: typeof prepareClient): BodyBuc
   );
   const at = (key: string) => ({ Bucket: name, Key: key });
 
-  /** Reads a whole object within one try of the client, so that an interrupted read is retried. */
+  /** Reads a whole object within one try, so that an interrupted read is retried. */
   async function read(key: string): Promise<Uint8Array> {
     let content: Uint8Array | undefined;
     const command = new GetObjectCommand(at(key));

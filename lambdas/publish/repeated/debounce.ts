@@ -16,7 +16,7 @@ import { answerOf, type PublishAnswer } from '../accept.ts';
 import type { Draft, Prepared } from '../prepare.ts';
 
 /**
- * Publishes a request's messages: each joins its id's quiet period, with the newest body and settings.
+ * Adds each message to its id's quiet period, with the newest body and settings.
  *
  * @throws HttpError 412, 429 or 503; a message may have been debounced with this body, and can be published again
  */
@@ -54,12 +54,12 @@ async function debounceOne(
   const key = periodKey(account.id, id, isGroup ? (message.endpointName ?? message.url) : undefined);
   const { messageId, version, dueAt, isFirst } = await joinPeriod({
     ...{ key, quietMs, mostMs, messageId: message.messageId },
-    // If the row is missing, the worker looks for it as long as its publisher may take.
+    // The worker looks for a missing row until its publisher must have finished.
     onBegin: (firstDueAt) => sendJob({ ...attemptJob(message, 0), madeAt: firstDueAt }, firstDueAt),
   });
   const timed = { ...message, messageId, notBefore: dueAt, debounce: { key, version } };
   const versioned = { ...timed, expiresAt: expiryOf(timed, limitsOf(account)) };
-  // A body for each version, because two publishes may write in parallel.
+  // Two publishes may write in parallel.
   const bodyId = `${messageId}~${version}`;
   const stored = await storeBody({ ...versioned, messageId: bodyId }, body, now());
   await putVersion(versioned, stored.at === 'row' ? { ...stored, id: bodyId } : stored);

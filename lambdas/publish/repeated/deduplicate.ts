@@ -15,7 +15,6 @@ export interface Deduplicated {
   readonly messageId: string;
   readonly isDuplicate: boolean;
   readonly isDebounced?: boolean;
-  /** The key that was claimed for the draft. */
   readonly key?: string | undefined;
   /** 503 if other publishers of this message did not finish in time. */
   readonly error?: HttpError;
@@ -24,17 +23,17 @@ export interface Deduplicated {
 /** A publisher counts as dead if it has not accepted its message this long after its claim. */
 const memoryTimeoutMs = 2_000;
 /**
- * How long a request waits for other publishers of its messages, some of which may die. It still has to accept its own messages,
- * and an API function times out after 28 s.
+ * How long a request waits for other publishers, which may be dead. An API function times out after 28 s, and must then accept
+ * its own messages.
  */
 const longestWaitMs = 10_000;
 /** The longest pause between reads of a key; pauses double. */
 const longestPauseMs = 1_280;
 
 /**
- * Finds out whether a message is new, by claiming its key. If the first publisher fails or dies after its claim, a waiting one
- * accepts the message under the same id. A message that was cancelled or failed permanently gives its key to the next. So a
- * duplicate always has a message that will be delivered.
+ * Finds out whether a message is new, by claiming its key. If the first publisher dies after its claim, a waiting one accepts
+ * the message under the same id. A message that was cancelled or failed permanently gives its key to the next. So a duplicate
+ * always has a message that will be delivered.
  *
  * @param waitUntil Unix milliseconds
  */
@@ -72,7 +71,7 @@ const heldUp = (): HttpError =>
     `The same message is being published by other requests, which have not ended within ${longestWaitMs / secondMs} s; it was not accepted here, send it again.`,
   );
 
-/** Makes a function that deduplicates one batch: the first of equal messages decides for all. */
+/** Deduplicates one batch: the first of equal messages decides for all. */
 export function deduplicator(): (draft: Draft, by: Deduplication | undefined) => Promise<Deduplicated> {
   const firsts = new Map<string, Promise<Deduplicated>>();
   const waitUntil = now() + longestWaitMs;
@@ -87,7 +86,7 @@ export function deduplicator(): (draft: Draft, by: Deduplication | undefined) =>
   };
 }
 
-/** Marks a key's message as accepted. If that fails, the next publisher accepts it again. */
+/** If this fails, the next publisher accepts the message again. */
 export async function confirmKey({ key, messageId }: Deduplicated): Promise<void> {
   if (key === undefined) return;
   try {
@@ -97,10 +96,6 @@ export async function confirmKey({ key, messageId }: Deduplicated): Promise<void
   }
 }
 
-/**
- * Gives up the key of a message that is not accepted.
- *
- * @returns whether the message may be ended: false if another publisher relies on it
- */
+/** @returns whether the message may be ended: false if another publisher relies on it */
 export const giveUpKey = async ({ key, messageId, isDuplicate }: Deduplicated): Promise<boolean> =>
   !isDuplicate && (key === undefined || (await releaseKey(key, messageId)));

@@ -6,7 +6,7 @@ import type { MessageChanges } from '../../request/messageChange.ts';
 import { clockMarginMs, secondMs } from '../../shared/clock.ts';
 import type { Limits } from '../../value/limits.ts';
 
-/** Makes the changed message. @param before when its next attempt was due, Unix milliseconds */
+/** @param before when the next attempt was due, Unix milliseconds */
 export function changed(
   message: Message,
   { attempt, before }: { readonly attempt: number; readonly before: number },

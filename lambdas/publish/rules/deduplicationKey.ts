@@ -8,8 +8,8 @@ import type { Deduplication } from '../../options/deduplication.ts';
 export const deduplicationWindowMs = 10 * minuteMs;
 
 /**
- * Makes the key of equal messages. With an id: from account and id. By content: from account, destination, body, content type and
- * forwarded headers, except trace headers, which always differ. The keys differ for each endpoint of a URL group.
+ * Makes the key of equal messages. With an id: from account and id. By content: from account, destination, body, content type
+ * and forwarded headers, except trace headers, which always differ. The keys differ for each endpoint of a URL group.
  */
 export function deduplicationKey(
   deduplication: Deduplication,

@@ -16,7 +16,7 @@ export interface KeyClaim {
   readonly messageId: string;
   /** When it was claimed, or renewed by another publisher, Unix milliseconds. */
   readonly claimedAt: number;
-  /** Whether the message is stored and will be delivered. If not, its publisher is still busy or dead. */
+  /** Whether the message will be delivered. If not, its publisher is busy or dead. */
   readonly isAccepted: boolean;
 }
 
@@ -35,8 +35,6 @@ const placeOf = ({ key, messageId, now, until }: NewClaim) => ({
 });
 
 /**
- * Claims a key for a message until the window ends.
- *
  * @param claim times in Unix milliseconds
  * @returns the valid claim: this one or an earlier one
  */
@@ -69,11 +67,7 @@ export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
     ),
   );
 
-/**
- * Notes that a key's message is accepted.
- *
- * @returns false if the message no longer has the key
- */
+/** @returns false if the message no longer has the key */
 export const markAccepted = (key: string, messageId: string): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
@@ -88,7 +82,7 @@ export const markAccepted = (key: string, messageId: string): Promise<boolean> =
   );
 
 /**
- * Renews an expired claim for a publisher that replaces the first one, which can no longer give up the key.
+ * Renews an expired claim for another publisher.
  *
  * @param claim times in Unix milliseconds; claims made at `endedBy` or before have expired
  * @returns false if the first message was accepted or given up, or another publisher was faster
@@ -115,11 +109,7 @@ export const takeOver = (claim: {
     ),
   );
 
-/**
- * Gives up a key.
- *
- * @returns false if another publisher took over the message, or the claim expired
- */
+/** @returns false if another publisher took over the message, or the claim expired */
 export const releaseKey = (key: string, messageId: string): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(

@@ -1,7 +1,6 @@
 /**
- * Checks the five fields of a cron expression, and writes them for croner as numbers, lists, ranges and steps. croner does not read
- * wrapping ranges or a start with a step (`5/15`), and misreads typing errors (`5*`, `JANFEB`). Checking each entry here lets the
- * error name its field.
+ * Checks the fields of a cron expression, and writes them for croner, which does not read wrapping ranges or a start with a
+ * step (`5/15`), and misreads typing errors (`5*`, `JANFEB`).
  */
 import { quote } from '../../error/httpError.ts';
 
@@ -38,14 +37,9 @@ const fields: readonly Field[] = [
   },
 ];
 
-/** Makes an error from a problem and the allowed values. */
 export type Refuse = (problem: string, allowed: string) => Error;
 
-/**
- * Writes the five fields for croner.
- *
- * @throws the error of `refuse` for the first wrong entry
- */
+/** @throws the error of `refuse` for the first wrong entry */
 export function plainFields(texts: readonly string[], refuse: Refuse): string {
   return fields.map((field, index) => plainField(field, texts[index] ?? '', refuse)).join(' ');
 }

@@ -1,4 +1,4 @@
-/** Missed fires, which `Svc-Catch-Up` makes up for. */
+/** Missed fires, which `Svc-Catch-Up` sends later. */
 import { badField, quote } from '../../error/httpError.ts';
 import { dayMs } from '../../shared/clock.ts';
 
@@ -22,7 +22,7 @@ export function parseCatchUp(field: string, value: string): CatchUp {
 }
 
 /**
- * Finds the missed fires to make up for: the last one, or the last 100, of the last 14 days.
+ * Finds the missed fires to send: the last one, or the last 100, of the last 14 days.
  *
  * @param fires the schedule's fires after a time, in order
  * @param since the last fire made, or the schedule's start, Unix milliseconds

@@ -7,20 +7,17 @@
  * - `, - * /` in every field, but no `/` in day-of-week. A step is a start and an increment, as in `1/10`.
  * - One of the day fields must be `?`, so a date and a weekday need two expressions.
  *
- * Scheduler takes at most 256 characters (`ScheduleExpression` in the API's model). Only the guide's spellings are used: no
- * wrapping ranges, no steps in ranges, and ranges in lists only if the expression would be too long.
+ * Scheduler accepts at most 256 characters (`ScheduleExpression` in the API's model). Wrapping ranges and steps in ranges are
+ * not in the guide. Ranges in lists are only for expressions that would be too long.
  */
 import type { CronPattern } from 'croner';
 
-/** The most days of each month. */
 const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const longestExpression = 256;
 
 /**
- * Translates a pattern.
- *
  * @returns one expression; two if both day fields are restricted, because cron fires if either matches (a minute in both fires
- *   once); an empty list if no such day exists, such as 30 February
+ *   once); none if the day does not exist, such as 30 February
  */
 export function schedulerExpressions(pattern: CronPattern): readonly string[] {
   const minutes = valuesOf(pattern.minute, 0);

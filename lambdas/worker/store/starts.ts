@@ -1,7 +1,4 @@
-/**
- * Unfinished starts of jobs, in the usage table. They show which job kills its workers. A start is a mark in a set, so a repeated
- * call counts once.
- */
+/** Unfinished starts of jobs, in the usage table. A start is a mark in a set, so a repeated call counts once. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -17,12 +14,10 @@ const keyOf = (job: string) => toItem({ owner: `begun#${job}`, id: 'begun' });
 const row = z.object({ marks: z.set(z.string()) });
 
 /**
- * Records a start of a job.
- *
  * @param job a unique name
  * @param mark different for each start
  * @param now Unix milliseconds
- * @returns how many starts are recorded, including this one
+ * @returns the number of recorded starts, including this one
  */
 export async function noteStart(job: string, mark: string, now: number): Promise<number> {
   const { Attributes = {} } = await dynamodb.send(
@@ -40,7 +35,7 @@ export async function noteStart(job: string, mark: string, now: number): Promise
   return row.parse(unmarshall(Attributes)).marks.size;
 }
 
-/** Removes finished starts. Unknown marks are ignored. @param now Unix milliseconds */
+/** Unknown marks are ignored. @param now Unix milliseconds */
 export async function removeStarts(job: string, marks: readonly string[], now: number): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({
@@ -55,7 +50,7 @@ export async function removeStarts(job: string, marks: readonly string[], now: n
   );
 }
 
-/** Removes all starts of a job, including deaths. @param now Unix milliseconds */
+/** Includes deaths. @param now Unix milliseconds */
 export async function forgetStarts(job: string, now: number): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({

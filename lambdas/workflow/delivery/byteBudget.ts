@@ -1,6 +1,6 @@
 /**
  * A semaphore around large data in memory, first come, first served. A small hold is not counted and never waits. A hold larger
- * than the whole budget waits until nothing else is held, and is then alone.
+ * than the budget waits until nothing else is held.
  */
 export class ByteBudget {
   readonly #total: number;
@@ -10,8 +10,8 @@ export class ByteBudget {
   readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = [];
 
   /**
-   * @param total bytes that may be held at once
-   * @param small bytes up to which a hold is not counted
+   * @param total the most bytes held at once
+   * @param small the largest hold that is not counted, bytes
    */
   constructor(total: number, small: number) {
     this.#total = total;
@@ -24,9 +24,9 @@ export class ByteBudget {
   }
 
   /**
-   * Waits for bytes of the budget. A holder must not wait for more, because two such holders could wait for each other.
+   * A holder must not acquire more: two such holders could wait for each other.
    *
-   * @returns undefined if the bytes were not free in time
+   * @returns undefined after the timeout
    */
   async acquire(bytes: number, timeoutMs: number): Promise<Hold | undefined> {
     if (bytes <= this.#small) return { shrinkTo: () => undefined, release: () => undefined };
@@ -78,10 +78,9 @@ export class ByteBudget {
   }
 }
 
-/** Bytes that are held. */
 export interface Hold {
   /** Gives back all but this many bytes. */
   readonly shrinkTo: (bytes: number) => void;
-  /** Gives back all bytes. Can be called repeatedly. */
+  /** Gives back all bytes. Can be repeated. */
   readonly release: () => void;
 }

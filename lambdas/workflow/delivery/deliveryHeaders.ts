@@ -1,29 +1,23 @@
-/**
- * The headers of a run's requests to its endpoint: the service's own and the forwarded ones. Calls to third parties are ordinary
- * messages with the user's headers, and have none of these.
- */
+/** The headers of a run's requests to its endpoint. Calls to third parties are ordinary messages without them. */
 import type { Header } from '../../shared/headers.ts';
 import { brandless, branded, type Prefixes } from '../rules/brands.ts';
 import { forwardedByRun, forwardedToEndpoint, overlaid } from '../rules/forwarding.ts';
 import type { Run } from '../run.ts';
 import type { CallType } from '../../wire/states.ts';
 
-/** The version of the clients' protocol. */
 export const protocolVersion = '1';
 
-/** The part of a run from which the headers of its deliveries are made. */
 export interface DeliveringRun extends Run {
   /** The header prefix of the run's dialect. */
   readonly prefix: string;
-  /** Forwarded headers of the start; names in lower case. */
+  /** From the start; names in lower case. */
   readonly forwarded: readonly Header[];
-  /** The client's protocol version, as the start gave it. */
   readonly sdkVersion: string | undefined;
-  /** Whether the endpoint has still to say which client it has. */
+  /** Whether the endpoint has not yet identified its client. */
   readonly isUnknownClient: boolean;
 }
 
-/** All bodies for endpoints are JSON, even if the payload has another type. */
+/** All bodies for endpoints are JSON, whichever type the payload has. */
 const json: Header = ['content-type', 'application/json'];
 
 const ofRun = (run: DeliveringRun, callType: CallType): readonly Header[] =>
@@ -42,12 +36,10 @@ const without = (
   prefixes: Prefixes,
 ): readonly Header[] => headers.filter(([name]) => !names.includes(brandless(name, prefixes) ?? ''));
 
-/** The headers that make the client read a request as a list of entries. */
 const marksOfLists = ['workflow-sdk-version', 'workflow-unknown-sdk'] as const;
 
 /**
- * Makes the headers of a delivery of entries. Without the client's version the endpoint would take it for a direct call and start
- * another run.
+ * Makes the headers of a delivery of entries. Without the client's version, the endpoint would start another run.
  *
  * @param own forwarded headers of the delivered message itself
  */
@@ -64,7 +56,6 @@ export function listHeaders(
   return overlaid(forwarded, [...ofRun(run, 'step'), ...marks, json]);
 }
 
-/** Makes the headers of a delivery with the answer to a call. @param ofCallback the call's forwarded headers for its answer */
 export function callResultHeaders(
   run: DeliveringRun,
   ofCallback: readonly Header[],
@@ -77,11 +68,7 @@ export function callResultHeaders(
   return overlaid(without(forwarded, marksOfLists, prefixes), [...ofRun(run, 'fromCallback'), json]);
 }
 
-/**
- * Makes the headers of a failure request.
- *
- * @param ofFailure the start's forwarded headers for it, or the run's own if the start named no failure callback
- */
+/** @param ofFailure the start's forwarded headers for the failure callback, or the run's own if it has none */
 export function failureHeaders(
   run: DeliveringRun,
   ofFailure: readonly Header[],

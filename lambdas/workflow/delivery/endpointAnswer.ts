@@ -1,4 +1,3 @@
-/** The headers in which a workflow endpoint describes its answer. */
 import type { DestinationResponse } from '../../destination/response.ts';
 import { headerName, valuesOf } from '../../shared/headers.ts';
 import type { Features } from '../rules/features.ts';
@@ -8,8 +7,8 @@ const notAWorkflow =
 const tooOld = 'trigger rest api is only usable with sdk versions after v1.0.0 major version';
 
 /**
- * Detects from the answer to a run's first delivery that its destination is not a workflow endpoint, or has a client that is too
- * old. An ordinary server may answer 200 to anything, and the run would never continue.
+ * Detects from the answer to a run's first delivery that its destination is not a workflow endpoint, or has a client that is
+ * too old. An ordinary server may answer 200 to anything.
  *
  * @returns the run's error, after which nothing is retried; undefined if the endpoint is right, or if the attempt failed anyway
  */
@@ -32,7 +31,6 @@ export function wrongDestination(
   return isWithoutClient && !says('workflow-sdk') ? tooOld : undefined;
 }
 
-/** The step whose function threw, as the endpoint names it. */
 export const failedStepName = (
   prefix: string,
   { headers }: Pick<DestinationResponse, 'headers'>,

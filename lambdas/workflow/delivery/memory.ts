@@ -1,22 +1,18 @@
-/** Limits this process's memory for large data: the bodies of deliveries of runs, and the results of invokes. */
 import { secondMs } from '../../shared/clock.ts';
 import { ByteBudget } from './byteBudget.ts';
 import { TransientError } from '../../error/transientError.ts';
 import { largeWorkBytes } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 
-/** Bytes up to which a hold is not counted, because a batch has at most ten messages. */
+/** Smaller holds are not counted: a batch has at most ten messages. */
 const smallBytes = 1_048_576;
 
-/**
- * The longest wait for memory. A function of the short queue has 60 s: up to 30 s are for the message's timeout, and the rest is
- * for recording.
- */
+/** A function of the short queue has 60 s: up to 30 s for the message's timeout, the rest for recording. */
 export const memoryTimeoutMs = 10 * secondMs;
 
 export const memory = new ByteBudget(largeWorkBytes(settings.memoryMb), smallBytes);
 
-/** Other jobs hold the memory of this process, so this job must be retried. */
+/** Other jobs hold the process's memory, so this job must be retried. */
 export class NoMemory extends TransientError {
   override readonly name = 'NoMemory';
 }

@@ -1,4 +1,3 @@
-/** Makes the headers of a run's message and the body of a list from the run's journal, at the moment of delivery. */
 import type { DestinationResponse } from '../../destination/response.ts';
 import type { OpenedDelivery } from '../../message/kinds.ts';
 import type { Message, WorkflowPart } from '../../message/message.ts';
@@ -17,7 +16,7 @@ import { memory, memoryTimeoutMs } from './memory.ts';
 
 const holdsNothing = (): undefined => undefined;
 
-/** Milliseconds. A run that was read more recently is not read again before its message is sent. */
+/** Milliseconds. A run that was read this recently is not read again. */
 const freshMs = 10;
 
 const allIsWell = (): undefined => undefined;
@@ -40,8 +39,7 @@ const deliveringRun = (
 
 /**
  * @param body the message's stored body
- * @returns undefined if the run has ended and the message must be dropped; `later` if other deliveries use the memory that the
- * body needs
+ * @returns undefined if the run has ended and the message must be dropped; `later` if there is no memory for the body
  */
 export async function openDelivery(
   message: Message,
@@ -53,7 +51,7 @@ export async function openDelivery(
   const snapshot = await loadSnapshot(key);
   const isOfRun = snapshot?.startSeq === part.startSeq;
   if (part.role === 'failureRequest') {
-    // The message is delivered after the run's end, perhaps when another run of the same id has started.
+    // The message is delivered after the run's end, perhaps during another run of the same id.
     const run = isOfRun ? undefined : await loadRun(key, part.startSeq);
     const start = isOfRun ? await settingsOfRun(key, snapshot) : run?.start;
     if (start === undefined) return undefined;
@@ -87,7 +85,7 @@ async function openList(
   const { entries, forwarded } = place;
   const features = new Set(start.features);
   const bytes = list.bytesOf(entries);
-  // The client would read the whole list, not just the part of this delivery.
+  // The client reads the whole list, not just the part of this delivery.
   const isEmpty =
     isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && list.fitsIntoAnswer();
   const headers = listHeaders(deliveringRun(key, snapshot, start), forwarded, headerPrefixes);
@@ -104,7 +102,7 @@ async function openList(
   try {
     const body = await list.bodyOf(entries);
     hold.shrinkTo(body.length);
-    // The run may have ended while this waited for memory or read bodies.
+    // The run may have ended during the wait for memory or bodies.
     const isStill = now() - readAt <= freshMs || (await loadRunList(key, startSeq)) !== undefined;
     if (isStill) return { ...opened, body, release: hold.release };
   } catch (error) {

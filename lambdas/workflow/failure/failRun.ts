@@ -1,4 +1,3 @@
-/** Fails a run after a delivery to its endpoint has failed permanently. */
 import { limitsOf } from '../../account/account.ts';
 import { deadLetterAttempt } from '../../deadLetter/deadLetter.ts';
 import { attemptJob } from '../../job/job.ts';
@@ -26,15 +25,14 @@ export async function storeFailureRequest(made: MadeAttempt, part: WorkflowPart)
   await storeRequestOf(account, run, failed, request);
 }
 
-/** Keeps the beginning of the body for the journal. */
 const keptBeginning = (response: KeptResponse): KeptResponse => ({
   ...response,
   body: beginningOf(response.body, listedResponseBytes),
 });
 
 /**
- * Fails a run, unless it has ended. Only the delivery that failed it then makes a dead letter, sends the failure callback, and
- * follows up the end. Can be repeated.
+ * Fails a run after a delivery to its endpoint has failed permanently. Only the delivery that failed the run makes a dead
+ * letter and sends the failure callback. Can be repeated.
  */
 export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt } = recorded;
@@ -68,18 +66,17 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { failure } = found.record;
   if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
-  // Also done if another process wrote the end, because it may have died before it followed up.
+  // Another process may have written the end and died before this.
   await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 
-/** Finds the failure callback. It may be missing if the service itself failed with the delivery. */
+/** The failure callback is missing if the delivery failed inside the service. */
 async function findRequest(recorded: RecordedAttempt, start: RunStart): Promise<Message | undefined> {
   if (failureCallbackOf(start, recorded.account) === undefined) return undefined;
   const { accountId } = recorded.history.message;
   return (await loadMessage({ accountId, messageId: requestIdOf(recorded) }))?.message;
 }
 
-/** Makes the dead letter and sends the failure callback. */
 async function tellFailure(
   recorded: RecordedAttempt,
   part: WorkflowPart,
@@ -102,7 +99,6 @@ async function tellFailure(
     await sendJob(attemptJob({ ...callback, ...request }, 0), attempt.recordedAt + callback.delayMs);
     return;
   }
-  // The account no longer has the failure callback that the message was stored for.
   const stored = await loadMessage(request);
   if (stored !== undefined) await sendJob(attemptJob(stored.message, 0), stored.message.notBefore);
 }

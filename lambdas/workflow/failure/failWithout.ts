@@ -1,4 +1,4 @@
-/** Fails runs without a failed delivery: one of their jobs is given up, or a request of their endpoint was refused. */
+/** Fails runs for other reasons than a failed delivery. */
 import { ownerOf } from '../../account/owner.ts';
 import { log } from '../../aws/log.ts';
 import { failAttempt, giveUpAttempt } from '../../delivery/giveUp.ts';
@@ -28,9 +28,9 @@ export const errorField = (error: unknown): { readonly error: Error | string } =
 });
 
 /**
- * Fails a run that cannot continue because one of its jobs is given up, unless the run has ended. Can be repeated.
+ * Fails a run that cannot continue because one of its jobs was given up. Can be repeated.
  *
- * @param what the job, as the error names it
+ * @param what the job, for the error
  * @throws if it must be retried
  */
 export async function failGivenUp(
@@ -46,8 +46,8 @@ export async function failGivenUp(
 }
 
 /**
- * Fails a run after a refused request of its endpoint, unless the run has ended. Older clients take the refusal for the end of
- * the run, or retry a step that can never be accepted. Can be repeated.
+ * Fails a run after a refused request. Older clients would read the refusal as the end of the run, or retry the step forever.
+ * Can be repeated.
  *
  * @throws if it must be retried
  */
@@ -71,8 +71,7 @@ export async function failRefused({
 }
 
 /**
- * Fails a run in the usual way, with a dead letter and a failure callback, by a failed delivery. The delivery is made only for
- * this and never sent.
+ * Fails a run by a delivery that is made only for this and never sent.
  *
  * @param mark the reason, which distinguishes this delivery from similar ones
  * @param fail fails the delivery
@@ -89,7 +88,7 @@ async function failWithout(
   if (snapshot?.startSeq !== startSeq) return false;
   const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
   if (!isActive(snapshot)) {
-    // A process that ended the run by this delivery may have died before it reported the end.
+    // An earlier process may have ended the run and died before it reported the end.
     const before = await loadMessage({ accountId, messageId });
     if (before !== undefined) await fail(attemptJob(before.message, 0));
     return false;
@@ -118,7 +117,7 @@ async function failWithout(
   return true;
 }
 
-/** Ends a run whose settings cannot be read. The failure cannot be reported, but later submissions are refused. */
+/** The failure is not reported, but later submissions are refused. */
 async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown): Promise<void> {
   await changeRun(key, (snapshot): Decision<undefined> => {
     if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return { result: undefined };

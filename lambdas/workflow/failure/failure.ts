@@ -1,4 +1,3 @@
-/** The failure of a run: the body of its failure request, and the state and result of its failure function. */
 import { failedCallbackBody } from '../../delivery/callbackBody.ts';
 import type { CallbackDetails } from '../../message/kinds.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
@@ -11,7 +10,7 @@ import { listBody } from '../runs/listBody.ts';
 import type { Run } from '../run.ts';
 
 /**
- * The source of a failure request: the run's payload, or the list for old clients.
+ * The run's payload, or the list for old clients.
  *
  * @param entries those of the failed delivery
  */
@@ -21,8 +20,8 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
 }
 
 /**
- * Makes the body of a failure request: a callback's body, with the run. A response that would exceed `maxBytes` is shortened so
- * that the failure function can still parse it. The source is never shortened, because it is read as the run's input.
+ * Makes the body of a failure request: a callback's body, with the run. A response too long for `maxBytes` is shortened so that
+ * JSON can still be parsed. The source is never shortened, because it is the run's input.
  *
  * @param details those of the failed delivery; its `body` is the source
  */
@@ -40,15 +39,13 @@ const afterAttempt = {
   CANCELED: 'CALLBACK_CANCELED',
 } as const satisfies Record<AttemptState, FailureFunctionState>;
 
-/** Whether an endpoint answered a failure request that it has no failure function. */
+/** Whether an endpoint answered that it has no failure function. */
 export const hasNoFunction = (prefix: string, headers: readonly Header[]): boolean =>
   branded(prefix, { 'workflow-failure-callback-notfound': 'true' }).some(([name, value]) =>
     valuesOf(headers, name).some((given) => given.toLowerCase() === value),
   );
 
 /**
- * The state of a failure function after an attempt of its request.
- *
  * @param prefix the header prefix of the run's dialect
  * @param headers those of the answer
  * @returns undefined if the endpoint has no failure function
@@ -60,7 +57,7 @@ export const failureFunctionStateAfter = (
 ): FailureFunctionState | undefined =>
   state === 'DELIVERED' && hasNoFunction(prefix, headers) ? undefined : afterAttempt[state];
 
-/** A user can rerun a failure function only after it failed, and cancel it only before it has run. */
+/** A failure function can be rerun only after it failed, and cancelled only before it has run. */
 export const mayRerun = (state: FailureFunctionState | undefined): boolean => state === 'CALLBACK_FAIL';
 export const mayCancel = (state: FailureFunctionState | undefined): boolean =>
   state === 'CALLBACK_INPROGRESS';

@@ -1,4 +1,4 @@
-/** The message that calls a run's failure function, when a user sends it again or withdraws it. */
+/** The message that calls a run's failure function at a user's request. */
 import type { Account } from '../../account/account.ts';
 import { noSuchDeadLetter, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
@@ -17,13 +17,13 @@ export const runOf = ({ message: { accountId }, workflow: { runId } }: DeadLette
   runId,
 });
 
-/** The state of the failure function in the journal. Undefined if the id now has another run. */
+/** Undefined if the id has a new run. */
 export const stateIn = (
   snapshot: Snapshot | undefined,
   { workflow }: DeadLetterOfRun,
 ): Snapshot['failureState'] => (snapshot?.startSeq === workflow.startSeq ? snapshot.failureState : undefined);
 
-/** Stores and sends the message of a record, unless it was attempted or has ended. Replaces the message of an earlier try. */
+/** Not if the message was attempted or has ended. */
 export async function sendAgain(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -36,7 +36,7 @@ export async function sendAgain(
   const [run, failed] = await Promise.all([loadRun(key, deadLetter.workflow.startSeq), loadMessage(message)]);
   const last = failed?.attempts.find(({ number }) => number === retried);
   if (run === undefined) throw noSuchDeadLetter(dlqId);
-  // First, because the message's end is recorded over this.
+  // Written first, because the message's end overwrites it.
   await noteFailureState(key.accountId, dlqId, 'CALLBACK_INPROGRESS', 'CALLBACK_FAIL');
   const { responseStatus: status, responseHeaders: headers, responseBody, error } = deadLetter;
   const response = last?.response ?? { status, error, headers, body: responseBody ?? new Uint8Array() };
@@ -51,7 +51,6 @@ export async function sendAgain(
   await sendJob(attemptJob(request, 0), request.notBefore);
 }
 
-/** Withdraws the failure callback, unless it has ended. */
 export async function withdrawRequest({ accountId }: RunKey, messageId: string): Promise<void> {
   const request = await loadMessage({ accountId, messageId });
   if (request !== undefined && !isOver(request)) await withdraw(request);

@@ -1,4 +1,3 @@
-/** The message that reports a run's failure to its endpoint. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { accountCallbackSettings } from '../../delivery/accountCallbackSettings.ts';
@@ -17,7 +16,6 @@ import { loadEntryBodies } from '../runs/runEntries.ts';
 import type { RunKey, RunStart } from '../rules/journal.ts';
 import { withTrace } from '../../request/traceContext.ts';
 
-/** The delivery that failed permanently. */
 export interface FailedDelivery {
   readonly message: Message;
   readonly response: DestinationResponse;
@@ -25,7 +23,7 @@ export interface FailedDelivery {
   readonly dlqId: string;
 }
 
-/** The failure callback of a run, or else of its account. */
+/** The failure callback of a run, or of its account. */
 export const failureCallbackOf = (
   { failureCallback }: RunStart,
   account: Account,
@@ -51,7 +49,7 @@ export async function storeRequestOf(
   const { delayMs, ...ofCallback } = callback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
-  // The headers of the run's deliveries. Clients before 1.0 read the user's headers from here.
+  // Clients before 1.0 read the user's headers from here.
   const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
   const details = {
     ...failed,

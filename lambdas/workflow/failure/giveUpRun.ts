@@ -1,6 +1,6 @@
 /**
- * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run waits for each of these jobs,
- * so it must not just be dropped: a run that would wait forever fails visibly, and an invoker is told of a failure.
+ * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run that would wait forever
+ * fails visibly.
  */
 import type { Account } from '../../account/account.ts';
 import { log } from '../../aws/log.ts';
@@ -17,7 +17,7 @@ import { loadSnapshot } from '../store/journals.ts';
 import { isStuck } from '../waits/checkWait.ts';
 import { errorField, failGivenUp, sayGivenUp } from './failWithout.ts';
 
-/** Whether the check is true or the records cannot be read: such a run does not continue either. */
+/** A run also cannot continue if its records cannot be read. */
 async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
   try {
     return await check();
@@ -28,7 +28,7 @@ async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
 }
 
 /**
- * Gives up the check of a start. The run fails if it was not delivered, because it would be shown as active forever.
+ * A run that was not delivered fails, because it would be active forever.
  *
  * @throws if it must be retried
  */
@@ -41,7 +41,7 @@ export async function giveUpStart(job: RunStartJob, why: GiveUpReason): Promise<
 }
 
 /**
- * Gives up the follow-up of a run's end. The invoker is told of a failure, or fails if it cannot be told.
+ * The invoker is told of a failure, or fails.
  *
  * @throws if it must be retried
  */
@@ -75,7 +75,7 @@ async function failInvoker(
   if (snapshot?.createdAt === createdAt) await failGivenUp(key, snapshot.startSeq, why, what);
 }
 
-/** Gives up the check of a wait. The run fails if it would wait forever. @throws if it must be retried */
+/** The run fails if it would wait forever. @throws if it must be retried */
 export async function giveUpWait(
   { accountId, runId, seq }: WaitTimeoutJob,
   why: GiveUpReason,
@@ -88,7 +88,7 @@ export async function giveUpWait(
   else log.error('A check of a wait is given up; its run goes on without it', { runId, seq });
 }
 
-/** Gives up the job that fails a run after a refused request. @throws if it must be retried */
+/** @throws if it must be retried */
 export const giveUpRefused = (
   { accountId, runId, startSeq }: RunRefusedJob,
   why: GiveUpReason,

@@ -6,7 +6,6 @@ import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { failureFunctionStateAfter } from './failure.ts';
 import { keyOf } from './failureRequest.ts';
 
-/** Records the result of a run's failure function in its dead letter and its journal. */
 export async function noteFailureFunction(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
   const { history, attempt } = recorded;
   const { message } = history;

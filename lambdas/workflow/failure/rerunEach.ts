@@ -1,7 +1,6 @@
 /**
- * Runs failed runs again. First the new run is stored whole, then the dead letter's row chooses it. Its deliveries can then be
- * made by this process, by the next request, or by a job that is sent beforehand. The dead letter leaves the queue last. So a
- * process that dies loses neither of the two and makes no second run.
+ * Runs failed runs again. The new run is stored whole before the dead letter's row names it, and the dead letter is removed
+ * last. So a process that dies loses no run and starts none twice.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Account } from '../../account/account.ts';
@@ -23,10 +22,7 @@ import { noteRerun } from '../store/journals.ts';
 
 /** How long a request waits for other processes that start the same runs. The gateway times out after 29 s. */
 export const waitingMs = 2 * rerunTimeoutMs;
-/**
- * The first pause before reading dead letters again that other processes have claimed. Each pause is twice as long as the one
- * before.
- */
+/** The first pause before reading dead letters that other processes have claimed; pauses double. */
 const firstPauseMs = 500;
 
 /** Dead letters in one step of a bulk operation. */
@@ -36,7 +32,7 @@ const copiedAtOnce = 4;
 
 const notedAtOnce = 10;
 
-/** The new run; or the dead letter is gone; or its run could not be started; or a limit of the account refuses it. */
+/** The new run; the dead letter is gone; the run could not be started; or a limit of the account refuses it. */
 type RerunOutcome = { readonly newRunId: string } | 'gone' | 'failed' | HttpError;
 
 /** A requested dead letter; only its id if it is not in the queue. */
@@ -46,7 +42,7 @@ export interface WantedRerun {
 }
 
 /**
- * @param until Unix milliseconds until which it waits for other processes
+ * @param until when to stop waiting for other processes, Unix milliseconds
  * @returns the outcomes, in the order of the dead letters
  */
 export async function rerunEach(
@@ -72,7 +68,7 @@ export async function rerunEach(
       const leftMs = until - now();
       for (const { dlqId } of leftMs <= 0 ? theirs : []) outcomes.set(dlqId, 'failed');
       if (leftMs <= 0 || theirs.length === 0) return;
-      // Not longer, because the function would be stopped before it could answer.
+      // A longer pause would leave no time for the answer.
       await setTimeout(Math.min(pauseMs, leftMs));
       left = theirs;
     }
@@ -111,11 +107,10 @@ async function takeEach(
   return theirs;
 }
 
-/** A run that a dead letter has chosen. */
 interface Made {
   readonly deadLetter: DeadLetterOfRun;
   readonly runId: string;
-  /** The run to list and deliver; undefined if its id has had another run since. */
+  /** Undefined if the run's id has had another run since. */
   readonly begun: Begun | undefined;
 }
 
@@ -127,7 +122,7 @@ function logFailure(error: unknown, dlqIds: readonly string[]): 'failed' {
   return 'failed';
 }
 
-/** Makes the run that resumes a dead letter, unless another process has claimed the dead letter or made the run. */
+/** Makes the run that resumes a dead letter, unless another process does. */
 async function take(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -149,7 +144,7 @@ async function take(
     if (failed === undefined) return 'gone';
     const own = newId('wfr', now());
     const copy = await copyRun(account, failed, own, plan);
-    // From here on the dead letter may have chosen it.
+    // From here on, the dead letter may have chosen the run.
     await sendStartChecks([
       { accountId: account.id, runId: own, messageId: copy.record.entry.messageId, dlqId },
     ]);
@@ -162,11 +157,7 @@ async function take(
   }
 }
 
-/**
- * Lists and delivers runs, and removes their dead letters.
- *
- * @returns whether they were delivered; if not, the next request or the job of the start delivers them
- */
+/** @returns whether the runs were delivered; otherwise the next request or the job of the start does it */
 async function send(account: Account, made: readonly Made[]): Promise<boolean> {
   const deadLetters = made.map(({ deadLetter }) => deadLetter);
   try {
@@ -182,8 +173,7 @@ async function send(account: Account, made: readonly Made[]): Promise<boolean> {
     );
     return false;
   }
-  // Recorded before the dead letters are removed. If the process dies in between, another one finds the dead letters and records
-  // it again.
+  // Recorded first, so that another process repeats it if this one dies.
   await eachOf(made, notedAtOnce, async ({ deadLetter, runId }) => {
     const { runId: failed, startSeq } = deadLetter.workflow;
     const note = noteRerun({ accountId: account.id, runId: failed }, startSeq, {

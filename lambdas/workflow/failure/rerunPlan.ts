@@ -1,4 +1,3 @@
-/** The settings of a resumed run: those of the failed run, overridden by the request's. */
 import { parseCallbackOverrides, parseOverrides } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
@@ -13,10 +12,10 @@ import type { RetryRequest } from '../../publish/retryDeadLetters.ts';
 import type { RerunPlan } from '../runs/copyRun.ts';
 
 /**
- * Sends the failure callback to another URL. Its settings come from the request, or else from the failed run.
+ * Sends the failure callback to another URL.
  *
  * @param asked the callback of the request, with defaults for missing settings
- * @param given the settings that the request has
+ * @param given the settings that the request has; others come from the failed run
  */
 function failureCallbackOf(
   failed: RunStart,

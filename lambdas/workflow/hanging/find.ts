@@ -1,4 +1,4 @@
-/** Finds the hanging runs of an account. This costs other runs nothing, because it reads only what they record anyway. */
+/** Finds the hanging runs of an account, at no cost for other runs. */
 import type { Account } from '../../account/account.ts';
 import { loadRunHistories } from '../../message/runHistories.ts';
 import { isFinal } from '../../message/message.ts';
@@ -16,19 +16,15 @@ import { awaitedBy, loadWithoutTexts } from './histories.ts';
 export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
 
 export interface HangingRuns {
-  /** Newest first. */
   readonly found: readonly HangingRun[];
-  /** Unix milliseconds: runs that started earlier were not checked. Undefined if all were. */
+  /** Unix milliseconds: earlier runs were not checked. Undefined if all were. */
   readonly lookedFrom: number | undefined;
 }
 
 const mostLookedAt = 1_000;
 const lookedAtAtOnce = 20;
 
-/**
- * Whether the last record of a run shows that something is pending. Most runs are waiting or within a delivery, so this is enough
- * for them.
- */
+/** Reads only the last record of a run, which is enough for most runs. */
 async function isBusy(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -37,7 +33,7 @@ async function isBusy(
 ): Promise<boolean> {
   if (!isActive(snapshot) || isAwaiting(snapshot) || record.at > at - quietMs) return true;
   if (entriesOf(record).some(({ notBefore }) => notBefore > at)) return true;
-  // Few copied steps are delivered again after a resume.
+  // Most copied steps are never delivered, so they do not show that something is pending.
   const ids = record.kind === 'steps' && record.isCopy === true ? [] : awaitedBy(record);
   const histories = await loadRunHistories(accountId, ids);
   return ids.some((id) => {
@@ -48,7 +44,7 @@ async function isBusy(
 
 export async function loadHanging(key: RunKey, startSeq: number): Promise<Hanging | undefined> {
   const newest = await loadNewest(key);
-  // The list may lack the end of a run, and a later run of the same id.
+  // The listed run may have ended, and its id may have a newer run.
   if (newest?.snapshot.startSeq !== startSeq) return undefined;
   if (await isBusy(key, newest.record, newest.snapshot, now())) return undefined;
   const journal = await loadRunJournal(key, startSeq);
@@ -56,14 +52,9 @@ export async function loadHanging(key: RunKey, startSeq: number): Promise<Hangin
   return hangingOf(journal.snapshot, journal.records, await loadWithoutTexts(journal), now());
 }
 
-/**
- * Finds the hanging runs among an account's newest active ones.
- *
- * @param until Unix milliseconds after which no further run is checked
- */
 export async function findHangingRuns({ id: accountId }: Account, until: number): Promise<HangingRuns> {
   const parts = await Promise.all(runShardsOf(accountId).map(newestActiveRuns));
-  // The partitions are read back to different moments. Only from the latest of these on is every run known.
+  // The partitions are read back to different times. All runs are known only from the latest of these on.
   const readFrom = Math.max(0, ...parts.flatMap(({ oldest }) => oldest?.time ?? []));
   const runs = parts
     .flatMap((part) => part.runs)

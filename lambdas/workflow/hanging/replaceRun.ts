@@ -1,6 +1,6 @@
 /**
- * Replaces an active run by a new one. The new run is stored whole before the start of the old one names it, and the old one is
- * cancelled last. So if a process dies in between, the old run still hangs, and the next request continues with the named run.
+ * Replaces an active run by a new one. The new run is stored whole, then the start of the old one names it, then the old one is
+ * cancelled. If a process dies in between, the next request continues.
  */
 import type { Account } from '../../account/account.ts';
 import type { HttpError } from '../../error/httpError.ts';
@@ -20,7 +20,7 @@ export interface RunToReplace extends RunJournal {
   readonly replacedBy: string | undefined;
 }
 
-/** @returns undefined for a run that was not replaced and is not active, or whose records have expired */
+/** @returns undefined if the run was not replaced and is not active, or has expired */
 export async function loadRunToReplace(key: RunKey, startSeq: number): Promise<RunToReplace | undefined> {
   const run = await loadRunJournal(key, startSeq);
   if (run === undefined) return undefined;
@@ -43,7 +43,6 @@ export async function replaceRun(
   return runId;
 }
 
-/** Stores the new run, unless another process has stored one. */
 const makeReplacement = (
   account: Account,
   { key, start, snapshot, records }: RunToReplace,

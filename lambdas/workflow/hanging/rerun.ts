@@ -12,14 +12,14 @@ import { loadSnapshot } from '../store/journals.ts';
 import { loadHanging } from './find.ts';
 import { loadRunToReplace, replaceRun } from './replaceRun.ts';
 
-/** Only for a run that was started when its id was made. */
+/** Only for ids that were made when the run started, because the time is taken from the id. */
 export const shown = (runId: string): Answer<typeof answers.rerunAnswer> => ({
   workflowRunId: runId,
   workflowCreatedAt: timeOfId(runId),
 });
 
 /**
- * Cancels a hanging run and replaces it with a new one. Repeated requests make no second new run.
+ * Cancels a hanging run and replaces it with a new one. Can be repeated.
  *
  * @throws HttpError 400 if the run does not hang, 404, 412, 429, or as for a publish
  */

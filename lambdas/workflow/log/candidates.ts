@@ -22,7 +22,7 @@ import { listRuns, loadListedRun, runShardsOf, type ListedRun } from '../store/r
 
 type Candidate = ListedRun & Ordered;
 
-/** Finds the runs of one id, newest first. The journal of one run directly follows the journal of the one before, so only their ends are read. */
+/** Newest first. The journals of an id follow each other, so only the ends are read. */
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   let snapshot = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
   while (snapshot !== undefined) {
@@ -38,7 +38,6 @@ async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   }
 }
 
-/** Finds the runs of one id in a range, in the range's order. */
 async function* runsOfId(key: RunKey, range: Range): AsyncGenerator<Candidate> {
   const newestFirst: Candidate[] = [];
   for await (const run of newestOfId(key)) {
@@ -49,7 +48,6 @@ async function* runsOfId(key: RunKey, range: Range): AsyncGenerator<Candidate> {
   yield* newestFirst.reverse();
 }
 
-/** Reads the runs that a request names, in the range's order. */
 async function* runsByName(
   accountId: string,
   runs: readonly RunIdentity[],
@@ -65,11 +63,7 @@ async function* runsByName(
   }
 }
 
-/**
- * Finds the runs that messages belong to.
- *
- * @returns newest first; undefined if a message is not found, because a wait has an id but no message
- */
+/** @returns newest first; undefined if a message is not found, because the id of a wait has no message */
 async function runsOfMessages(
   accountId: string,
   messageIds: readonly string[],
@@ -84,7 +78,6 @@ async function runsOfMessages(
   return found.flatMap((run) => run ?? []).sort(byAge);
 }
 
-/** Finds the runs that may match, in the order of the answer. */
 export async function candidatesOf(
   account: Account,
   { runs, runId, messageIds }: RunsQuery,
@@ -103,7 +96,7 @@ export async function candidatesOf(
   );
 }
 
-/** Whether a run may match, by its row in the list. The row shows the run's end a moment late. */
+/** Whether a run may match, by its row in the list, which shows the run's end a moment late. */
 export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Candidate): boolean {
   const { fromDate = 0, toDate = Infinity, states } = query;
   if (createdAt < fromDate || createdAt > toDate) return false;
@@ -115,7 +108,6 @@ export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Cand
 
 const loadedAtOnce = 10;
 
-/** The state is undefined if no run has the id, or if the run has ended or does not match. */
 interface CountedRun extends Ordered {
   readonly state: RunState | undefined;
 }

@@ -12,7 +12,7 @@ import type { RunView } from './runView.ts';
 
 /**
  * @returns a function that shows the failure function, shortened; undefined if the failure is not reported, or if the endpoint
- * has no failure function
+ *   has no failure function
  */
 export async function loadShownFailureFunction(
   view: RunView,
@@ -31,7 +31,7 @@ export async function loadShownFailureFunction(
   };
   const { failures, nextDeliveryAt } = historyOf(view, messageId, recorded);
   const last = recorded.attempts.at(-1);
-  // Shown whole, as in the dead letter: the published client wraps the value that the function returned.
+  // Shown whole, because the published client wraps the function's return value.
   const answer = last?.response.body;
   const responseBody = answer === undefined || answer.length === 0 ? undefined : view.text(answer);
   const responseHeaders = last && view.headers(last.response.headers);

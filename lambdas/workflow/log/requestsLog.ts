@@ -1,4 +1,3 @@
-/** The requests to a run's endpoint, and why the run hangs. */
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
@@ -49,10 +48,8 @@ function shownHanging(hanging: Hanging | undefined, refusal: Refusal | undefined
 }
 
 /**
- * Reads the requests of a run, and whether it hangs.
- *
  * @param failure the failure that ended the run, if it belongs to none of its messages
- * @returns a function that shows them, shortened
+ * @returns a function that shows the requests to the endpoint, and why the run hangs, shortened
  */
 export async function loadShownRequests(
   { key, snapshot, records }: RunJournal,

@@ -1,4 +1,3 @@
-/** The third-party calls and the invoked runs that a run's log shows. */
 import * as z from 'zod/mini';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
@@ -15,13 +14,13 @@ import { loadRow } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
 import type { RunView } from './runView.ts';
 
-/** Whether a body is still stored. After that moment it may be deleted, although its row is still there. */
+/** Whether a body is still stored: its row may exist longer. */
 const isKept = (untilMs: number): boolean => untilMs > now();
 
 /** Each may have a body of some megabytes. */
 const readAtOnce = 5;
 
-/** The answer of a third party, from the result of its step or from the message that brings it to the endpoint. */
+/** A third party's answer, in a step's result or a message to the endpoint. */
 const answerShape = z.object({
   status: z.number(),
   body: optionalField(z.unknown()),
@@ -42,7 +41,7 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
 const lowerCase = (headers: CallResponse['headers']): CallResponse['headers'] =>
   headers.map(([name, value]) => [name.toLowerCase(), value]);
 
-/** Reads the answer from the result of a call's step. The client writes a body that is not text as JSON. */
+/** The client writes a body that is not text as JSON. */
 export function responseInResult(view: RunView, out: string): CallResponse | undefined {
   const answer = answerIn(out);
   if (answer === undefined) return undefined;
@@ -51,7 +50,6 @@ export function responseInResult(view: RunView, out: string): CallResponse | und
   return { status, headers: view.headers(lowerCase(header)), body: view.text(text) };
 }
 
-/** Reads the answer from the message that brings it to the endpoint, or else the part that the attempt recorded. */
 async function responseOf(
   view: RunView,
   accountId: string,
@@ -73,7 +71,6 @@ async function responseOf(
   return { status, headers: view.headers(lowerCase(header)), body: view.text(bytes) };
 }
 
-/** A call and the id of the message that brings its answer to the endpoint, if there is one. */
 export interface LoadedCall extends Omit<KnownCall, 'callback'> {
   readonly resultId: string | undefined;
 }
@@ -104,7 +101,7 @@ async function loadCall(
 }
 
 /**
- * @param responses answers that are already known, by step id
+ * @param responses known answers, by step id
  * @returns by message id, without messages that are not stored yet or have expired
  */
 export async function loadCalls(
@@ -122,7 +119,7 @@ export async function loadCalls(
   return calls;
 }
 
-/** Reads the starts of invoked runs. @returns by the message ids of the invokes, without expired runs */
+/** @returns by the message ids of the invokes, without expired runs */
 export async function loadInvoked(
   view: RunView,
   accountId: string,

@@ -16,7 +16,6 @@ import { startHeaders } from './rules/startHeaders.ts';
 
 type Listed = Answer<typeof answers.listedRunDeadLetter>;
 
-/** The details of a run that are not in its dead letter's row. */
 export interface RunDetails {
   /** The start and the payload's entry. Undefined if the journal has expired. */
   readonly started: { readonly start: RunStart; readonly entry: ListedEntry } | undefined;
@@ -24,7 +23,6 @@ export interface RunDetails {
   readonly told: KeptResponse | undefined;
 }
 
-/** Reads the answer to one of a message's attempts, by default the last one. */
 export async function answerTo(
   key: Pick<Message, 'accountId' | 'messageId'>,
   attempt?: number,
@@ -54,7 +52,7 @@ export const redactionOf = ({ message }: DeadLetterOfRun, { started }: RunDetail
   started?.start.settings.redaction ?? message.redaction ?? noRedaction;
 type Redaction = ReturnType<typeof redactionOf>;
 
-/** An answer may repeat the request, so it is shown as its hash if the body is redacted. */
+/** An answer may repeat the request, so a redacted body hides it. */
 function answerRecord(response: KeptResponse, redaction: Redaction, bodies: ShownAs) {
   if (!redaction.body || response.body.length === 0) return responseRecord(response, bodies);
   return {
@@ -78,11 +76,6 @@ function toldRecord(
   };
 }
 
-/**
- * Makes a dead letter's record for lists.
- *
- * @param response the answer to the last attempt, or the part of it in the dead letter's row
- */
 export function listedRecord(
   deadLetter: DeadLetterOfRun,
   details: RunDetails,
@@ -112,7 +105,6 @@ export function listedRecord(
 
 export const noBytes = new Uint8Array();
 
-/** The part of the last answer that is in the dead letter's row. */
 export const responseInRow = (deadLetter: DeadLetterOfRun): KeptResponse => ({
   status: deadLetter.responseStatus,
   error: deadLetter.error,

@@ -9,7 +9,6 @@ import { loadRunHistories, type RecordedHistory } from '../../message/runHistori
 import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
 import type { RunView } from './runView.ts';
 
-/** Each may have kept 100 KB of an answer. */
 const messagesAtOnce = 250;
 
 const sentenceOf = ({ status, error }: KeptResponse): string =>
@@ -47,8 +46,8 @@ export function historyOf(view: RunView, messageId: string, { attempts, end }: R
 }
 
 /**
- * Adds the failure that ended the run to the attempts of its message. Only the record of the run's end has the reason: the
- * attempt may have succeeded at a destination that is not a workflow endpoint.
+ * Adds the failure that ended the run to its message's attempts. Only the end's record has the reason if the destination is not
+ * a workflow endpoint.
  */
 function withFailure(
   history: RecordedHistory,
@@ -69,7 +68,7 @@ function withFailure(
 
 /**
  * @param messageIds without repetitions
- * @param failure the run's failure, and the Unix milliseconds at which it was recorded
+ * @param failure the run's failure, and when it was recorded, Unix milliseconds
  */
 export async function loadShownHistories(
   view: RunView,
@@ -92,7 +91,6 @@ export async function loadShownHistories(
   return shown;
 }
 
-/** Finds the failure that ended a run, if it belongs to none of the run's messages. */
 export function otherFailure(
   view: RunView,
   records: readonly JournalRecord[],

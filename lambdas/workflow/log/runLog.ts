@@ -1,4 +1,3 @@
-/** The log of one run, made from its journal and the records of its messages. */
 import { jsonBytes } from '../../wire/answerSize.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
@@ -24,7 +23,6 @@ const identityOf = ({ runId, createdAt }: RunIdentity) => ({
   workflowRunCreatedAt: createdAt,
 });
 
-/** Omits the last steps that do not fit. */
 function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
   let bytes = jsonBytes({ ...run, steps: [] });
   const place = run.steps.findIndex((group) => {
@@ -35,8 +33,8 @@ function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
 }
 
 /**
- * Reads the log of a run. If it is too long for an answer, its texts are shortened, then its headers are omitted, and finally the
- * last steps that do not fit.
+ * Makes the log of a run. If it is too long for an answer, its texts are shortened, then its headers are omitted, then its last
+ * steps.
  *
  * @param hasRequests whether the requests to its endpoint are shown
  * @param trimBody bytes shown of each text; −1 for none, Infinity for all

@@ -5,11 +5,10 @@ import type { RunStart } from '../rules/journal.ts';
 import { bothRedactions, type ShownTexts } from './rules/shownTexts.ts';
 import { settings } from '../../aws/settings.ts';
 
-/** The header that names the step whose function threw. It is never redacted, because the log shows that name anyway. */
+/** Never redacted, because the log shows the step's name anyway. */
 export const stepNameHeader = ({ prefix }: Pick<RunStart, 'prefix'>): string =>
   headerName(prefix, 'error-step-name').toLowerCase();
 
-/** Shows a run's texts and headers, redacted. */
 export class RunView {
   readonly #texts: ShownTexts;
   readonly #redaction: Redaction | undefined;

@@ -4,16 +4,15 @@
  */
 import { headerName, type Header } from '../../shared/headers.ts';
 
-/** The header prefixes that a deployment accepts. */
 export type Prefixes = readonly string[];
 
-/** Removes an accepted prefix from a lower-case header name. Undefined without one. */
+/** Returns undefined without an accepted prefix. @param name in lower case */
 export function brandless(name: string, prefixes: Prefixes): string | undefined {
   const prefix = prefixes.find((known) => name.startsWith(`${known.toLowerCase()}-`));
   return prefix === undefined ? undefined : name.slice(prefix.length + 1);
 }
 
-/** Writes headers with canonical names in a dialect. Headers without a value are omitted. */
+/** Omits headers without a value. */
 export const branded = (
   prefix: string,
   headers: Readonly<Record<string, string | undefined>>,

@@ -1,16 +1,14 @@
-/** The entries of a run, in the order in which they were accepted, and the bodies of its records. */
 import type { StoredBody } from '../../message/bodies.ts';
 import type { CallType } from '../../wire/states.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 
-/** An accepted message of a run. The first is the initial payload; each later one of type `step` is a step in JSON. */
+/** The first entry is the initial payload; a later one of type `step` is a step in JSON. */
 export interface Entry {
   readonly messageId: string;
   readonly body: Uint8Array;
   readonly callType: CallType;
 }
 
-/** Keeps only the initial payload and steps, because the client finds steps by their position. */
 export const listed = (entries: readonly Entry[]): readonly Entry[] =>
   entries.filter(({ callType }, index) => index === 0 || callType === 'step');
 
@@ -26,14 +24,12 @@ export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
   }
 };
 
-/** A body of a record, and its path in the record's attributes. */
 export interface PlacedBody {
   readonly messageId: string;
   readonly body: StoredBody;
   readonly path: readonly (string | number)[];
 }
 
-/** The bodies of a record, which are kept as long as the record. */
 export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
   switch (record.kind) {
     case 'start':

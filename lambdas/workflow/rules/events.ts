@@ -1,13 +1,13 @@
 /**
- * Events and waits of one run. A run never has both a wait and a stored event for it. A wait that finds a stored event takes it
- * and does not begin; an event that finds a wait ends it and is not stored. Each reads the run's last record and writes its own
- * directly after it, so the later of two concurrent ones sees the first.
+ * Events and waits of one run. A run never has both a wait and a stored event for it: a wait takes a stored event instead of
+ * beginning, and an event ends a wait instead of being stored. Each writes its record directly after the last one that it read,
+ * so the later of two concurrent ones sees the first.
  */
 import { eventDigest, isActive, type Snapshot } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { StepType } from '../../wire/states.ts';
 
-/** Every record of a run names all of these, and has at most 400 KB. */
+/** Every record of a run names them all, and has at most 400 KB. */
 const mostStoredEvents = 100;
 const mostOpenWaits = 1_000;
 
@@ -31,7 +31,7 @@ export const oldestEvent = (
   );
 };
 
-/** Whether a wait is still open. @param seq its place in the journal, which numbers the records of all runs of an id */
+/** @param seq its place in the journal, which numbers the records of all runs of an id */
 export const isWaiting = (snapshot: Snapshot | undefined, seq: number): snapshot is Snapshot =>
   isActive(snapshot) && snapshot.waits.some((wait) => wait.seq === seq);
 

@@ -1,5 +1,5 @@
 /**
- * Abilities that a workflow client declares and that the service relies on:
+ * Abilities that a workflow client declares:
  * - `LazyFetch`: it reads the list of entries itself if a delivery's body is empty.
  * - `InitialBody`: its failure request has only the initial payload, not the list.
  * - `WF_DetectTrigger`: its answer to the first delivery identifies it, so any other answer shows a wrong destination.

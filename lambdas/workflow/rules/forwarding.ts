@@ -3,7 +3,6 @@ import type { Header } from '../../shared/headers.ts';
 import { isOwnHeader } from '../../request/forwarding.ts';
 import { brandless, type Prefixes } from './brands.ts';
 
-/** Set by the service for each delivery. A forwarded value would belong to another run. */
 const ofTheRun: ReadonlySet<string> = new Set([
   'workflow-runid',
   'workflow-createdat',
@@ -24,15 +23,15 @@ const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-contenttype',
 ]);
 
-/** A delivery's signature, which comes back from an endpoint that forwards all headers of its request. */
+/** A delivery's signature, which an endpoint may forward with all headers of its request. */
 const ofOneDelivery: ReadonlySet<string> = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 
 const isForEndpoints = (name: string): boolean =>
   name === 'label' || (name.startsWith('workflow-') && !ofTheRun.has(name));
 
 /**
- * Whether a forwarded header reaches the endpoint. An endpoint that was called directly starts its run with all headers of that
- * request, so headers that do not belong to the run are dropped, not refused.
+ * Whether a forwarded header reaches the endpoint. A directly called endpoint starts its run with all headers of its request,
+ * so headers that do not belong to the run are dropped instead of refused.
  *
  * @param name in lower case, as the endpoint would see it
  */
@@ -43,8 +42,8 @@ export function isForwardedToEndpoint(name: string, prefixes: Prefixes): boolean
 }
 
 /**
- * Whether a call's header reaches the third party. All of the user's headers do, except the client's version: a target that is a
- * workflow endpoint would take the request for a delivery.
+ * Whether a call's header reaches the third party. The client's version does not: a workflow endpoint would take the request
+ * for a delivery.
  */
 export const isForwardedToThirdParty = (name: string, prefixes: Prefixes): boolean =>
   !isOwnHeader(name) && brandless(name, prefixes) !== 'workflow-sdk-version';
@@ -52,7 +51,6 @@ export const isForwardedToThirdParty = (name: string, prefixes: Prefixes): boole
 export const forwardedToEndpoint = (headers: readonly Header[], prefixes: Prefixes): readonly Header[] =>
   headers.filter(([name]) => isForwardedToEndpoint(name, prefixes));
 
-/** The forwarded headers of a start that all deliveries of its run have. */
 export const forwardedByRun = (headers: readonly Header[], prefixes: Prefixes): readonly Header[] =>
   forwardedToEndpoint(headers, prefixes).filter(([name]) => !ofOneKind.has(brandless(name, prefixes) ?? ''));
 

@@ -1,4 +1,3 @@
-/** Runs that other runs start and wait for. */
 import * as z from 'zod/mini';
 import type { Header } from '../../shared/headers.ts';
 import { headersIn, optionalField } from '../../shared/json.ts';
@@ -7,7 +6,7 @@ import { refusedSubmission } from './refusals.ts';
 import { isRunId, type Run } from '../run.ts';
 import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
 
-/** The waiting run as an invoke names it. Clients before 1.1.1 omit its start time, which is in its journal. */
+/** The waiting run as an invoke names it. Clients before 1.1.1 omit its start time. */
 export type NamedInvoker = Omit<Invoker, 'createdAt'> & Partial<Pick<Invoker, 'createdAt'>>;
 
 /** The waiting run, and how the end is reported to it. */
@@ -32,7 +31,7 @@ const invokeShape = z.object({
   step: pendingStep,
 });
 
-/** Reads an invoke, whose body has the payload and describes the invoker. @throws HttpError 412 */
+/** Reads an invoke's body: the payload and the invoker. @throws HttpError 412 */
 export function parseInvoke(body: Uint8Array): Invoke {
   const read = parseSubmitted('The invoke', body, invokeShape);
   if (read.step.stepType !== 'Invoke') {
@@ -51,10 +50,9 @@ export function parseInvoke(body: Uint8Array): Invoke {
 }
 
 export type InvokeEnd =
-  /** @param response the value that the function returned, as JSON text; undefined if it returned nothing */
+  /** @param response the function's return value as JSON text; undefined if it returned nothing */
   | { readonly state: 'RUN_SUCCESS'; readonly response: string | undefined }
   | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' }
-  /** An end that cannot be read. @param reason the sentence that the invoker gets instead of a return value */
   | { readonly state: 'RUN_FAILED'; readonly reason: string };
 
 const bodyOf = (end: InvokeEnd): string | undefined => {
@@ -62,7 +60,7 @@ const bodyOf = (end: InvokeEnd): string | undefined => {
   return 'reason' in end ? JSON.stringify(end.reason) : undefined;
 };
 
-/** Makes the result of an invoke. The client expects the return value as JSON text within the JSON. */
+/** The client expects the return value as JSON text within the JSON. */
 export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
   const { stepId, stepName, stepType, concurrent } = step;
   const out = JSON.stringify({
@@ -76,7 +74,7 @@ export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
 /** The text is in the JSON of `out`, which is a text in the JSON of the step. */
 const levels = 2;
 
-/** The length in bytes of {@link invokeResult}, without making it. */
+/** The bytes of {@link invokeResult}, without making it. */
 export function invokeResultBytes(step: StepIdentity, end: InvokeEnd): number {
   const body = bodyOf(end);
   if (body === undefined) return invokeResult(step, end).length;

@@ -1,7 +1,7 @@
 /**
- * The journal of a run: everything that it has recorded, in order. A record is written once, after the last one. If two processes
- * write at the same time, one of them fails and decides again with the other's record. Each record has the {@link Snapshot} of
- * the run after it, so the last record is enough to decide what may come next.
+ * The journal of a run: everything that it has recorded, in order. Each record has the {@link Snapshot} of the run after it, so
+ * the last record is enough to decide what may come next. If two processes write at the same time, one fails and decides again
+ * with the other's record.
  */
 import { createHash } from 'node:crypto';
 import type { StoredBody } from '../../message/bodies.ts';
@@ -15,19 +15,19 @@ import type { RunSettings } from '../../options/options.ts';
 import { withStep, type StepSets } from './placing.ts';
 import type { StepDetails, StepIdentity } from './step.ts';
 
-/** Names the run id of an account, which may have had several runs. */
+/** The run id of an account, which may have had several runs. */
 export interface RunKey {
   readonly accountId: string;
   readonly runId: string;
 }
 
 export interface RunStart {
-  /** The URL that the run was started with, and that is shown for it. */
+  /** The URL that the run was started with and is shown with. */
   readonly url: string;
   readonly prefix: string;
   readonly features: readonly Feature[];
   readonly sdkVersion?: string | undefined;
-  /** Whether the endpoint has still to say which client it has. */
+  /** Whether the endpoint has not yet identified its client. */
   readonly isUnknownClient: boolean;
   /** The run was started without a client. Only clients from 1.0 on can serve it. */
   readonly isWithoutClient?: true | undefined;
@@ -36,7 +36,7 @@ export interface RunStart {
   readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs' | 'deferredMs'>;
   readonly invokeDepth: number;
   readonly callerIp: string;
-  /** Where the failure callback is sent, and its settings. Absent if there is none. */
+  /** The failure callback's destination and settings, if any. */
   readonly failureCallback?: CallbackSettings | undefined;
   /** The run that waits for this one's end. */
   readonly invoker?: Invoker | undefined;
@@ -48,18 +48,17 @@ export interface RunStart {
 /** An entry of the list in deliveries: the initial payload or a step. */
 export interface ListedEntry {
   readonly messageId: string;
-  /** The endpoint's URL that the entry is delivered to. */
   readonly url: string;
-  /** Unix milliseconds: when it was accepted, and before which it is not delivered. */
+  /** When it was accepted, and when it may first be delivered: Unix milliseconds. */
   readonly createdAt: number;
   readonly notBefore: number;
   readonly body: StoredBody;
   readonly bodyBytes: number;
-  /** Absent for the initial payload. */
+  /** Undefined for the initial payload. */
   readonly step?: StepDetails | undefined;
-  /** Forwarded headers of its own message. */
+  /** The message's own forwarded headers. */
   readonly forwarded?: readonly Header[] | undefined;
-  /** Settings of its own message, unless the run's settings apply to all: see `settingsFor`. */
+  /** The message's own settings, unless the run's settings apply to all: see `settingsFor`. */
   readonly settings?: RunSettings | undefined;
 }
 
@@ -75,28 +74,22 @@ export interface StartRecord extends Timed {
   readonly kind: 'start';
   readonly start: RunStart;
   readonly entry: ListedEntry;
-  /** The run that was made from this one after its failure. It is added later: no other part of a record ever changes. */
+  /** The run that was made from this one after its failure. Added later; no other part of a record ever changes. */
   readonly resumedAs?: Pick<Invoker, 'runId' | 'createdAt'> | undefined;
 }
-/** The endpoint has said which client it has. These settings replace the earlier ones. */
+/** The endpoint has identified its client. These settings replace the earlier ones. */
 export interface UpgradeRecord extends Timed {
   readonly kind: 'upgrade';
   readonly start: RunStart;
   /** Delivers the payload again. */
   readonly messageId: string;
 }
-/**
- * A submission has named the failure callback, which older clients send only with their steps. These settings replace the earlier
- * ones.
- */
+/** A submission has named the failure callback, which older clients send only with their steps. Replaces earlier settings. */
 export interface SettingsRecord extends Timed {
   readonly kind: 'settings';
   readonly start: RunStart;
 }
-/**
- * One result; or the plans of a parallel group, which may need several records; or copied steps at the beginning of a resumed
- * run.
- */
+/** One result; the plans of a parallel group, possibly in several records; or copied steps of a resumed run. */
 export interface StepsRecord extends Timed {
   readonly kind: 'steps';
   readonly entries: readonly ListedEntry[];
@@ -121,13 +114,11 @@ export interface WaitRecord extends Timed {
   /** Unix milliseconds. */
   readonly deadline: number;
   readonly timeoutUrl: string;
-  /** Headers for the delivery of the event and for that of the timeout, without the service's own. */
   readonly forwarded: readonly Header[];
   readonly timeoutForwarded: readonly Header[];
-  /** The request's headers, and those it gives for the timeout, as the list of waiters shows them. */
+  /** Headers of the request and of its timeout, for the list of waiters. */
   readonly headers: readonly Header[];
   readonly timeoutHeaders: readonly Header[];
-  /** Settings of its own message, unless the run's settings apply to all: see `settingsFor`. */
   readonly settings?: RunSettings | undefined;
 }
 export interface InvokeRecord extends Timed {
@@ -144,7 +135,7 @@ export interface EventRecord extends Timed {
   readonly eventId: string;
   readonly messageId: string;
   readonly body: StoredBody;
-  /** Bytes that a webhook call takes in the run's list. Absent for a notification. */
+  /** Bytes of a webhook call in the run's list; undefined for a notification. */
   readonly callBytes?: number | undefined;
 }
 export interface EndRecord extends Timed {
@@ -160,24 +151,23 @@ export interface RunFailure {
   readonly messageId: string;
   readonly attempt: number;
   readonly dlqId: string;
-  /** The failure callback; absent if the failure is not reported. */
+  /** The failure callback; undefined if the failure is not reported. */
   readonly requestId?: string | undefined;
   readonly response: KeptResponse;
 }
 /** The failure function has a new state, or is run again. */
 export interface FailureFunctionRecord extends Timed {
   readonly kind: 'failureFunction';
-  /** Absent if the endpoint has no failure function. */
+  /** Undefined if the endpoint has no failure function. */
   readonly state?: FailureFunctionState | undefined;
   /** The failure callback. */
   readonly messageId: string;
 }
-/** The result of an invoked run that ended after its invoker. Only the log shows it. */
 export interface LateResultRecord extends Timed {
   readonly kind: 'lateResult';
   readonly entry: ListedEntry;
 }
-/** The run waits longer than its records would have been kept. */
+/** The run waits longer than its records would be kept. */
 export interface KeptRecord extends Timed {
   readonly kind: 'kept';
 }
@@ -203,14 +193,13 @@ interface Marked {
   readonly seq: number;
 }
 
-/** The state of a run after a record. Rows store it in the attribute `head`. */
 export interface Snapshot {
   /** The places of the record and of the run's start in the journal. The id may have had earlier runs. */
   readonly seq: number;
   readonly startSeq: number;
   /** The place of the record with the run's settings: its start, its upgrade, or later settings. */
   readonly factsSeq: number;
-  /** Unix milliseconds at which the run started. */
+  /** When the run started, Unix milliseconds. */
   readonly createdAt: number;
   readonly state: RunState;
   /** The place of the record that ended the run. */
@@ -219,19 +208,18 @@ export interface Snapshot {
   readonly entries: number;
   readonly bodyBytes: number;
   readonly steps: StepSets;
-  /** Open waits, with their steps. */
   readonly waits: readonly (Marked & { readonly stepId: number })[];
   /** Events that no step has waited for yet; see {@link EventRecord}. */
   readonly events: readonly (Marked & { readonly callBytes?: number | undefined })[];
-  /** Digests of the webhooks that the run has created, the newest last. Absent for runs that earlier versions started. */
+  /** Digests of the run's webhooks, the newest last. Undefined for runs of earlier versions. */
   readonly webhooks?: readonly string[] | undefined;
-  /** Unix milliseconds until which all records of the run are kept. */
+  /** Until when all records of the run are kept, Unix milliseconds. */
   readonly keptUntil: number;
-  /** Absent unless the run failed and its failure is reported. */
+  /** Undefined unless the run failed and its failure is reported. */
   readonly failureState?: FailureFunctionState | undefined;
 }
 
-/** A run knows its newest webhooks. Each record names them, with 17 bytes each of a record's 400 KB. */
+/** Each takes 17 bytes of every record's 400 KB. Older webhooks are forgotten. */
 const mostWebhooks = 1_000;
 
 /** A short name for an event's id, which may have 256 characters. */
@@ -292,7 +280,7 @@ function withEntries(snapshot: Snapshot, entries: readonly ListedEntry[]): Snaps
 
 /**
  * @param before undefined for the first record of an id
- * @param keptUntil Unix milliseconds until which the run's records are kept at least
+ * @param keptUntil the least time to keep the run's records, Unix milliseconds
  */
 export function snapshotAfter(before: Snapshot | undefined, record: JournalRecord, keptUntil = 0): Snapshot {
   if (record.kind === 'start') return firstSnapshot(before, record, keptUntil);

@@ -1,6 +1,6 @@
 /**
- * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so that the last record
- * is enough to check a submission. Step numbers are consecutive, so a set is a few ranges.
+ * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so the last record is
+ * enough to check a submission. Step numbers are consecutive, so a set is a few ranges.
  */
 import type { StoredBody } from '../../message/bodies.ts';
 import { mostEntries } from '../../shared/bounds.ts';
@@ -8,7 +8,7 @@ import { weighedChunksOf } from '../../shared/lists.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
 
-/** Each is recorded at most once for a step: see `onceKey`. */
+/** Recorded at most once for a step: see `onceKey`. */
 export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
 export type StepMark = (typeof stepMarks)[number];
 
@@ -55,16 +55,10 @@ const without = (set: StepSet, stepId: number): StepSet =>
     }),
   );
 
-/**
- * The marks that a step's result replaces. The mark of a wait stays, because a repeated request asks whether the step began as a
- * wait.
- */
+/** The marks that a step's result replaces. The mark of a wait stays for repeated requests. */
 const endedByResult = ['plan', 'call', 'invoke'] as const satisfies readonly StepMark[];
 
-/**
- * Adds a mark of a step. A result replaces the step's earlier marks, so the sets of a long run stay small: steps with results
- * have consecutive numbers.
- */
+/** A result replaces earlier marks, so the sets of a long run stay small. */
 export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   const all = added(sets, mark, stepId);
   if (mark !== 'result') return all;
@@ -75,19 +69,19 @@ export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSe
   return left;
 }
 
-/** The highest step of a set; 0 if it is empty. */
+/** 0 if the set is empty. */
 export const lastStep = (sets: StepSets, mark: StepMark): number =>
   rangesOf(sets[mark] ?? '').at(-1)?.[1] ?? 0;
 
-/** Bytes of the bodies in a run's list. A worker has the whole list in memory and sends it in one request. */
+/** A worker has the whole list in memory and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
 
-/** Bytes of an entry. DynamoDB rows have at most 400 KB, and a row has more than its entries. */
+/** DynamoDB rows have at most 400 KB, including other attributes. */
 const mostEntryBytes = 360 * 1_024;
-/** Bytes of a record with several entries. Each read of a run's last snapshot reads and pays for the whole record. */
+/** Each read of a run's last snapshot pays for the whole record, so records with several entries are smaller. */
 const mostRecordBytes = mostEntryBytes / 6;
 
-/** Checks that plans are a complete group: the endpoint submits them in one request, in order. @throws HttpError 412 */
+/** A group's plans are submitted in one request, in order. @throws HttpError 412 */
 export function checkGroup(steps: readonly Step[]): void {
   const [first, ...others] = steps;
   if (first === undefined || (first.kind === 'result' && others.length === 0)) return;
@@ -114,12 +108,11 @@ export function checkPlace(
   throw refusedSubmission(`The step has the stepId ${stepId}; the next step of the run is ${next}.`);
 }
 
-/** A run or an entry. */
 interface HasBytes {
   readonly bodyBytes: number;
 }
 
-/** The bytes of bodies for which a run still has room. */
+/** The bytes of bodies for which a run has room. */
 export const capacityOf = ({ bodyBytes }: HasBytes): number => Math.max(0, mostListBytes - bodyBytes);
 
 export const sayNoCapacity = (what: string, bytes: number, run: HasBytes): string =>
@@ -143,12 +136,12 @@ interface HasBody {
   readonly body: StoredBody;
 }
 
-/** The bytes of an entry in its record, measured as JSON, which is longer than the stored attributes. */
+/** Measured as JSON, which is longer than the stored attributes. */
 export function entryBytes({ body, ...rest }: HasBody): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }
 
-/** Splits the entries of one submission into records. @throws HttpError 412 if an entry is too large for a record */
+/** @throws HttpError 412 if an entry is too large for a record */
 export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (readonly E[])[] {
   const sizes = new Map(entries.map((entry) => [entry, entryBytes(entry)]));
   const largest = Math.max(...sizes.values());
@@ -158,7 +151,7 @@ export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (
     );
   }
   const sizeOf = (entry: E): number => sizes.get(entry) ?? largest;
-  // Earlier versions made records up to six times as large. Each of those equals several whole records of this size.
+  // Earlier versions made records up to six times as large. Their boundaries stay, so that a repeated submission matches them.
   return weighedChunksOf(entries, mostEntryBytes, sizeOf).flatMap((some) =>
     weighedChunksOf(some, mostRecordBytes, sizeOf),
   );

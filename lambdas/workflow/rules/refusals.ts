@@ -20,13 +20,12 @@ export const refusedSubmission = (message: string): HttpError =>
 const permanent: ReadonlySet<number> = new Set([400, 403, 404, 413]);
 
 /**
- * Turns the refusal of an ordinary message into one for an active run, so that the client does not take 400 for the end of the
- * run. A temporary refusal, such as 429, stays.
+ * Turns the refusal of an ordinary message into one for an active run, whose client reads 400 as the end of the run. Temporary
+ * refusals stay.
  */
 export const asSubmissionRefusal = (error: HttpError): HttpError =>
   permanent.has(error.status) ? refusedSubmission(error.message) : error;
 
-/** A refused request of an endpoint, as its run's log shows it. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;

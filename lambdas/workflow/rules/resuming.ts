@@ -10,14 +10,14 @@ interface EntryOfList {
 }
 
 /**
- * Picks the entries to deliver when a failed run is resumed: the branches of its last parallel group that have no result, each of
- * which continues separately, or else the last entry.
+ * Picks the entries to deliver when a failed run is resumed: the branches of its last parallel group without a result, or the
+ * last entry.
  *
  * @param entries the whole list, in order
  */
 export function goingOnFrom<E extends EntryOfList>(entries: readonly E[]): readonly E[] {
   const done = new Set(entries.flatMap(({ step }) => (step?.kind === 'result' ? [step.stepId] : [])));
-  // A group finishes before the next step begins, so all branches without a result are in the last group.
+  // A group finishes before the next step begins, so all open branches are in the last group.
   const open = entries.filter(({ step }) => step?.kind === 'plan' && !done.has(step.stepId));
   return open.length > 0 ? open : entries.slice(-1);
 }

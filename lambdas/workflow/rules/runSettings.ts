@@ -1,4 +1,3 @@
-/** The settings of a run's messages: those of its start, or of each message. */
 import { inherited, type RunSettings } from '../../options/options.ts';
 import type { Features } from './features.ts';
 import type { WorkflowMessage } from './workflowMessage.ts';
@@ -18,8 +17,8 @@ export function ownSettings(features: Features, options: RunSettings): RunSettin
 const holdForAll = (features: Features): boolean => features.has('WF_TriggerOnConfig');
 
 /**
- * The settings of a run's message. Clients with `WF_TriggerOnConfig` send settings only with the start, so the parsed options of
- * their other messages are just defaults. A call always has its own settings, because it is the user's message to a third party.
+ * The settings of a run's message. Clients with `WF_TriggerOnConfig` send settings only with the start. A call always has its
+ * own settings, because it is the user's message to a third party.
  *
  * @param features those of the run's start
  */

@@ -1,4 +1,3 @@
-/** A step's plan or result, in the client's JSON. */
 import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../../shared/json.ts';
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
@@ -32,14 +31,11 @@ export interface PlanStep extends StepIdentity, StepSettings {
   readonly kind: 'plan';
 }
 
-/** The end of a step. */
 export interface ResultStep extends StepIdentity, StepSettings {
   readonly kind: 'result';
-  /** As the client wrote it: a text, or else JSON. Absent if the result is undefined. */
+  /** As the client wrote it: a text, or else JSON. Undefined without a result. */
   readonly out?: string | undefined;
-  /** Whether a wait timed out. */
   readonly waitTimeout?: boolean | undefined;
-  /** The webhook that the step created. */
   readonly webhookId?: string | undefined;
 }
 
@@ -98,15 +94,9 @@ const stepShape = z.object({
   waitTimeout: optionalField(z.boolean()),
 });
 
-/** A result may be any JSON that a function returns, as large as a message. */
+/** A result may be any JSON, as large as a message. */
 const submittedBounds = { values: 4_000_000, depth: 1_000 };
 
-/**
- * Reads JSON of a shape from a submission.
- *
- * @param field its name in the error
- * @throws HttpError 412
- */
 export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodMiniType<T>): T {
   let json: unknown;
   try {
@@ -147,16 +137,15 @@ export const pendingStep = z
   .check(z.refine(({ stepId }) => stepId > 0, 'its stepId is 0'));
 
 /**
- * Names a record that a run may have only once. An endpoint may run several times for a delivery and submit a step again; it then
- * gets the id of the first submission. A call, wait or invoke has one record for its beginning and one for its result. A wait's
- * event and its timeout share the key of the result, so the first of them counts.
+ * Names a record that a run may have only once. If an endpoint submits a step again, it gets the id of the first submission. A
+ * call, wait or invoke has one record for its beginning and one for its result. A wait's event and its timeout share the key of
+ * the result, so the first of them counts.
  */
 export const onceKey = (
   kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
   { stepId }: Pick<StepIdentity, 'stepId'>,
 ): string => `${kind}/${stepId}`;
 
-/** A step without its result. */
 export type StepDetails = PlanStep | Omit<ResultStep, 'out'>;
 
 /** The part of a step that is stored beside its body. */
@@ -168,7 +157,7 @@ export const stepDetailsOf = (step: Step): StepDetails => {
 
 const longestEventId = 256;
 
-/** @param refuse makes the refusal: by default with status 412, because workflow endpoints take 400 for the end of their run */
+/** @param refuse makes the refusal, by default with status 412 */
 export function checkEventId(
   eventId: string,
   refuse: (message: string) => HttpError = refusedSubmission,
@@ -185,9 +174,8 @@ export const isWebhookId = (text: string): boolean => webhookId.test(text);
 const createdShape = z.object({ eventId: z.string().check(z.regex(webhookId)) });
 
 /**
- * Reads the result of a step that creates a webhook.
+ * Reads the id from the result of a step that creates a webhook.
  *
- * @returns the webhook's id
  * @throws HttpError 412 if there is no id, or if the service would refuse all calls with it
  */
 export function createdWebhook(out: unknown): string {

@@ -1,4 +1,4 @@
-/** Times in the form that workflows use: durations with fractions and longer units, and moments in seconds. */
+/** Times of workflows: durations with fractions and longer units, and moments in seconds. */
 import { dayMs, hourMs, minuteMs, secondMs } from '../../shared/clock.ts';
 import { quote } from '../../error/httpError.ts';
 import { refusedSubmission } from './refusals.ts';
@@ -48,11 +48,11 @@ export function stepDurationMs(value: number | string): number | undefined {
   return ms !== undefined && ms >= 0 && ms <= longestMs ? ms : undefined;
 }
 
-/** As error messages name it. */
+/** For error messages. */
 export const allowedDuration = 'seconds, or a number and a unit (s, m, h, d, w, mo, y), as in "10m"';
 
 /**
- * @param field its name in the error
+ * @param field for the error
  * @throws HttpError 412
  */
 export function parseStepDurationMs(field: string, value: number | string): number {

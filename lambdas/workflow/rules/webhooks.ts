@@ -1,27 +1,22 @@
 /**
- * Webhooks of runs. A step creates a webhook with an id that cannot be guessed. Anyone who knows its URL may call it without a
- * token. So a call ends only a step that waits for this webhook, and a run keeps few calls that arrive before such a step.
+ * Webhooks of runs. A step creates a webhook with an id that cannot be guessed; its URL needs no token. So a call ends only a
+ * step that waits for this webhook, and a run keeps few calls that arrive before that step.
  */
 import { HttpError } from '../../error/httpError.ts';
 import { eventDigest, type Snapshot } from './journal.ts';
 import { checkCapacity } from './placing.ts';
 
-/** Calls that a run keeps for later waits: of one webhook, and of all. Each record names all of them. */
+/** Calls that a run keeps for later waits: of one webhook, and of all. Each record names them all. */
 const mostCallsOfOne = 10;
 const mostCalls = 100;
 /** Bytes of kept calls in the run's list: a quarter of the list, and more than the longest call. */
 const mostCallBytes = 8 * 1_024 * 1_024;
 
-/**
- * Whether a run keeps calls of a webhook until it waits for them. Runs that earlier versions started did not note their webhooks,
- * so for them any webhook may be the run's own.
- */
+/** Whether a run keeps calls of a webhook. Runs of earlier versions did not note their webhooks, so they keep all. */
 export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: string): boolean =>
   webhooks === undefined || webhooks.includes(eventDigest(eventId));
 
 /**
- * Checks that a run may keep another call of a webhook.
- *
  * @param bytes of the call in the run's list; 0 if not known yet
  * @throws HttpError 429
  */

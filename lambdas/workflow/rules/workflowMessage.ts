@@ -1,4 +1,4 @@
-/** The part that a message has in a workflow, read from its headers. */
+/** A message's part in a workflow, from its headers. */
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { scoped, type Config } from '../../shared/config.ts';
 import { headerName } from '../../shared/headers.ts';
@@ -14,7 +14,7 @@ interface Common {
   /** The endpoint's URL as the client names it. */
   readonly url: string | undefined;
   readonly features: Features;
-  /** The length of the chain of invokes above this run. */
+  /** The number of invokes above this run. */
   readonly invokeDepth: number;
 }
 
@@ -25,11 +25,9 @@ export interface StartMessage extends Common {
   readonly runId: string | undefined;
   /** The client's version of the protocol, which each delivery must name. */
   readonly sdkVersion: string | undefined;
-  /**
-   * Whether an endpoint answers a run of an unknown client with this message, which then upgrades that run and starts no other.
-   */
+  /** Whether the message is an endpoint's answer to a run of an unknown client. It upgrades that run and starts no other. */
   readonly isUpgrade: boolean;
-  /** Whether the service first asks the endpoint for its client. The endpoint answers with an upgrade of the run. */
+  /** Whether the endpoint must first be asked for its client, which it names by an upgrade of the run. */
   readonly isUnknownClient: boolean;
   /** The start was sent without a client. Only clients from 1.0 on can serve such a run. */
   readonly isWithoutClient?: true | undefined;
@@ -37,16 +35,15 @@ export interface StartMessage extends Common {
 
 interface OfRun extends Common {
   readonly runId: string;
-  /** Unix milliseconds at which the run started. Newer clients send it, because an id may have several runs. */
+  /** When the run started, Unix milliseconds. Only newer clients send it. */
   readonly createdAt: number | undefined;
 }
 
-/** Adds a step. */
 export interface SubmissionMessage extends OfRun {
   readonly kind: 'submission';
 }
 
-/** A step's request to a third party. The answer goes to the endpoint, which then submits it as the result. */
+/** The answer goes to the endpoint, which submits it as the step's result. */
 export interface CallMessage extends OfRun {
   readonly kind: 'call';
   readonly step: StepIdentity;
@@ -57,7 +54,6 @@ export interface CallResultMessage extends OfRun {
   readonly kind: 'callResult';
 }
 
-/** Reports to the endpoint that its run has failed. */
 export interface FailureMessage extends OfRun {
   readonly kind: 'failureRequest';
 }
@@ -143,7 +139,7 @@ class Reader {
   }
 }
 
-/** Finds the canonical name in this configuration of a forwarded header of the service. */
+/** The full name, in this configuration, of a forwarded header of the service. */
 const forwardedName = (config: Config, inner: string, prefixes: Prefixes): string =>
   [...config.keys()].find(
     (name) => name.startsWith('forward-') && brandless(name.slice('forward-'.length), prefixes) === inner,
@@ -164,10 +160,7 @@ function common(reader: Reader, config: Config, prefixes: Prefixes): Common {
   };
 }
 
-/**
- * Reads the step of a call from the headers that its result will bring back. The endpoint makes the result from these, and fails
- * if one is missing.
- */
+/** Reads the step of a call from the headers that its result will bring back. */
 function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIdentity {
   const callback = scoped(config, 'callback');
   const nameOf = (name: string): string => `callback-${forwardedName(callback, name, prefixes)}`;

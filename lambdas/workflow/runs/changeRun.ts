@@ -1,7 +1,3 @@
-/**
- * Changes runs. A change is one record after the last one of the run's journal. Records have a time to live, which is extended if
- * the run lasts longer.
- */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs, hourMs, dayMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -35,9 +31,9 @@ import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
 
 /** The record to add to a run, decided from its last snapshot. */
 export interface Decision<T> {
-  /** Absent if nothing is to be written. */
+  /** Undefined if nothing is to be written. */
   readonly record?: JournalRecord | undefined;
-  /** Unix milliseconds until which this record needs all records of the run. */
+  /** Until when this record needs all records of the run, Unix milliseconds. */
   readonly keptUntil?: number | undefined;
   readonly result: T;
 }
@@ -46,7 +42,6 @@ export interface ChangedRun<T> {
   readonly result: T;
   /** The run's snapshot now; undefined for an id without a run. */
   readonly snapshot: Snapshot | undefined;
-  /** The record that was written, if any. */
   readonly record: JournalRecord | undefined;
 }
 
@@ -55,12 +50,12 @@ export class RunBusy extends TransientError {
   override readonly name = 'RunBusy';
 }
 
-/** Limits the tries of a change. An API request ends after 28 s and has more to do. */
+/** An API request times out after 28 s and has other work. */
 const changeTimeoutMs = 10 * secondMs;
 const longestPauseInTurns = 64;
 
 /**
- * Changes a run. `decide` is called with its last snapshot, and again whenever another process was faster.
+ * Changes a run. `decide` is called with its last snapshot, and again each time another process was faster.
  *
  * @param known the snapshot, if it was just read
  * @throws RunBusy if other processes were faster for 10 s; nothing is changed then
@@ -84,7 +79,7 @@ export async function changeRun<T>(
     }
     if (now() > until) throw new RunBusy(`The run ${key.runId} is written by too many at once.`);
     if (tries > 0) await setTimeout(pauseAmongMany(tries, now() - sentAt, longestPauseInTurns));
-    // After the first try this is the other process's record; after later ones there may be more.
+    // In the first try this is the other process's record; later there may be newer ones.
     snapshot = tries === 0 ? found : await loadSnapshot(key);
   }
 }
@@ -104,7 +99,7 @@ function countRecord(record: JournalRecord): void {
 
 const separator = '#';
 
-/** A process may keep a run's settings, because they are written once. */
+/** Settings are written once, so they can be cached. */
 const settings = cached(hourMs, async (key: string): Promise<RunStart | undefined> => {
   const [accountId = '', seq = '', ...rest] = key.split(separator);
   const record = await loadRecord({ accountId, runId: rest.join(separator) }, Number(seq));
@@ -119,13 +114,13 @@ export async function settingsOfRun(key: RunKey, snapshot: Snapshot): Promise<Ru
   return found;
 }
 
-/** Records are kept this much longer than needed, so that few runs must be extended, and at most once a month. */
+/** Records are kept this much longer than needed, so that runs are extended at most once a month. */
 export const spareMs = 30 * dayMs;
 
 /**
- * Until when a message that is due at a given time needs its run's records: for its retries, then for the dead letter queue.
+ * Until when a message needs its run's records: for its retries, then for the dead letter queue.
  *
- * @param notBefore Unix milliseconds
+ * @param notBefore when it is due, Unix milliseconds
  * @returns Unix milliseconds
  */
 export const neededUntil = (
@@ -137,8 +132,7 @@ export const neededUntil = (
 const atOnce = 20;
 
 /**
- * Extends the records of a run that would expire too early, and those of its invoker. Called before the record that needs this is
- * written.
+ * Extends the records of a run and its invoker. Call it before the record that needs this is written.
  *
  * @param until Unix milliseconds, from {@link neededUntil}
  * @returns Unix milliseconds until which they are kept
@@ -153,11 +147,7 @@ export async function extendRun(key: RunKey, snapshot: Snapshot, until: number):
   return keptUntil;
 }
 
-/**
- * Extends a run for a message that waits longer than the run's records are kept.
- *
- * @param until Unix milliseconds, from {@link neededUntil}
- */
+/** @param until Unix milliseconds, from {@link neededUntil} */
 export async function extendRunFor(accountId: string, part: WorkflowPart, until: number): Promise<void> {
   const key: RunKey = { accountId, runId: part.runId };
   const isActive = await extendActive(key, (snapshot) => snapshot.startSeq === part.startSeq, until);
@@ -211,7 +201,6 @@ async function extendRecords(
   await extendListed({ ...key, createdAt }, keptUntil);
 }
 
-/** Extends the bodies of a record. Each body in the bucket gets a new key for that. */
 async function movedBodies(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -226,8 +215,8 @@ async function movedBodies(
 }
 
 /**
- * Stores the body of an entry: in its record if it has at most 9 KB, because a reader of one record reads all before it; else in
- * the bucket.
+ * Stores the body of an entry: in its record if it has at most 9 KB, because reading one record reads all before it; otherwise
+ * in the bucket.
  *
  * @param now Unix milliseconds
  */
@@ -238,10 +227,8 @@ export const storeEntryBody = (
 ): Promise<StoredBody> => storeBody(of, body, now, largestRow);
 
 /**
- * Extends the bodies of entries if the records of their run were extended after the bodies were stored.
- *
  * @param storedUntil Unix milliseconds
- * @param keptUntil Unix milliseconds
+ * @param keptUntil Unix milliseconds, if the run was extended after the bodies were stored
  */
 export async function extendEntryBodies<E extends ListedEntry>(
   accountId: string,

@@ -1,6 +1,6 @@
 /**
- * Makes a run that resumes a failed one, with a copy of its entries, or of its payload alone. The run is stored whole under an id
- * that only this process knows, so that a process that dies leaves only rows that expire.
+ * Makes a run that resumes a failed one, under an id that only this process knows. If the process dies, it leaves only rows
+ * that expire.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -28,11 +28,11 @@ import type { Begun } from './follow.ts';
 export interface RerunPlan {
   readonly kind: RerunKind;
   readonly startOf: (failed: RunStart) => RunStart;
-  /** Unix milliseconds before which the run does not continue. */
+  /** The earliest time of the next delivery, Unix milliseconds. */
   readonly notBefore: number;
 }
 
-/** Bytes of the entries of one record. DynamoDB rows have at most 400 KB, and a row has more than its entries. */
+/** DynamoDB rows have at most 400 KB, including other attributes. */
 const largestRecord = 300 * 1_024;
 
 /** Each body may be in memory twice. */
@@ -112,7 +112,6 @@ export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
 /** A process that takes longer for one run counts as dead, and another may claim its dead letter. */
 export const rerunTimeoutMs = 12 * secondMs;
 
-/** Picks the entries of a copied run that are delivered first. */
 export function begunOf(account: Account, runId: string, { record, snapshot, entries }: RunCopy): Begun {
   // With this feature the run's settings apply to all steps.
   const settingsHold = record.start.features.includes('WF_TriggerOnConfig');
@@ -125,7 +124,6 @@ export function begunOf(account: Account, runId: string, { record, snapshot, ent
   };
 }
 
-/** Reads a run that an earlier process made, and may not have listed and delivered. */
 export async function begunBefore(account: Account, runId: string): Promise<Begun | undefined> {
   const key = { accountId: account.id, runId };
   const [copy, snapshot] = await Promise.all([readCopy(key), loadSnapshot(key)]);

@@ -1,7 +1,6 @@
 /**
  * Lists runs and delivers their entries, after the records that ask for this are written. A repeated submission does it again,
- * because the process that wrote the records may have died first. The messages that deliver entries are stored without a body,
- * which is made from the journal at the delivery.
+ * because the process may have died. The messages are stored without a body, which is made at the delivery.
  */
 import { type Account, limitsOf } from '../../account/account.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
@@ -27,7 +26,6 @@ import { putMessages } from '../../message/messages.ts';
 import { sendAll } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 
-/** The part of a run from which its messages are made. */
 export interface OpenRun {
   readonly key: RunKey;
   readonly snapshot: Pick<Snapshot, 'createdAt' | 'startSeq'>;
@@ -49,7 +47,7 @@ export function listMessage(
   const { messageId, notBefore } = entry;
   return {
     ...settings,
-    // Earlier releases accepted invokes with malformed URLs. Their results go to the URL that the run was started with.
+    // Earlier releases accepted invokes with malformed URLs. Their results go to the run's URL.
     url: isDeliverable(entry.url) ? entry.url : start.url,
     method: 'POST',
     // Made at the delivery, like the body.
@@ -83,7 +81,6 @@ export const deliverEntries = (
     isAgain,
   );
 
-/** Stores and sends messages that deliver entries of any runs; see {@link sendMessages}. */
 export const sendLists = (
   messages: readonly Message[],
   isAgain: boolean,
@@ -104,8 +101,8 @@ interface StoredMessage {
 const sentTogether = 100;
 
 /**
- * Sends the first attempts of runs' messages, and then stores the messages. A stored message has been sent, so a process that
- * repeats this skips it, and there are never two attempts at once.
+ * Sends the first attempts of runs' messages, and then stores the messages. So a stored message has been sent, and a process
+ * that repeats this skips it: there are never two attempts at once.
  *
  * @param isAgain whether a process may have done this before and died
  * @param beside done before the messages are stored, so that a stored message shows that this is done, too
@@ -143,7 +140,6 @@ async function sendSome(
   await putMessages(messages);
 }
 
-/** Makes the row of a run in the list. */
 export const listedRun = (
   key: RunKey,
   { createdAt, startSeq, state }: Pick<Snapshot, 'createdAt' | 'startSeq' | 'state'>,
@@ -159,20 +155,18 @@ export const listedRun = (
   state,
 });
 
-/** A started run. */
 export interface Begun {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
   readonly record: StartRecord;
-  /** The entries that are delivered first: the payload, or the steps at which a failed run is resumed. */
+  /** The payload, or the steps at which a failed run is resumed. */
   readonly entries: readonly ListedEntry[];
 }
 
 const listedAtOnce = 10;
 
 /**
- * Lists started runs and delivers their first entries. The rows of these messages are written last, so their presence shows that
- * the run is started.
+ * These messages' rows are written last, and show that the run is started.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -191,7 +185,6 @@ export async function followStarts(
   );
 }
 
-/** Does {@link followStarts} for one run. */
 export const followStart = (
   account: Account,
   key: RunKey,
@@ -200,7 +193,7 @@ export const followStart = (
 ): Promise<void> => followStarts(account, [{ key, snapshot, record, entries: [record.entry] }], isAgain);
 
 /**
- * Delivers recorded steps, except copies from another run, which delivered them.
+ * Copies were delivered by another run.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -211,14 +204,12 @@ export const followSteps = (
   isAgain: boolean,
 ): Promise<void> => deliverEntries(run, account, record.isCopy === true ? [] : record.entries, isAgain);
 
-/** Whether a record has a result or a plan of a step. */
 export const isStepsOf =
   ({ kind, stepId }: Pick<Step, 'kind' | 'stepId'>) =>
   (record: JournalRecord): record is StepsRecord =>
     record.kind === 'steps' &&
     record.entries.some(({ step }) => step?.kind === kind && step.stepId === stepId);
 
-/** Searches the journal of an id's newest run. Only repeated submissions cost this. */
 export async function searchRecord<R extends JournalRecord>(
   key: RunKey,
   snapshot: Snapshot,
@@ -240,14 +231,13 @@ export async function findRecord<R extends JournalRecord>(
 }
 
 /**
- * When the job that checks a start is due. The API request has ended after 29 s, and an attempt that it sent without storing the
- * message is dropped 15 s later (`delivery/deliver.ts`).
+ * The delay of a start's check. The API request has ended after 29 s, and an attempt of a message that was not stored is
+ * dropped 15 s later (`delivery/deliver.ts`).
  */
 export const checkAfterMs = 45 * secondMs;
 
 /**
- * Sends the jobs that check starts before this process records them, ten to a call. The jobs finish the starts if the process
- * dies.
+ * Sends the jobs that check starts, before the starts are recorded. The jobs finish them if the process dies.
  *
  * @throws if a job could not be sent: its start must not be recorded then
  */
@@ -256,6 +246,6 @@ export async function sendStartChecks(starts: readonly Omit<RunStartJob, 'kind'>
   await sendAll(starts, (start) => ({ job: { kind: 'runStart', ...start }, dueAt }));
 }
 
-/** Finds the record with the result of a step. @throws if there is no such record */
+/** @throws if there is no such record */
 export const findResult = (key: RunKey, snapshot: Snapshot, stepId: number): Promise<StepsRecord> =>
   findRecord(key, snapshot, isStepsOf({ kind: 'result', stepId }));

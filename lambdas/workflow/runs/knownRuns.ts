@@ -1,6 +1,6 @@
 /**
- * Runs that this process delivered recently. Records of a journal never change, so each delivery reads only the records written
- * since the last one. Otherwise the deliveries of a group of N steps would read N² records.
+ * Runs that this process delivered recently. Each delivery reads only new records: otherwise N deliveries would read N²
+ * records.
  */
 import { knownRunsBytes } from '../../aws/resources.ts';
 import { minuteMs, now } from '../../shared/clock.ts';
@@ -17,9 +17,7 @@ const keptMs = minuteMs;
 const bytesPerRun = 4_096;
 
 interface Place {
-  /** The number of entries in its list. */
   readonly entries: number;
-  /** The entry's own forwarded headers. */
   readonly forwarded: readonly Header[];
 }
 
@@ -28,7 +26,6 @@ export interface RunList {
   readonly start: RunStart;
   readonly snapshot: Snapshot;
   readonly list: ListText;
-  /** Finds the entry that a message delivers. */
   readonly placeOf: (messageId: string) => Place | undefined;
 }
 
@@ -44,7 +41,7 @@ class Known {
 
   async add({ record, snapshot }: JournalRow): Promise<void> {
     for (const entry of entriesOf(record)) {
-      // Skips entries that are already there: a record that was added only in part is read again.
+      // A record that was added only in part is read again.
       if (this.#places.has(entry.messageId)) continue;
       await this.list.append(entry);
       this.#places.set(entry.messageId, { entries: this.list.entries, forwarded: this.#forwardedOf(entry) });
@@ -85,10 +82,7 @@ class KnownRun {
     return bytesPerRun + this.#known.list.heldBytes;
   }
 
-  /**
-   * Reads new records. A caller that arrives during a read shares the next one with others, because it must see everything
-   * written before it arrived.
-   */
+  /** Callers that arrive during a read share the next one, to see everything written before. */
   read(): Promise<RunList | undefined> {
     if (this.#next === undefined) {
       const next = this.#reading.then(() => {
@@ -125,7 +119,6 @@ class KnownRun {
 /** By name; the most recently used run is last. */
 const runs = new Map<string, KnownRun>();
 
-/** Forgets the least recently used runs until the rest fit into memory. */
 function forgetOldest(): void {
   let held = 0;
   for (const [name, run] of [...runs].toReversed()) {
@@ -135,9 +128,8 @@ function forgetOldest(): void {
 }
 
 /**
- * Reads an active run with its list, strongly consistent.
+ * Strongly consistent.
  *
- * @param startSeq the place of its start in the journal of its id
  * @returns undefined if the run has ended, or its records have expired
  */
 export async function loadRunList(key: RunKey, startSeq: number): Promise<RunList | undefined> {

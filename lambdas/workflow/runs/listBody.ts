@@ -1,6 +1,6 @@
 /**
- * The body of a delivery: a JSON array of `{"messageId","body","callType"}`, bodies in base64. It is exactly the text that
- * `JSON.stringify` writes, because frameworks parse and rewrite a body before its signature is checked.
+ * The body of a delivery: a JSON array of `{"messageId","body","callType"}`, bodies in base64. It equals the output of
+ * `JSON.stringify`, because frameworks parse and rewrite a body before its signature is checked.
  */
 import type { Entry } from '../rules/entry.ts';
 import type { Features } from '../rules/features.ts';
@@ -16,7 +16,6 @@ export const frameOf = ({ messageId, callType }: Sized): readonly [before: strin
 
 export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
-/** The bytes of a list, without making it. */
 export function listBytes(entries: readonly Sized[]): number {
   const separators = Math.max(0, entries.length - 1);
   return entries.reduce((total, entry) => {
@@ -25,10 +24,9 @@ export function listBytes(entries: readonly Sized[]): number {
   }, '[]'.length + separators);
 }
 
-/** Bytes encoded at a time: a multiple of three, so that only the end has padding. */
 const sliceBytes = 48 * 1_024;
 
-/** Writes a body in base64, in slices, directly into its place. @returns the end of the written text */
+/** Writes a body in base64 directly into its place. @returns the end of the written text */
 export function writeBase64(into: Buffer, at: number, { buffer, byteOffset, length }: Uint8Array): number {
   const body = Buffer.from(buffer, byteOffset, length);
   let end = at;
@@ -57,7 +55,7 @@ export function listBody(entries: readonly Entry[]): Buffer {
 const lazyFromBytes = 3 * 1_024 * 1_024;
 
 /**
- * Whether a list is delivered as an empty body, so that the client reads the list from the service. Every supported client of
+ * Whether a list is delivered as an empty body, so that the client reads the list from the service. All supported clients of
  * unknown version can do so. Results of calls and failure requests are never empty, because the client reads them first.
  *
  * @param bytes of the list

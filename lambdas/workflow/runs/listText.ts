@@ -1,22 +1,21 @@
 /**
- * The list of a run as text, which grows with the run. A delivery shows its beginning, so nothing is encoded twice. Large bodies
- * are not in the text: each leaves a gap and is read for each delivery that needs it.
+ * The list of a run as text, to which each entry is added once. Large bodies leave gaps, and are read for each delivery that
+ * needs them.
  */
 import { loadBody, type StoredBody } from '../../message/bodies.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { base64Length, frameOf, writeBase64 } from './listBody.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from './runEntries.ts';
 
-/** Bytes of the largest body in the text. */
+/** Bytes. */
 const largestInText = 4_096;
 const firstBytes = 1_024;
 /** A full text is copied into one that is larger by this factor. */
 const growth = 1.25;
-/** Bytes that an entry takes beside its text, and a gap beside its body, in tables and maps, approximately. */
+/** Bytes that an entry takes beside its text, and a gap beside its body, approximately. */
 const bytesPerEntry = 150;
 const bytesPerGap = 300;
 
-/** A place in the text where a body is missing. */
 interface Gap {
   /** The entry's place in the list, and the text's bytes before the body. */
   readonly index: number;
@@ -49,7 +48,7 @@ export class ListText {
   async append(entry: ListedEntry): Promise<void> {
     const { messageId, body, bodyBytes } = entry;
     const isInText = body.at === 'here' && bodyBytes <= largestInText;
-    // Read before anything is written, so that an entry whose body cannot be read is not added in part.
+    // Read first, so that an entry with an unreadable body is not added in part.
     const bytes = isInText ? await loadBody(messageId, body) : undefined;
     const [before, after] = frameOf(sizeOf(entry));
     this.#write(this.entries === 0 ? before : `,${before}`);
@@ -59,13 +58,11 @@ export class ListText {
     this.#ends.push(this.#end);
   }
 
-  /** The bytes of a list of the first entries. */
   bytesOf(entries: number): number {
     const end = this.#ends[entries - 1] ?? '['.length;
     return end + (this.#gapsIn(entries).at(-1)?.filled ?? 0) + ']'.length;
   }
 
-  /** Whether an answer of the service can hold the whole list. */
   fitsIntoAnswer(): boolean {
     return fitsIntoAnswer(this.bytesOf(this.entries), this.entries);
   }
@@ -75,13 +72,13 @@ export class ListText {
     return bytesWhileLoading(this.#gapsIn(entries));
   }
 
-  /** Makes the list of the first entries. @throws if a body is missing, or its size differs from the entry's */
+  /** @throws if a body is missing, or its size differs from the entry's */
   async bodyOf(entries: number): Promise<Buffer> {
     const end = this.#ends[entries - 1] ?? '['.length;
     const list = Buffer.allocUnsafe(this.bytesOf(entries));
     let read = 0;
     let written = 0;
-    // The text may grow during this, into another buffer with the same beginning.
+    // The text may move to another buffer with the same beginning while it grows.
     const copyTo = (to: number): void => {
       written += this.#text.copy(list, written, read, to);
       read = to;

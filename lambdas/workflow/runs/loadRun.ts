@@ -18,14 +18,14 @@ export interface RunJournal {
   readonly key: RunKey;
   /** The newest settings: of its start, its upgrade, or a step. */
   readonly start: RunStart;
-  /** The snapshot after the last record. */
+  /** After the last record. */
   readonly snapshot: Snapshot;
   /** In order; the first is the start. */
   readonly records: readonly [StartRecord, ...JournalRecord[]];
 }
 
 /**
- * Reads the journal of a run, strongly consistent.
+ * Strongly consistent.
  *
  * @param startSeq the place of the run's start, because the id may have had other runs
  * @returns undefined if there is no run, or its records have expired
@@ -64,14 +64,14 @@ export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow
 
 export const isUpgraded = ({ factsSeq, startSeq }: Snapshot): boolean => factsSeq > startSeq;
 
-/** Reads the upgrade of a run. Undefined if a step has changed the run's settings since: then the upgrade was delivered. */
+/** Returns undefined if a step has changed the run's settings since: the upgrade was delivered then. */
 export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord | undefined> {
   const record = await loadRecord(key, factsSeq);
   if (record === undefined) throw new Error(`The settings of the run ${key.runId} are not there.`);
   return record.kind === 'upgrade' ? record : undefined;
 }
 
-/** The entry that delivers the payload again, after the endpoint of an unknown client has answered. */
+/** The entry that delivers the payload again, to a client that is now known. */
 export const entryOfUpgrade = (entry: ListedEntry, { messageId, at }: UpgradeRecord): ListedEntry => ({
   ...entry,
   messageId,
@@ -88,9 +88,8 @@ export interface LoadedRun {
 }
 
 /**
- * Reads a run, strongly consistent.
+ * Strongly consistent.
  *
- * @param startSeq the place of its start in the journal of its id
  * @returns undefined if its records have expired
  */
 export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun | undefined> {
@@ -106,8 +105,6 @@ export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun 
 }
 
 /**
- * Reads the run that a start made.
- *
  * @returns undefined if there is nothing to finish: the start was never recorded, another one was faster, or the run has ended
  */
 export async function begunWith({ accountId, runId, messageId }: RunStartJob): Promise<Begun | undefined> {
@@ -131,9 +128,8 @@ function requestIn(
 }
 
 /**
- * Finds the newest failure request of a run: from its end, or from the last time it was sent again.
+ * Finds the newest failure request of a run.
  *
- * @param startSeq the place of its start in the journal of its id
  * @returns undefined if the failure is not reported, or the journal has expired
  */
 export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {

@@ -4,7 +4,7 @@ import type { Entry } from '../rules/entry.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { loadBody } from '../../message/bodies.ts';
 
-/** Bodies that are read at once, and their bytes. A larger one is read alone. */
+/** Bodies read at once, and their bytes. A larger one is read alone. */
 const bodiesAtOnce = 20;
 const bytesAtOnce = 8 * 1_024 * 1_024;
 /** The S3 client has an answer in pieces, and then as a whole. */
@@ -17,14 +17,14 @@ const readTogether = (entries: readonly Unread[]): readonly (readonly Unread[])[
     weighedChunksOf(some, bytesAtOnce, ({ bodyBytes }) => bodyBytes),
   );
 
-/** The most bytes that {@link entriesWithBodies} holds if its caller keeps none of the entries. */
+/** The most bytes that {@link entriesWithBodies} holds for a caller that keeps no entries. */
 export const bytesWhileLoading = (entries: readonly Unread[]): number =>
   readTogether(entries).reduce(
     (most, some) => Math.max(most, copiesWhileRead * some.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)),
     0,
   );
 
-/** Reads the bodies of entries, a few at a time, in the order of the list. */
+/** Reads the bodies of entries, a few at a time, in order. */
 export async function* entriesWithBodies(entries: readonly Unread[]): AsyncGenerator<Entry> {
   for (const some of readTogether(entries)) {
     const all = some.map(async (entry) => ({
@@ -53,6 +53,6 @@ export const sizeOf = ({ messageId, bodyBytes }: Pick<ListedEntry, 'messageId' |
 const quotesOfEntry = 12;
 const quotesAround = 2;
 
-/** Whether an answer of the service can hold a list. If not, a delivery must carry the list. @param bytes of the list */
+/** If an answer cannot hold a list, a delivery must carry it. @param bytes of the list */
 export const fitsIntoAnswer = (bytes: number, entries: number): boolean =>
   bytes + quotesOfEntry * entries + quotesAround <= largestText;

@@ -1,4 +1,3 @@
-/** Submissions, and the active run that each is for. */
 import type { Account } from '../../account/account.ts';
 import { isMeant, type RunKey, type Snapshot, type WhichRun } from '../rules/journal.ts';
 import { endedRun } from '../rules/refusals.ts';
@@ -19,8 +18,6 @@ export function activeSnapshot(snapshot: Snapshot | undefined, which: WhichRun):
 }
 
 /**
- * Reads the active run that a message is submitted to, and its settings.
- *
  * @param which the run as the message names it
  * @param telling the message's failure callback, which is recorded
  * @throws HttpError 400 if the run has ended or is unknown, 403 if it is outside the scope of the request's token

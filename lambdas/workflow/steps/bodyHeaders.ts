@@ -1,4 +1,3 @@
-/** Publish headers in the body of a submission. */
 import type { Account } from '../../account/account.ts';
 import { settings } from '../../aws/settings.ts';
 import type { DestinationRules } from '../../destination/destination.ts';
@@ -27,7 +26,6 @@ export function optionsOfHeaders(
   return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
 }
 
-/** The configuration from the headers in an invoke's body. Empty if it cannot be read. */
 export function configOfInvoker(body: Uint8Array): Config {
   try {
     const { headers } = parseInvoke(body).invoker;
@@ -44,7 +42,7 @@ export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
     ([name, values]) => values.map((value): Header => [name, value]),
   );
 
-/** Reads an invoke and checks the settings of its invoker, because the end is reported with them. */
+/** Also checks the settings of the invoker, because the end is reported with them. */
 export function readInvoke(
   account: Account,
   { body, prefix }: PublishRequest,

@@ -1,4 +1,3 @@
-/** Calls of steps to third parties. They are ordinary messages with the user's settings. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -16,7 +15,7 @@ import type { PreparedPart } from './prepare.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
- * Makes a step's call to a third party. The answer goes to the endpoint, which submits it as the step's result.
+ * The endpoint gets the answer, and submits it as the step's result.
  *
  * @throws HttpError 400 if the run has ended or is unknown, 412 if the call can never be accepted
  */
@@ -36,7 +35,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
     }
     checkPlace(active, step);
     const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
-    // The answer is a delivery of the run.
+    // The answer is delivered with the run's settings.
     const deferredMs = deferralOfCall(part, start);
     const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
@@ -49,7 +48,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const first = await firstOf(key, active, step.stepId);
   if (first.kind === 'result') return { messageId: first.messageId, isDuplicate: true };
   const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
-  // The user's code may ask for something else the second time. The stored call is the one that counts.
+  // The user's code may ask for something different the second time. The stored call counts.
   if (begun === undefined) {
     const { messageId: id, createdAt: at } = first;
     await send({ ...call(active), messageId: id, createdAt: at }, request.body);
@@ -65,7 +64,6 @@ type First =
   | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
   | { readonly kind: 'result'; readonly messageId: string };
 
-/** Finds the call that was made before, or the result of a step that has a result without a call. */
 async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<First> {
   const isResult = isStepsOf({ kind: 'result', stepId });
   const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>

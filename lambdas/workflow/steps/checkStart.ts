@@ -1,4 +1,4 @@
-/** Checks a start after its process has ended, and finishes the start if the process died before that. */
+/** Finishes a start whose process died. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -29,7 +29,7 @@ export async function checkStart(job: RunStartJob): Promise<void> {
   if (begun !== undefined) await finish(account, begun, job);
 }
 
-/** Checks a resumed run. It counts as a run from the moment at which the dead letter chose it. */
+/** A resumed run exists from the moment at which the dead letter chose it. */
 async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Promise<void> {
   const { runId } = job;
   if ((await chosenRun(account.id, dlqId)) !== runId) return;
@@ -45,10 +45,10 @@ async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Pr
 }
 
 /**
- * Lists and delivers a run. A delayed start may have an attempt in flight for a message that was not stored. The job is then sent
- * again until that attempt has been dropped, so that there are never two.
+ * Lists and delivers a run. If an attempt of a message that was not stored may be in flight, the job is sent again until that
+ * has been dropped, so that there are never two.
  *
- * @returns whether the run is delivered, and not left to a later job
+ * @returns whether the run is delivered, not left to a later job
  */
 async function finish(account: Account, begun: Begun, job: RunStartJob): Promise<boolean> {
   const { key, snapshot, record, entries } = begun;
@@ -67,7 +67,6 @@ async function finish(account: Account, begun: Begun, job: RunStartJob): Promise
   return true;
 }
 
-/** Whether the run of a start was not delivered. */
 export async function isUnfinished(job: RunStartJob): Promise<boolean> {
   if (job.dlqId !== undefined) return (await chosenRun(job.accountId, job.dlqId)) === job.runId;
   return (await storedMessages([job])).size === 0 && (await begunWith(job)) !== undefined;

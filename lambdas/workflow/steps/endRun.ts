@@ -1,4 +1,4 @@
-/** Ends a run, because its function returned or because it was cancelled, and does the work that follows any end. */
+/** Ends a run that returned or was cancelled, and does the work that follows any end. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';
@@ -29,15 +29,14 @@ export interface RunEnd {
 }
 
 /**
- * The job that follows up an end is due after this time, when the request that ends the run is over. It is sent before the end is
- * written, so that the invoker learns of the end even if this process dies in between.
+ * The delay of the job that follows up an end, longer than a request. It is sent before the end is written, in case this
+ * process dies.
  */
 const followUpMs = 30 * secondMs;
 
-/** An ended run is shown for as long as messages are, and for another day. */
 const endedForMs = (account: Account): number => logRetentionMs(limitsOf(account)) + dayMs;
 
-/** @returns whether this call ended the run; false if the run had already ended or is unknown */
+/** @returns whether this call ended the run; not if it had ended before or is unknown */
 export async function endRun(account: Account, which: WhichRun, end: RunEnd): Promise<boolean> {
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const found = await loadSnapshot(key);
@@ -99,8 +98,8 @@ export async function followEnd(
 }
 
 /**
- * Does the work that follows an end, as {@link followEnd} does. If the service fails, a separate job retries it and is given up
- * after too many tries. So neither the request nor the delivery that ended the run must be retried.
+ * Does {@link followEnd}. If the service fails, a separate job retries it, instead of the request or delivery that ended the
+ * run.
  */
 export async function followEndOrLeave(
   account: Account,
@@ -129,7 +128,6 @@ interface EndOfRun {
 }
 
 /**
- * @param startSeq the place of the run's start in the journal of its id
  * @returns undefined if the run has not ended, or has expired
  */
 export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun | undefined> {
@@ -144,7 +142,7 @@ export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun 
 }
 
 /**
- * Follows up the end of a run whose process may have died. Does nothing if the end was never written.
+ * Does nothing if the end was never written.
  *
  * @param follow {@link followEnd}, or {@link followEndOrLeave} to leave faults of the service to a job
  */

@@ -4,9 +4,9 @@ import { quote } from '../../error/httpError.ts';
 import { urlOf } from '../../publish/prepare.ts';
 
 /**
- * Reads an endpoint's URL from a submission's body. Workflow endpoints are called by URL, never by ARN.
+ * Reads an endpoint's URL, which must not be an ARN, from a submission's body.
  *
- * @param field its name in the error
+ * @param field for the error
  * @throws HttpError 400 or 403
  */
 export function endpointUrl(url: string, rules: DestinationRules, field: string): string {

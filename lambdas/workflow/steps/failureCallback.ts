@@ -1,4 +1,3 @@
-/** The failure callback of a run. Its start names it, or a later submission, as with older clients. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Account } from '../../account/account.ts';
 import { settings } from '../../aws/settings.ts';
@@ -17,11 +16,7 @@ import { ordinaryConfig } from './ordinaryConfig.ts';
 
 type Fallback = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'flowControl' | 'fairKey' | 'priority'>;
 
-/**
- * Makes a failure callback's settings: its own, or else those of the message that names it.
- *
- * @param config the configuration of that message
- */
+/** @param config the configuration of the message that names the callback */
 export const failureCallbackIn = (
   config: Config,
   { failureCallback }: Pick<PublishOptions, 'failureCallback'>,
@@ -36,7 +31,6 @@ export const failureCallbackIn = (
     priority: failureCallback.priority ?? priority,
   };
 
-/** The part of a submission that names a failure callback. */
 export interface TellingConfig {
   readonly config: Config;
   readonly options: PublishOptions;
@@ -54,15 +48,14 @@ export const givenWith = (
     priority: options.priority ?? ofRun.priority,
   });
 
-/** Picks it from headers in a submission's body. @param options read from them */
+/** @param options read from the headers */
 export const givenInHeaders = (headers: readonly Header[], options: PublishOptions): TellingConfig => ({
   config: canonicalize(headers, [], settings.headerPrefixes).config,
   options,
 });
 
 /**
- * Reads the failure callback of the run from a call. It is below `callback-`, because the call itself can fail without failing
- * the run.
+ * In a call, the run's failure callback is below `callback-`, because the call itself can fail without failing the run.
  *
  * @throws HttpError as a publish does
  */
@@ -81,7 +74,7 @@ export function givenWithCallback(
  * Reads only the failure callback from a refused submission.
  *
  * @param configs the configurations that may have it; the first that has it counts
- * @returns undefined if there is none, or if it cannot be read
+ * @returns undefined without a readable failure callback
  */
 export function givenWithRefused(
   account: Account,
@@ -110,7 +103,7 @@ const isSame = (one: CallbackSettings | undefined, { headers: _headers, ...other
 };
 
 /**
- * Records the failure callback that a submission names, for the whole run from then on. Can be repeated.
+ * Records the failure callback that a submission names, for the rest of the run. Can be repeated.
  *
  * @returns the settings of the run
  */

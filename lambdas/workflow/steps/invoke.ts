@@ -14,9 +14,8 @@ import { startOf, startRun, type Started } from './start.ts';
 import { activeSnapshot, loadActiveRun } from './activeRun.ts';
 
 /**
- * Starts a run whose end another run waits for.
- *
- * The invoker's journal is written first and fixes the new run's id, because the client makes another id with each try.
+ * Starts a run whose end another run waits for. The invoker's journal is written first and fixes the new run's id, because the
+ * client makes another id with each try.
  *
  * @throws HttpError 400 if the invoker has ended or is unknown, 412 if the invoke can never be accepted
  */

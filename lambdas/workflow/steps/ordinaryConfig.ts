@@ -1,4 +1,3 @@
-/** The options of a workflow message that ordinary messages have, too. */
 import { secondMs } from '../../shared/clock.ts';
 import type { Config } from '../../shared/config.ts';
 import { isForwardedToEndpoint, isForwardedToThirdParty } from '../rules/forwarding.ts';
@@ -13,17 +12,15 @@ const durations = /^((failure-)?callback-)*(delay|timeout)$/;
 const wholeSecond = (text: string): string =>
   /^\d+\.\d+$/.test(text) ? String(Math.ceil(Number(text))) : text;
 
-/**
- * Rewrites a workflow's duration in the form of ordinary messages. The parser refuses a malformed text, which is left as it is.
- */
+/** A malformed text is left for the parser of ordinary messages to refuse. */
 function ordinaryDuration(text: string): string {
   const ms = stepDurationMs(text);
   return ms === undefined ? text : `${Math.ceil(ms / secondMs)}s`;
 }
 
 /**
- * Makes the configuration for the parser of ordinary options: without workflow-only names and forwarded headers that it would
- * refuse, and with its own form of durations.
+ * Makes the configuration for the parser of ordinary options: without names and forwarded headers that it would refuse, and
+ * with its form of durations.
  *
  * @param isCall whether the message's own headers go to a third party, not to the endpoint
  */

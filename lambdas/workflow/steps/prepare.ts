@@ -17,19 +17,17 @@ import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { atPlace, orThrow } from '../../publish/batchItems.ts';
 import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
-/** A workflow client's request, and its part in a workflow as its headers describe it. */
+/** A workflow client's request, and its part in a workflow, from its headers. */
 export interface WorkflowRequest<M extends WorkflowMessage = WorkflowMessage> {
   readonly request: PublishRequest;
   readonly message: M;
 }
 
 export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> extends WorkflowRequest<M> {
-  /** As of an ordinary message. */
   readonly options: PublishOptions;
   readonly url: string;
   /** The body of an invoke; undefined for other messages. */
   readonly invoke?: Invoke | undefined;
-  /** The failure callback that a call or an invoke names for its run. */
   readonly telling?: TellingConfig | undefined;
 }
 
@@ -42,11 +40,7 @@ const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T):
   }
 };
 
-/**
- * Reads the part in a workflow of each request in one of a client's requests.
- *
- * @throws HttpError 400 for a malformed start, 412 for a malformed submission
- */
+/** @throws HttpError 400 for a malformed start, 412 for a malformed submission */
 export async function readParts(requests: readonly PublishRequest[]): Promise<readonly WorkflowRequest[]> {
   const parts: WorkflowRequest[] = [];
   await eachOf(requests, 1, async (request, index) => {

@@ -1,4 +1,3 @@
-/** Publishes all requests in a workflow client's request, or none of them. */
 import { type Account, refuseWhileDraining } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -45,7 +44,7 @@ export async function publishParts(
   account: Account,
   parts: readonly WorkflowRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
-  // Fires and upgrades do not count: a fire comes from a schedule that still exists, and an upgrade continues a run.
+  // Fires and upgrades do not count: a fire's schedule still exists, and an upgrade continues a run.
   const begins = parts.some(
     ({ message, request }) => message.kind === 'start' && !message.isUpgrade && request.fire === undefined,
   );

@@ -1,6 +1,4 @@
-/**
- * Starts runs: for a client, for a request without one, for an invoker, or for the endpoint of a run whose client was unknown.
- */
+/** Starts runs: for a client, for a request without one, for an invoker, or for an endpoint that has identified its client. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
@@ -48,14 +46,15 @@ export interface StartDraft {
   readonly runId: string;
   readonly start: RunStart;
   readonly payload: Uint8Array;
-  /** Unix milliseconds before which its first delivery is not made. */
+  /** The earliest time of its first delivery, Unix milliseconds. */
   readonly notBefore: number;
   readonly isUpgrade?: boolean;
-  /** The first message, which identifies the start, and the start's time. Set if another process may try the same start again. */
+  /**
+   * The first message, which identifies the start, and the start's time. Set if another process may try the same start again.
+   */
   readonly fixed?: { readonly messageId: string; readonly createdAt: number } | undefined;
 }
 
-/** Makes the settings of a run from the request that starts it. */
 export function startOf(
   account: Account,
   { message, options, url, request }: PreparedPart<StartMessage>,
@@ -87,7 +86,7 @@ export function startOf(
   };
 }
 
-/** Makes the draft of a run from the request that starts it. A fire of a schedule gets the same draft each time it is handled. */
+/** A fire of a schedule gets the same draft each time it is handled. */
 export function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
   const { message, request, options } = part;
   const { fire } = request;
@@ -109,7 +108,6 @@ const idFor = ({ fire, destination }: PreparedPart['request']): string =>
     ? newId('wfr', now())
     : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));
 
-/** Replaces settings of the start with those from the endpoint of an unknown client. */
 const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStart): RunStart => ({
   ...before,
   features,
@@ -121,10 +119,8 @@ const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStar
 const atOnce = 20;
 
 /**
- * Starts runs, each unless its id has an active run.
- *
- * A process that finds an active run of its id changes nothing. The process that wrote that run delivers it, or has died; then
- * the job delivers it that was sent before the record was written.
+ * Starts runs, each unless its id has an active run. The process that wrote the active run delivers it. If that process has
+ * died, the job that was sent before does it.
  *
  * @returns the runs, in the order of the drafts
  * @throws RunBusy, and errors of AWS: the starts must then be sent again
@@ -183,7 +179,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
     if (found === undefined || hasEnded(found.state)) {
       // An upgrade of a run that has ended starts no other run.
       if (draft.isUpgrade === true) throw endedRun(runId);
-      // Runs of one id are told apart by their start times.
+      // Runs of one id are distinguished by their start times.
       const at = Math.max(time, (found?.createdAt ?? 0) + 1);
       return {
         record: { kind: 'start', at, start, entry } satisfies StartRecord,
@@ -227,7 +223,7 @@ interface SameStart {
   readonly same?: StartRow | undefined;
 }
 
-/** Finds the run that the same start made: the newest of its id, or an earlier one. */
+/** The newest run of the id, or an earlier one. */
 async function startedBefore(
   key: RunKey,
   { startSeq, createdAt }: Snapshot,

@@ -1,4 +1,3 @@
-/** Submissions of results and plans of steps. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -31,8 +30,8 @@ const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | '
 const storedAtOnce = 20;
 
 /**
- * Submits one result, or all plans of a parallel group. The plans of a large group need several records, and none is delivered
- * before all are recorded. If a process died after some of them, another one records the rest.
+ * Submits one result, or all plans of a parallel group. A large group's plans need several records, and are delivered after the
+ * last one. If a process died before that, another one records the rest.
  *
  * @param parts the messages of one run
  * @returns one for each part
@@ -66,8 +65,7 @@ export async function submitSteps(
       key,
       async (current): Promise<Decision<undefined>> => {
         const active = activeSnapshot(current, message);
-        // A repeated submission makes the same records. If only some of the steps are recorded, they came from another
-        // submission, and this one is refused below.
+        // If only some steps are recorded, they came from another submission, and this one is refused below.
         if (some.some(({ step }) => isRecorded(active, step))) return { result: undefined };
         for (const { step } of some) checkPlace(active, step);
         checkCapacity(active, some);
@@ -87,7 +85,7 @@ export async function submitSteps(
 }
 
 /**
- * Continues with steps that were submitted before: the process that recorded them may have died before it delivered them.
+ * Continues with steps whose process may have died before it delivered them.
  *
  * @throws HttpError 412 if only some of them were submitted
  */
@@ -111,7 +109,6 @@ async function submittedBefore(
   return found.map((messageId) => ({ messageId, isDuplicate: true }));
 }
 
-/** Finds the records with any of the steps, in one pass over the journal. */
 async function recordsOf(
   key: RunKey,
   { startSeq }: Snapshot,

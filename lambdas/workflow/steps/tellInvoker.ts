@@ -1,4 +1,3 @@
-/** The end of an invoked run is the result of a step of its invoker. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -37,8 +36,8 @@ async function endOf({ state, response, responseId }: EndRecord): Promise<Invoke
 }
 
 /**
- * Gives the invoker the result of its step, unless it has it. An ended invoker gets the result for its log. Can be repeated. A
- * result that does not fit into the run fails only the step, with an error that gives the size and the limit.
+ * Gives the invoker the result of its step, for its log if it has ended. Can be repeated. A result that does not fit into the
+ * run fails only the step, with an error that gives the size and the limit.
  *
  * @throws NoMemory
  */
@@ -46,7 +45,6 @@ export async function tellInvoker(account: Account, invoker: Invoker, end: EndRe
   await tell(account, invoker, () => endOf(end));
 }
 
-/** Reports to the invoker, at the URL it was started with, that the invoked run failed. Can be repeated. */
 export async function tellFailure(account: Account, invoker: Invoker, reason: string): Promise<void> {
   const atStart = { ...invoker, url: '', headers: [] };
   await tell(account, atStart, () => Promise.resolve({ state: 'RUN_FAILED', reason }));
@@ -74,7 +72,7 @@ async function tell(account: Account, invoker: Invoker, load: () => Promise<Invo
 /** {@link invokeResult} is in memory as the text of `out`, as JSON, and as bytes. */
 const copiesOfResult = 3;
 
-/** The result of an invoke, whole or refused. The run's free space is only known when the result is recorded. */
+/** The result of an invoke, whole or refused. The run's free space is known only when the result is recorded. */
 interface Results {
   readonly needed: number;
   /** Makes and stores the result, once. */
@@ -116,7 +114,7 @@ function resultsOf(
       const fits = bytes <= capacityOf(snapshot);
       const name = fits ? 'whole' : 'refused';
       const reason = sayNoCapacity('The result of the invoked run', bytes, snapshot);
-      // The refusal is small. It is recorded even if the list is full, because the run would wait forever.
+      // The small refusal is recorded even if the list is full, because the run would wait forever.
       const entry = made.get(name) ?? (await make(snapshot, fits ? end : { state: 'RUN_FAILED', reason }));
       made.set(name, entry);
       return entry;

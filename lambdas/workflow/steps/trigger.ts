@@ -1,6 +1,6 @@
 /**
- * Starts runs for callers without a workflow client. They name the endpoint, which is assumed to have a client from 1.0 on until
- * its answer shows otherwise.
+ * Starts runs for callers without a workflow client. Their endpoint is assumed to have a client from 1.0 on until its answer
+ * shows otherwise.
  */
 import type { Account } from '../../account/account.ts';
 import { scoped, type Config } from '../../shared/config.ts';
@@ -25,10 +25,7 @@ export interface Triggered {
 /** The header prefix of the published client, the only one that endpoints use. */
 const clientsPrefix = 'Upstash';
 
-/**
- * Makes the endpoint the failure callback if there is none, with the headers of the run's deliveries, because the endpoint may
- * identify its callers by them.
- */
+/** Makes the endpoint the default failure callback, with the run's headers, by which it may identify its callers. */
 function withFailureCallback(config: Config, url: string): Config {
   if (config.has('failure-callback')) return config;
   const forwarded = [...scoped(config, 'forward')].map(
@@ -37,10 +34,10 @@ function withFailureCallback(config: Config, url: string): Config {
   return new Map([...config, ['failure-callback', [url]], ...forwarded]);
 }
 
-/** Headers by which a client describes itself. They are dropped, because a trigger has no client. */
+/** A trigger has no client, so a client's headers about itself are dropped. */
 const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
 
-/** If `true`, the endpoint is asked for its client before the run begins, which costs an extra delivery. */
+/** If `true`, the endpoint is first asked for its client, which costs an extra delivery. */
 const asksForClient = 'workflow-unknown-sdk';
 
 /** @throws HttpError 400 */

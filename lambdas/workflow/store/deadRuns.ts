@@ -1,4 +1,3 @@
-/** Chooses the run that resumes a failed run. Only one is chosen, even if several processes try. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { rerunKinds, type RerunKind } from '../rules/resuming.ts';
@@ -15,14 +14,14 @@ const rerunRow = z.object({
   removedAs: z.optional(z.string()),
 });
 
-/** The id of the run that resumed a dead letter, if the dead letter has left the queue. */
+/** Undefined while the dead letter is in the queue. */
 function rerunOf(row: Row | undefined, kind?: RerunKind): string | undefined {
   const { retryId, retryKind, removedAs } = rerunRow.parse(row ?? {});
   return removedAs === 'sent' && (kind ?? retryKind) === retryKind ? retryId : undefined;
 }
 
 /**
- * Finds the run that resumed a dead letter. A repeated request gets its id for two days after the dead letter has left the queue.
+ * Finds the run that resumed a dead letter, for two days.
  *
  * @param kind the kind of the request; for another kind the dead letter is gone
  */
@@ -35,7 +34,6 @@ export async function findRerun(
   return rerunOf(await getRow(settings.dlqTable, keyOf(accountId, dlqId), true), kind);
 }
 
-/** Reads the run that a dead letter in the queue has chosen. */
 export async function chosenRun(accountId: string, dlqId: string): Promise<string | undefined> {
   const row = await getRow(settings.dlqTable, keyOf(accountId, dlqId), true);
   const { retryId, removedAt } = rerunRow.parse(row ?? {});
@@ -43,16 +41,14 @@ export async function chosenRun(accountId: string, dlqId: string): Promise<strin
 }
 
 /**
- * The result of a claim. `ours`: this process may resume the run, and `runId` is the run that an earlier process chose and may
- * not have sent. `done`: another run has resumed it. `theirs`: another process has claimed it. `gone`: there is no such dead
- * letter.
+ * `ours`: this process may resume the run; `runId` is a run that an earlier process chose and may not have sent. `done`:
+ * another run has resumed it. `theirs`: another process has claimed it. `gone`: there is no such dead letter.
  */
 export type RunClaim =
   | { readonly state: 'ours'; readonly runId: string | undefined }
   | { readonly state: 'done'; readonly runId: string }
   | { readonly state: 'theirs' | 'gone' };
 
-/** Claims the dead letter of a run to resume it; see {@link claimDeadLetter}. */
 export async function claimRun(
   accountId: string,
   dlqId: string,
@@ -67,8 +63,8 @@ export async function claimRun(
 }
 
 /**
- * Chooses the run that resumes a dead letter. The run is already stored whole, under an id that only this process knows. If
- * several processes took each other for dead and made several runs, the first is chosen.
+ * Chooses the run that resumes a dead letter. If several processes took each other for dead and made several runs, the first is
+ * chosen.
  *
  * @returns the id of the chosen run; undefined if the dead letter left the queue without one
  */

@@ -1,6 +1,6 @@
 /**
- * The journals of runs. All runs of one id share a partition and one numbering of records. So two starts of one id, or two
- * submissions to one run, try to write the same key, and only one of them succeeds.
+ * The journals of runs. All runs of one id share a partition and one numbering of records. So of two concurrent starts of an
+ * id, or submissions to a run, only one succeeds: both write the same key.
  */
 import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -36,8 +36,7 @@ const rowOf = (key: RunKey, { record, snapshot }: JournalRow): object => ({
 });
 
 /**
- * DynamoDB removes expired rows of a run in any order, so the remaining rows do not show how the run ended. Such a run counts as
- * cancelled.
+ * DynamoDB removes expired rows in any order, so the remaining rows do not show how the run ended. The run counts as cancelled.
  */
 const unlessExpired = (snapshot: Snapshot): Snapshot =>
   hasEnded(snapshot.state) || snapshot.keptUntil > now()
@@ -126,7 +125,7 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
 /**
  * Writes a record after the last one.
  *
- * @returns undefined if it was written; else the snapshot after the record that has its place
+ * @returns undefined if it was written; otherwise the snapshot after the record that has its place
  */
 export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
   const mark = randomBytes(9).toString('base64url');
@@ -144,7 +143,6 @@ export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapsh
   return isMade || found?.['mark'] === mark ? undefined : unlessExpired(snapshotOf(found));
 }
 
-/** Writes records of a run that no other process knows yet. Replaces those of an earlier try. */
 export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<void> =>
   putAll(
     settings.workflowsTable,
@@ -152,7 +150,7 @@ export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<vo
   );
 
 /**
- * Names the new run in the start of the failed run, unless the records of the failed run have expired.
+ * Names the new run in the start of the failed run, unless that has expired.
  *
  * @param resumedAs a run that is already stored
  */
@@ -202,9 +200,7 @@ export async function chooseReplacement(
 export type MovedBody = Pick<PlacedBody, 'path' | 'body'>;
 
 /**
- * Extends the time to live of a record if it is shorter.
- *
- * @param keptUntil Unix milliseconds
+ * @param keptUntil Unix milliseconds; ignored if the record is kept longer
  * @param moved the bodies that were copied for that
  */
 export async function extendRecord(

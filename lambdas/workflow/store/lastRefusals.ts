@@ -1,4 +1,3 @@
-/** The last refused request of a run's endpoint, if the run continues: one row for each such run. */
 import * as z from 'zod/mini';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
@@ -28,7 +27,6 @@ export async function putRefusal(
   await dynamodb.send(new PutItemCommand({ TableName: settings.workflowsTable, Item: toItem(row) }));
 }
 
-/** @param startSeq the place of the run's start in the journal of its id */
 export async function loadRefusal(key: RunKey, startSeq: number): Promise<Refusal | undefined> {
   const row = await getRow(settings.workflowsTable, keyOf(key, startSeq), false);
   return row && refusalRow.parse(row);

@@ -1,4 +1,3 @@
-/** The rows of journals and the shapes of their attributes. */
 import * as z from 'zod/mini';
 import type { KeptResponse } from '../../message/message.ts';
 import { failureFunctionStates, runStates, stepTypes } from '../../wire/states.ts';
@@ -177,13 +176,11 @@ const snapshotShape = z.object({
   failureState,
 } satisfies Shape<Snapshot>);
 
-/** A record of a journal, with the snapshot after it. */
 export interface JournalRow {
   readonly record: JournalRecord;
   readonly snapshot: Snapshot;
 }
 
-// The attribute `head` stores a snapshot.
 const headShape = z.object({ head: snapshotShape });
 const rowShape = z.object({ record: recordShape, head: snapshotShape });
 

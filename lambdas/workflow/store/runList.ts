@@ -1,4 +1,3 @@
-/** The runs of an account by time. A run's row has the fields that lists filter by. */
 import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash } from 'node:crypto';
@@ -33,7 +32,7 @@ export interface ListedRun extends RunKey {
   readonly state: RunState;
 }
 
-/** Spreads an account's runs over partitions. A run has one row here, which is written twice. */
+/** Spreads an account's runs over partitions. */
 const shardOf = (runId: string): number =>
   createHash('sha256').update(runId).digest().readUInt8(0) % shardCounts.usual;
 
@@ -57,7 +56,7 @@ const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
 });
 
 /**
- * Lists a started run unless it has a row: the run may have ended since, and its row says so.
+ * Not if the run has a row, because it may have ended since.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -66,14 +65,14 @@ export async function listRun(run: ListedRun, keptUntil: number): Promise<void> 
 }
 
 /**
- * Lists an ended run and replaces its row, because a run can end before the process that started it writes the row.
+ * Replaces the run's row, because a run can end before the process that started it writes the row.
  *
  * @param keptUntil Unix milliseconds
  */
 export const listEnd = (run: ListedRun, keptUntil: number): Promise<void> =>
   putAll(settings.workflowsTable, [rowOf(run, keptUntil)]);
 
-/** Extends the time to live of a run's row if it is shorter. @param keptUntil Unix milliseconds */
+/** @param keptUntil Unix milliseconds; ignored if the row is kept longer */
 export async function extendListed(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
   keptUntil: number,
@@ -137,10 +136,9 @@ export async function* listRuns(shard: string, range: Range): AsyncGenerator<Lis
 }
 
 /**
- * Reads the active runs of one partition, newest first, strongly consistent. They may be rare among thousands of ended ones, so
- * each read is as large as DynamoDB allows.
+ * Newest first, strongly consistent. Active runs may be rare, so each read is as large as DynamoDB allows.
  *
- * @param until Unix milliseconds after which nothing more is read
+ * @param until after which nothing more is read, Unix milliseconds
  */
 export function listActiveRuns(
   shard: string,
@@ -162,7 +160,7 @@ export function listActiveRuns(
 export interface ActivePart {
   /** Newest first. */
   readonly runs: readonly (ListedRun & Ordered)[];
-  /** Set if the part ends before the partition does: no run that started earlier was read. */
+  /** Set if the partition has older runs that were not read. */
   readonly oldest: Ordered | undefined;
 }
 
@@ -185,7 +183,6 @@ export async function newestActiveRuns(shard: string): Promise<ActivePart> {
   };
 }
 
-/** Reads the active runs of all accounts in the region. */
 export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
   const active: RunState = 'RUN_STARTED';
   const rows = scanRows({

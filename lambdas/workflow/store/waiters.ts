@@ -1,6 +1,6 @@
 /**
- * The waits of all runs for an event: a partition for each event, in the order in which the waits began. A row has only the place
- * of a wait. The run's journal has its fields and says whether it is still open.
+ * The waits of all runs for an event, by time: a partition for each event. A row has only the place of a wait, whose fields and
+ * state are in the run's journal.
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';
@@ -12,7 +12,7 @@ export interface Waiter extends RunKey {
   readonly eventId: string;
   /** The place of its record in the run's journal. */
   readonly seq: number;
-  /** Unix milliseconds at which it began. */
+  /** When it began, Unix milliseconds. */
   readonly at: number;
 }
 
@@ -25,7 +25,6 @@ const keyOf = ({ accountId, eventId, runId, seq, at }: Waiter): { owner: string;
   id: `${String(at).padStart(15, '0')}#${String(seq).padStart(9, '0')}#${runId}`,
 });
 
-/** @param keptUntil Unix milliseconds */
 export const putWaiter = (waiter: Waiter, keptUntil: number): Promise<void> =>
   putAll(settings.workflowsTable, [{ ...keyOf(waiter), ...waiter, expiresAt: epochSeconds(keptUntil) }]);
 

@@ -26,7 +26,7 @@ import { findResult } from '../runs/follow.ts';
 export async function checkWait(job: WaitTimeoutJob): Promise<void> {
   const { accountId, runId, seq, dueAt } = job;
   if (now() < dueAt) {
-    // Scheduler sends two minutes early.
+    // Scheduler delivers two minutes early.
     await sendJob(job, dueAt);
     return;
   }
@@ -41,7 +41,6 @@ export async function checkWait(job: WaitTimeoutJob): Promise<void> {
   else if (isDue) await timeOut(account, key, await settingsOfRun(key, snapshot), place);
 }
 
-/** Ends a wait without its event, unless the event comes first. */
 async function timeOut(account: Account, key: RunKey, start: RunStart, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
   let result: WaitResult | undefined;
@@ -49,7 +48,7 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
     if (!isWaiting(current, seq)) return { result: undefined };
     result ??= await resultOf(account, key, current, start, wait, undefined);
     const { entry, keptUntil } = result;
-    // This small entry is recorded even if the list is full: without it the run would wait forever.
+    // This small entry is recorded even if the list is full: the run would wait forever without it.
     return { record: { kind: 'steps', at: now(), entries: [entry] }, keptUntil, result: undefined };
   });
   if (snapshot === undefined) return;
@@ -62,8 +61,8 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
 }
 
 /**
- * Finishes the end of a wait if the process that ended it did not. The wait's row is removed last. Its schedule is deleted here,
- * so that no API request has to wait for that.
+ * Finishes the end of a wait if another process did not. The wait's row is removed last. Its schedule is deleted here, so that
+ * no API request has to wait for that.
  */
 async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
@@ -77,10 +76,10 @@ async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: 
   await withdrawTimeout(key, place);
 }
 
-/** Whether only this job can continue the run after a wait: the wait is due, or it has ended and its result was never sent. */
+/** Whether only this job can continue the run after a wait: the wait is due, or its result was never sent. */
 export async function isStuck(key: RunKey, snapshot: Snapshot, seq: number): Promise<boolean> {
   const wait = await loadWait(key, seq);
-  // Before the deadline another job is scheduled that ends it.
+  // Before the deadline, another job is scheduled that ends it.
   if (isWaiting(snapshot, seq)) return now() >= wait.deadline;
   const { stepId } = wait.step;
   const { entries } = await findResult(key, snapshot, stepId);

@@ -61,7 +61,7 @@ export function draftWait(
   };
 }
 
-/** Redacts the forwarded headers. The others are the client's, and are kept only to be shown. */
+/** The other headers are the client's, and are kept only to be shown. */
 const redactForwarded = (headers: readonly Header[], redaction: Redaction | undefined): readonly Header[] =>
   redaction === undefined
     ? headers

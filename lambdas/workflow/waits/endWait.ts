@@ -1,7 +1,3 @@
-/**
- * The beginning and the end of a wait. The process that first writes its result to the run's journal ends it. A job that is sent
- * before that record repeats the work that follows: see `checkWait.ts`.
- */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
@@ -16,28 +12,25 @@ import { isFarFrom, sendAll, sendJob, withdrawFarWait } from '../../job/send.ts'
 import { storeEntryBody, settingsOfRun, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { listMessage, sendLists, type OpenRun } from '../runs/follow.ts';
 
-/** The fields from which the result is made. */
 export type WaitSettings = Pick<
   WaitRecord,
   'step' | 'eventId' | 'url' | 'timeoutUrl' | 'forwarded' | 'timeoutForwarded' | 'settings'
 >;
 
-/** A wait, and its place in the run's journal. */
 export interface PlacedWait {
   readonly seq: number;
   readonly wait: WaitRecord;
 }
 
-/** The result of a wait, before it is recorded. */
 export interface WaitResult {
   readonly entry: ListedEntry;
-  /** Unix milliseconds until which all records of the run are kept for it. */
+  /** Until when all records of the run are kept, Unix milliseconds. */
   readonly keptUntil: number;
 }
 
 /**
- * Makes the result of a wait, and stores its body. Each process uses its own id, so if two end one wait, only one is recorded and
- * neither overwrites the other's body.
+ * Makes the result of a wait, and stores its body under this process's own id. So two processes that end one wait do not
+ * overwrite each other's body.
  *
  * @param event the bytes of the notification; undefined after a timeout
  */
@@ -105,23 +98,23 @@ const jobOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitTi
 /**
  * Makes a wait known under its event, and schedules its timeout.
  *
- * @param keptUntil Unix milliseconds until which the records of the run are kept
+ * @param keptUntil until when the records of the run are kept, Unix milliseconds
  */
 export async function beginWait(key: RunKey, { seq, wait }: PlacedWait, keptUntil: number): Promise<void> {
   await putWaiter(waiterOf(key, seq, wait), keptUntil);
   await sendJob(jobOf(key, seq, wait.deadline), wait.deadline);
 }
 
-/** By then the request that wakes waits has ended: an API function ends after 28 s. */
+/** The request that wakes waits has ended by then: an API function times out after 28 s. */
 const checkAfterMs = 30 * secondMs;
 
-/** Sends jobs that check the waits before this process records their ends, so that the results are delivered even if it dies. */
+/** Sends jobs that check the waits, before their ends are recorded. The jobs deliver the results if this process dies. */
 export async function sendChecks(places: readonly RecordKey[]): Promise<void> {
   const dueAt = now() + checkAfterMs;
   await sendAll(places, (place) => ({ job: jobOf(place, place.seq, dueAt), dueAt }));
 }
 
-/** Cancels the timeout of a finished wait. Scheduler keeps a million schedules, which waits that ended early must not use up. */
+/** Cancels the timeout of a finished wait, because Scheduler holds only a million schedules. */
 export async function withdrawTimeout(key: RunKey, { seq, wait }: PlacedWait): Promise<void> {
   const { at, deadline } = wait;
   const isKept = isFarFrom(at, deadline) && isFarFrom(now(), deadline);
@@ -137,8 +130,7 @@ export interface Ended {
 }
 
 /**
- * Delivers the results of ended waits, and then removes the waiters. Can be repeated: a message with a row is not delivered
- * twice, and an expired one is not delivered.
+ * Delivers the results of ended waits, then removes the waiters. Can be repeated.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */

@@ -1,4 +1,3 @@
-/** Gives one run an event: a notification, or a call of one of its webhooks. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import type { HttpError } from '../../error/httpError.ts';
@@ -17,20 +16,19 @@ export function checkEvent(account: Account, eventId: string, event: Uint8Array)
   checkBodySize(account, event);
 }
 
-/** An event, and the rules for its effect. */
 export interface GivenEvent {
   readonly eventId: string;
   readonly event: Uint8Array;
   /** The refusal for a run that has ended or is unknown. */
   readonly noActiveRun: () => HttpError;
   /**
-   * Finds the place of the wait that the event ends; undefined if the event is kept. Called again if other processes were faster.
+   * Finds the place of the wait that the event ends; undefined to keep the event. Called again if other processes were faster.
    */
   readonly findWait: (snapshot: Snapshot) => Promise<number | undefined>;
   readonly loadWait: (seq: number) => Promise<WaitRecord>;
   /** @throws HttpError if the run may not keep it */
   readonly checkKept: (snapshot: Snapshot) => void;
-  /** Bytes that a webhook call takes in the run's list; absent for a notification. */
+  /** Bytes of a webhook call in the run's list; undefined for a notification. */
   readonly callBytes?: number;
   /** The run's snapshot, if it was just read. */
   readonly known?: Snapshot | undefined;
@@ -38,7 +36,7 @@ export interface GivenEvent {
 
 export interface Given {
   readonly messageId: string;
-  /** Unix milliseconds at which the run started. */
+  /** When the run started, Unix milliseconds. */
   readonly createdAt: number;
   /** The wait that the event ended; undefined if the event is kept for the next one. */
   readonly wait: WaitRecord | undefined;
@@ -68,7 +66,6 @@ export async function giveEvent(account: Account, key: RunKey, given: GivenEvent
   return { messageId: woken.result.entry.messageId, createdAt, wait: woken.wait };
 }
 
-/** Decides how an event changes a run. */
 function deciderOf(
   account: Account,
   key: RunKey,

@@ -1,4 +1,3 @@
-/** Notifies all of an account's waits for an event. */
 import { jsonBytes, largestAnswer } from '../../wire/answerSize.ts';
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -17,7 +16,7 @@ import { granter, wakingOf, wokenBefore, type Woken } from './wakeWaits.ts';
 
 /** A record has at most 400 KB, and each entry up to 9 KB. */
 const wokenByOneRecord = 25;
-/** Waiters that are woken together. Messages are stored 25 at a time and sent 10 at a time. */
+/** Messages are stored 25 at a time and sent 10 at a time. */
 const wokenTogether = 200;
 /** The gateway times out after 29 s, and everything that was begun must finish before that. */
 const budgetMs = 18 * secondMs;
@@ -35,11 +34,11 @@ interface Found {
 type Items = Map<Waiter, Notification>;
 
 /**
- * Ends all waits for an event, in the order in which they began. A request that is repeated after a failure ends the rest.
+ * Ends all of an account's waits for an event, in the order in which they began. A repeated request ends the rest.
  *
  * @returns an item for each wait that it ended, or that an earlier try with the same body ended
- * @throws HttpError 412 for a malformed event id, 413; 429 or 412 above a limit of the account; 503 if there are more than one
- * request can wake
+ * @throws HttpError 412 for a malformed event id, 413; 429 or 412 above a limit of the account; 503 if one request cannot wake
+ *   them all
  * @throws RunBusy
  */
 export async function notify(
@@ -103,7 +102,7 @@ async function wakeTogether(
       }
     });
   } finally {
-    // Ends that were recorded before another one failed are delivered now, without waiting for the jobs that check them.
+    // Ends that were recorded before another one failed are delivered now.
     await followEnds(account, ended, false);
   }
 }
@@ -119,7 +118,6 @@ function byRun(found: readonly Found[]): readonly (readonly Found[])[] {
   return [...runs.values()];
 }
 
-/** Ends waits of one run with a single record. */
 async function wakeOfRun(
   account: Account,
   found: readonly Found[],
@@ -173,7 +171,7 @@ async function wakeOfRun(
     : undefined;
 }
 
-/** Omits the last waiters if all would not fit into an answer. Every item stays. */
+/** Omits the last waiters if not all fit into an answer. */
 function fitting(items: readonly Notification[]): readonly Notification[] {
   let bytes = items.reduce((sum, item) => sum + jsonBytes({ ...item, waiter: undefined }) + 1, 2);
   return items.map((item) => {

@@ -26,12 +26,12 @@ export const waiterRecord = (wait: WaitRecord): ShownWaiter => ({
 export type Notification = Answer<typeof answers.notification>;
 
 /**
- * Notifies one run. The oldest wait for the event ends with it. Without such a wait, the event is stored for the next one. A
- * repeated notification counts twice.
+ * Notifies one run. The oldest wait for the event ends with it; without one, the event is stored for the next wait. A repeated
+ * notification counts twice.
  *
  * @returns one item, without a waiter if the event is stored
  * @throws HttpError 404 if the run has ended or is unknown, 403 outside the scope of the request's token, 412 if it stores too
- * many events, or its list would be too long, 413; 429 or 412 above a limit of the account
+ *   many events or its list would be too long, 413; 429 or 412 above a limit of the account
  * @throws RunBusy
  */
 export async function notifyRun(
@@ -56,7 +56,7 @@ export async function notifyRun(
   return [{ waiter: wait && waiterRecord(wait), messageId, error: '', ...run }];
 }
 
-/** A token may notify only runs at its own destinations. Only for tokens with a scope, which are few, is the run's start read. */
+/** A token with a scope may notify only runs at its own destinations. For other tokens, the run's start is not read. */
 async function refuseBeyondScope({ scope }: Account, key: RunKey): Promise<void> {
   if (scope === undefined) return;
   const snapshot = await loadSnapshot(key);

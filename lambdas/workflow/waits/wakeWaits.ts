@@ -10,10 +10,10 @@ import { removeWaiters, type Waiter } from '../store/waiters.ts';
 import { findResult } from '../runs/follow.ts';
 import type { Charges } from '../../usage/charge.ts';
 
-/** Sets how many messages a change of a run makes. @throws HttpError 429 or 412 if they are too many */
+/** @throws HttpError 429 or 412 if a change of a run makes too many messages */
 export type GrantMessages = (messages: number) => void;
 
-/** Counts the messages of one change. A change that is decided several times counts once. */
+/** A change that is decided several times counts once. */
 export function granter({ charge, giveBack }: Charges): GrantMessages {
   let granted = 0;
   return (messages) => {
@@ -30,12 +30,11 @@ export interface Woken extends PlacedWait {
 }
 
 export interface Waking {
-  /** Decides to end waits with the event. @throws HttpError 412 if their results would be too large */
   readonly decide: (snapshot: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
 }
 
 /**
- * Prepares waits of a run to be woken. The result for a wait is reused if the change is decided again.
+ * The result for a wait is reused if the change is decided again.
  *
  * @param event the bytes of the notification
  * @param begin reads a wait, after the job that checks it was sent: see `sendChecks`
@@ -76,8 +75,8 @@ export function wakingOf(
 }
 
 /**
- * Reads how a wait ended whose row still exists. If it ended with the same event, this may be a repeated request: its result is
- * delivered again, and the answer is the same.
+ * Reads how a wait ended whose row still exists. If it ended with the same event, this may be a repeated request, and gets the
+ * same answer.
  *
  * @returns undefined if it ended otherwise: the process that ended it continues, or the job that checks it does
  */

@@ -1,4 +1,3 @@
-/** A webhook of a run: the steps that wait for it, and the calls that the run keeps. */
 import { longestAccountId } from '../../account/credentials.ts';
 import { notFound, type HttpError } from '../../error/httpError.ts';
 import { isText } from '../../shared/text.ts';
@@ -11,7 +10,7 @@ import { isRunId } from '../run.ts';
 import { waitResultBytes } from '../waiting.ts';
 import { loadWait, type PlacedWait } from './endWait.ts';
 
-/** All calls that find no webhook get this, so that it does not reveal whether the account or run exists. */
+/** All calls that find no webhook get this, to hide whether the account or run exists. */
 export const noWebhook = (): HttpError => notFound('webhook_not_found', 'There is no such webhook.');
 
 /** @throws HttpError 404 for an address that no webhook can have */
@@ -28,7 +27,7 @@ export function webhookOf(key: RunKey, eventId: string) {
     waits.set(seq, wait);
     return wait;
   };
-  /** Finds the oldest step that waits for the webhook. Other steps may wait for an event of the same name. */
+  /** Other steps may wait for an event of the same name. */
   const findWait = async (snapshot: Snapshot): Promise<PlacedWait | undefined> => {
     for (const { seq } of waitsFor(snapshot, eventId)) {
       const wait = await load(seq);
@@ -39,7 +38,7 @@ export function webhookOf(key: RunKey, eventId: string) {
   return {
     loadWait: load,
     findWait,
-    /** Finds the place of that step. @throws HttpError 412 if an event of this size does not fit into the run */
+    /** @throws HttpError 412 if an event of this size does not fit into the run */
     findWaitFor: async (snapshot: Snapshot, eventBytes: number): Promise<number | undefined> => {
       const place = await findWait(snapshot);
       if (place === undefined) return undefined;

@@ -1,4 +1,3 @@
-/** Shortens the log of a run that is too long for an answer. */
 import type { Header } from '../../../shared/headers.ts';
 import type { History, RunMessage } from './runRecord.ts';
 import { beginningOfText, longestCutText } from './shownTexts.ts';
@@ -24,7 +23,7 @@ export const textCut =
   (text) =>
     text === undefined ? text : beginningOfText(text, textBytes);
 
-/** Shortens the texts of messages. @param keptHeader the header from which the log reads the names of steps; it is always kept */
+/** @param keptHeader the header with the names of steps, which is always kept */
 export function cutMessages(
   messages: readonly RunMessage[],
   cut: Cut,

@@ -10,7 +10,6 @@ export interface FailedAttempt {
   readonly time: number;
 }
 
-/** A failed attempt as the log shows it. */
 export interface ShownError {
   readonly error: string;
   readonly body: string;
@@ -19,7 +18,6 @@ export interface ShownError {
   readonly time: number;
 }
 
-/** Undefined if there are no failures. */
 export const shownErrors = (failures: readonly FailedAttempt[]): readonly ShownError[] | undefined =>
   failures.length === 0
     ? undefined

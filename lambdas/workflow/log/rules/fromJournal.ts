@@ -1,4 +1,3 @@
-/** Makes the messages that a run's log shows, from the run's journal and the records of its messages. */
 import { secondMs } from '../../../shared/clock.ts';
 import type { Header } from '../../../shared/headers.ts';
 import type { JournalRecord, ListedEntry, RunStart } from '../../rules/journal.ts';
@@ -15,20 +14,18 @@ export interface KnownInvoked {
   readonly headers: readonly Header[];
 }
 
-/** The details that are not in the journal, by message id. Texts and headers are as shown. */
 export interface KnownMessages {
   readonly histories: ReadonlyMap<string, History>;
   /** The payload and the results of steps. */
   readonly texts: ReadonlyMap<string, string | undefined>;
   readonly calls: ReadonlyMap<string, KnownCall>;
   readonly invoked: ReadonlyMap<string, KnownInvoked>;
-  /** Shows the headers that a run or one of its messages forwards. */
   readonly headersOf: (forwarded: readonly Header[]) => readonly Header[];
 }
 
 const nothingYet: History = { failures: [] };
 
-/** @param notBefore Unix milliseconds before which the message is not delivered */
+/** @param notBefore when the message may first be delivered, Unix milliseconds */
 function historyFrom(known: KnownMessages, messageId: string, notBefore: number): History {
   const history = known.histories.get(messageId) ?? nothingYet;
   return history.failures.length > 0 || history.end !== undefined
@@ -68,7 +65,7 @@ function ofEntry(start: RunStart, known: KnownMessages, entry: ListedEntry): Run
   return { kind: 'result', ...named, out: text, waitEventId, waitTimeout };
 }
 
-/** The payload of a run with an unknown client is delivered again once the client is known. */
+/** The payload of a run with an unknown client is delivered again when the client is known. */
 function withUpgrade(known: KnownMessages, message: RunMessage, messageId: string, at: number): RunMessage {
   const again = historyFrom(known, messageId, at);
   return {
@@ -80,7 +77,6 @@ function withUpgrade(known: KnownMessages, message: RunMessage, messageId: strin
   };
 }
 
-/** Makes the messages of a run, in the order in which they were accepted. */
 export function runMessagesOf(
   start: RunStart,
   records: readonly JournalRecord[],

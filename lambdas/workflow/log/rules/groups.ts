@@ -1,5 +1,5 @@
 /**
- * The steps of a run in groups, in order. A sequential step is a group; a parallel group has one item for each branch. The last
+ * The steps of a run in groups, in order. A sequential step is a group; a parallel group has an item for each branch. The last
  * group, `next`, is the delivery that will bring the next step.
  */
 import { hasEnded } from '../../run.ts';
@@ -23,7 +23,6 @@ import {
 } from './shownStep.ts';
 import type { StepState } from '../../../wire/states.ts';
 
-/** The delivery that will bring the next step. */
 export interface NextStep {
   readonly messageId: string;
   readonly state: StepState;
@@ -47,7 +46,7 @@ interface StepMessages {
   readonly result?: ResultRecord;
 }
 
-/** Sorts messages by step. Only the first message of each kind counts, because later ones are repetitions. */
+/** Groups messages by step. Later messages of a kind are repetitions, and ignored. */
 function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
   const steps = new Map<number, StepMessages>();
   for (const message of messages) {
@@ -84,8 +83,8 @@ function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessage
 type Carrier = InitialRecord | ResultRecord;
 
 /**
- * Finds the delivery that brings the step after a group. For a parallel group that is the delivery of the result accepted last,
- * because only its list has all branches.
+ * Finds the delivery that brings the step after a group. For a parallel group, this is the delivery of the last accepted
+ * result, because only its list has all branches.
  *
  * @returns undefined until the group has finished
  */
@@ -104,11 +103,11 @@ const isSleep = (message: Carrier): boolean =>
   message.kind === 'result' &&
   (message.step.stepType === 'SleepFor' || message.step.stepType === 'SleepUntil');
 
-/** The state of a sleep that has not finished. Its result is recorded when it begins, and delivered later. */
+/** An unfinished sleep's result is recorded when it begins, and delivered later. */
 function stateOfSleep(message: Carrier, at: number): StepState | undefined {
   if (!isSleep(message) || message.failures.length > 0) return undefined;
   const { end, nextDeliveryAt } = message;
-  // The run may have ended within the delivery that ended the sleep, before the outcome of that delivery is recorded.
+  // The run may have ended in the delivery that ended the sleep, whose outcome is recorded later.
   const isOver = nextDeliveryAt !== undefined && nextDeliveryAt <= at;
   if (end === 'CANCELED') return isOver ? undefined : 'STEP_CANCELED';
   return end === undefined && !isOver ? 'STEP_PROGRESS' : undefined;
@@ -147,7 +146,7 @@ const nextOf = (
   errors: shownErrors([...carrier.failures, ...(failure === undefined ? [] : [failure])]),
 });
 
-/** Shows the open messages of an ended run as cancelled: the end of a run does not update their rows. */
+/** The messages of an ended run are not updated, but count as cancelled. */
 function settled(message: RunMessage): RunMessage {
   const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return message.kind === 'call' && message.callback !== undefined
@@ -156,11 +155,10 @@ function settled(message: RunMessage): RunMessage {
 }
 
 /**
- * Groups a run's messages for the log. There is no group `next` if the last delivery succeeded and brought no step: then the run
- * waits for no delivery.
+ * Groups a run's messages for the log. There is no group `next` if the last delivery succeeded and brought no step.
  *
  * @param stepNameOf names the step whose function threw in a delivery
- * @param at Unix milliseconds: now, or when the run ended
+ * @param at now or when the run ended, Unix milliseconds
  */
 export function stepGroups(
   run: RunRecord,

@@ -1,28 +1,23 @@
-/** A run hangs if it is active but nothing is pending that would continue it. */
+/** A run hangs if it is active but nothing pending would continue it. */
 import { minuteMs } from '../../../shared/clock.ts';
 import { isActive, type JournalRecord, type Snapshot } from '../../rules/journal.ts';
 import { hasStep } from '../../rules/placing.ts';
 import { madeRequests } from './requests.ts';
 import type { MadeRequest, RunMessage } from './runRecord.ts';
 
-/** An endpoint may submit a step a moment after its answer, so a run hangs only after this time. */
+/** A run hangs only after this time, because an endpoint may submit a step a moment after its answer. */
 export const quietMs = minuteMs;
 
 export interface Hanging {
   /** Unix milliseconds since which nothing has been pending. */
   readonly since: number;
-  /** The last request to the endpoint. */
   readonly last: MadeRequest | undefined;
 }
 
-/** Whether the run waits for something without a message: an event, or the end of an invoked run. */
 export const isAwaiting = ({ waits, steps }: Snapshot): boolean =>
   waits.length > 0 || (steps.invoke ?? '') !== '';
 
-/**
- * Whether a message may still be delivered. An old message may have lost its records; without them it counts only if its delivery
- * would continue the run.
- */
+/** Whether a message may still be delivered. An expired message counts only if its delivery would continue the run. */
 function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot): boolean {
   const isOpen = ({ end }: Pick<RunMessage, 'end'>): boolean => end === undefined;
   const isRetried = isOpen(message) && message.failures.length > 0;
@@ -47,8 +42,8 @@ function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot):
 }
 
 /**
- * @param messages in the order in which they were accepted
- * @param at Unix milliseconds, now
+ * @param messages in the order of acceptance
+ * @param at now, Unix milliseconds
  */
 export function hangingOf(
   snapshot: Snapshot,
@@ -60,7 +55,7 @@ export function hangingOf(
   const hasOpenBranch = messages.some(
     (message) => message.kind === 'plan' && !hasStep(snapshot.steps, 'result', message.step.stepId),
   );
-  // Then only the branches go on: a run that was resumed within a parallel group does not deliver the entry before the group.
+  // A run resumed within a parallel group does not deliver the entry before the group.
   const newest = hasOpenBranch
     ? undefined
     : messages.findLast(({ kind }) => kind === 'initial' || kind === 'result');

@@ -1,19 +1,16 @@
-/** The requests to a run's endpoint, each with the steps that the endpoint submitted during it. */
 import type { JournalRecord } from '../../rules/journal.ts';
 import type { Refusal } from '../../rules/refusals.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { MadeRequest, RunMessage } from './runRecord.ts';
 
 export interface EndpointRequest extends MadeRequest {
-  /** The names of the submitted steps. */
   readonly submitted: readonly string[];
-  /** Whether the function returned. */
   readonly hasReturned: boolean;
   readonly refusal?: Refusal | undefined;
 }
 
 /**
- * The recorded requests to the endpoint, in the order in which they ended. Calls go to third parties, but their answers go to the
+ * The recorded requests to the endpoint, in the order of their ends. A call goes to a third party, but its answer to the
  * endpoint.
  */
 export const madeRequests = (messages: readonly RunMessage[]): readonly MadeRequest[] =>
@@ -31,9 +28,8 @@ interface Submission {
 }
 
 /**
- * Finds which delivery brought each submission: a single step comes with the delivery of the entry before it, a branch with the
- * delivery of its plan, and the result of a call with the delivery of the answer. Results of waits and invokes come from this
- * service.
+ * Finds the delivery that brought each submission. A single step comes with the delivery of the entry before it, a branch with
+ * its plan, and a call's result with the answer. Results of waits and invokes come from this service.
  */
 function submissionsOf(
   messages: readonly RunMessage[],
@@ -101,11 +97,10 @@ function submissionsOf(
   return found;
 }
 
-/** Finds the request that was open at a moment: the first that had not ended. */
+/** Finds the request that was open at a moment. */
 const openAt = (requests: readonly MadeRequest[], at: number): MadeRequest | undefined =>
   requests.find(({ endedAt }) => endedAt >= at) ?? requests.at(-1);
 
-/** Shows the requests to the endpoint, oldest first. */
 export function requestsOf(
   messages: readonly RunMessage[],
   records: readonly JournalRecord[],
@@ -120,7 +115,7 @@ export function requestsOf(
   }
   const brought = new Map<MadeRequest, Submission[]>();
   for (const submission of submissionsOf(messages, records)) {
-    // If a function returned within the delivery that brought its last step, that step has no delivery.
+    // If a function returned in the delivery that brought its last step, that step has no delivery.
     const own = byMessage.get(submission.messageId) ?? (submission.stepName === undefined ? requests : []);
     const request = openAt(own, submission.at);
     if (request === undefined) continue;

@@ -1,10 +1,8 @@
-/** The messages that a run's log is made of. */
 import type { Header } from '../../../shared/headers.ts';
 import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { FailedAttempt } from './errors.ts';
 
-/** A request to a run's endpoint, and its answer. */
 export interface MadeRequest {
   readonly messageId: string;
   /** 0 for the first delivery of the message. */
@@ -22,9 +20,9 @@ export interface History {
   readonly failures: readonly FailedAttempt[];
   /** Oldest first. */
   readonly requests?: readonly MadeRequest[] | undefined;
-  /** How the attempts ended, or that the message was withdrawn with its run. Undefined while an attempt is still to be made. */
+  /** How the attempts ended, or that the message was withdrawn with its run. Undefined before that. */
   readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
-  /** Unix milliseconds; the next attempt is not made earlier. */
+  /** The earliest time of the next attempt, Unix milliseconds. */
   readonly nextDeliveryAt?: number | undefined;
 }
 
@@ -42,14 +40,14 @@ interface Common extends History {
 
 export interface InitialRecord extends Common {
   readonly kind: 'initial';
-  /** Absent if bodies are not shown. */
+  /** Undefined if bodies are not shown. */
   readonly payload?: string | undefined;
 }
 
 export interface PlanRecord extends Common {
   readonly kind: 'plan';
   readonly step: StepIdentity;
-  /** Milliseconds, and Unix milliseconds. */
+  /** Milliseconds; `sleepUntil` is in Unix milliseconds. */
   readonly sleepFor?: number | undefined;
   readonly sleepUntil?: number | undefined;
 }
@@ -71,7 +69,6 @@ export interface CallResponse {
   readonly body?: string | undefined;
 }
 
-/** A step's request to a third party. */
 export interface CallRecord extends Common {
   readonly kind: 'call';
   readonly step: StepIdentity;
@@ -79,9 +76,8 @@ export interface CallRecord extends Common {
   readonly url?: string | undefined;
   readonly method?: string | undefined;
   readonly body?: string | undefined;
-  /** Absent until it arrives. */
   readonly response?: CallResponse | undefined;
-  /** The message that brings the response to the endpoint; absent until it is made. */
+  /** The message that brings the response to the endpoint, once it is made. */
   readonly callback?: (History & { readonly messageId: string }) | undefined;
 }
 
@@ -106,14 +102,13 @@ export interface InvokeRecord extends Common {
   readonly body?: string | undefined;
 }
 
-/** The beginning of a step that ends elsewhere. */
+/** The beginning of a step whose result comes from elsewhere. */
 export type PendingRecord = CallRecord | WaitRecord | InvokeRecord;
 
 export type RunMessage = InitialRecord | PlanRecord | ResultRecord | PendingRecord;
 
 export interface RunRecord {
   readonly state: RunState;
-  /** In the order in which they were accepted, the initial payload first. */
   readonly messages: readonly RunMessage[];
   /** The failure that ended the run, if it belongs to none of these messages: a request of its endpoint was refused. */
   readonly failure?: FailedAttempt | undefined;

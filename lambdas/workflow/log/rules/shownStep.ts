@@ -33,7 +33,7 @@ interface Details {
 }
 
 export interface ShownStep extends Details {
-  /** Absent for the initial payload. */
+  /** Undefined for the initial payload. */
   readonly stepId?: number | undefined;
   readonly stepName: string;
   readonly stepType: StepType;
@@ -51,7 +51,6 @@ export interface ShownStep extends Details {
   readonly kept?: true | undefined;
 }
 
-/** The state of a step whose message is pending. */
 export function stateOfHistory({ end, failures }: History): Exclude<StepState, 'STEP_SUCCESS'> {
   if (end === 'FAILED') return 'STEP_FAILED';
   if (end === 'CANCELED') return 'STEP_CANCELED';
@@ -73,7 +72,6 @@ const historyFields = (before: readonly FailedAttempt[], { failures, end, nextDe
   nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
 });
 
-/** Shows the start of a run. It succeeds as soon as the run is accepted. */
 export const shownInitial = (message: InitialRecord): ShownStep => ({
   stepName: 'init',
   stepType: 'Initial',
@@ -115,15 +113,13 @@ function detailsOf(message: PendingRecord): Details {
   }
 }
 
-/** The history that decides about a pending step. A call has two: first its own, then the one of the message with the answer. */
+/** The history that decides about a pending step: a call's own until the message with the answer exists. */
 const decisive = (message: PendingRecord): History =>
   message.kind === 'call' ? (message.callback ?? message) : message;
 
-/** Shows a step that has begun, and whose result comes from elsewhere. */
 export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
   const history = decisive(message);
-  // A call never fails: its last answer is its result, whether or not it is an error. The message that brings the answer can
-  // fail.
+  // A call's last answer, even an error, is its result. Only the message that brings the answer can fail.
   const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
   return {
     ...message.step,
@@ -135,7 +131,6 @@ export function shownPending(message: PendingRecord, before: readonly FailedAtte
   };
 }
 
-/** Shows a branch that has been announced. */
 export const shownPlan = (message: PlanRecord): ShownStep => ({
   ...message.step,
   callType: 'step',
@@ -147,8 +142,6 @@ export const shownPlan = (message: PlanRecord): ShownStep => ({
 });
 
 /**
- * Shows a step that has ended.
- *
  * @param began the message that began the step, if any
  * @param failures failed attempts before it ended
  */

@@ -1,16 +1,13 @@
-/** A run's texts and headers as its log shows them: redacted and shortened. */
 import { beginningOf } from '../../../shared/bytes.ts';
 import type { Header } from '../../../shared/headers.ts';
 import { noRedaction, redacted, redactHeaders } from '../../../message/redaction.ts';
 import type { Redaction } from '../../../options/redaction.ts';
 
-/** Shortens a text to this many bytes of UTF-8. */
 export const beginningOfText = (text: string, mostBytes: number): string =>
   text.length * 3 <= mostBytes
     ? text
     : Buffer.from(beginningOf(Buffer.from(text), mostBytes)).toString('utf8');
 
-/** Makes a redaction that hides everything that either of the two hides. */
 export function bothRedactions(one = noRedaction, other = noRedaction): Redaction {
   const isAll = one.headers === 'all' || other.headers === 'all';
   return {
@@ -19,15 +16,11 @@ export function bothRedactions(one = noRedaction, other = noRedaction): Redactio
   };
 }
 
-/** Bytes kept of each text if all texts together are too long for an answer. A hash always fits. */
 export const longestCutText = 4_096;
-/** Further texts are dropped once all texts are this many times too long. */
+/** Texts are dropped when all texts are this many times too long. */
 const hopeless = 8;
 
-/**
- * Shows the texts of one run's log and counts their bytes. Once they are too long for an answer, it keeps only their beginnings,
- * so that they fit into memory.
- */
+/** Shows the texts of a log. When they are too long for an answer, it keeps only their beginnings, to save memory. */
 export class ShownTexts {
   readonly #trimBody: number;
   readonly #answerBytes: number;
@@ -36,7 +29,7 @@ export class ShownTexts {
 
   /**
    * @param trimBody bytes shown of each text; −1 shows no texts
-   * @param answerBytes size of the largest answer
+   * @param answerBytes the size of the largest answer
    * @param keptHeader the name of a header that is never hidden
    */
   constructor(trimBody: number, answerBytes: number, keptHeader: string) {

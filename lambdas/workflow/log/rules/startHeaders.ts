@@ -5,10 +5,7 @@ import { noRedaction, redactHeaders } from '../../../message/redaction.ts';
 import { branded } from '../../rules/brands.ts';
 import type { RunStart } from '../../rules/journal.ts';
 
-/**
- * Rebuilds the headers of the request that started a run from the run's settings and forwarded headers. Redacted values are shown
- * as hashes.
- */
+/** Rebuilds the headers of the request that started a run. Redacted values are hashes. */
 export function startHeaders(runId: string, start: RunStart): readonly Header[] {
   const { prefix, settings, failureCallback } = start;
   const {
