@@ -1,4 +1,4 @@
-/** The name of the product, and whose messages this tab shows: in the frame, and in the title of the document. */
+/** The product's name and the account of this tab, for the frame and the document's title. */
 import { createContext } from 'preact';
 
 export const product = 'svc-queue';

@@ -1,4 +1,4 @@
-/** Bodies and headers of messages and of answers. */
+/** Bodies and headers of messages and answers. */
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { bytes, Copy, Visible } from './basics.tsx';
@@ -7,7 +7,7 @@ import { isRedacted } from '../../../lambdas/options/redaction.ts';
 interface BodyProps {
   /** The body, if it is UTF-8 text. */
   readonly text?: string | undefined;
-  /** The body in base64, if it is no text, or too long for an answer as text. */
+  /** The body in base64, if it is not text or is too long for a text in the answer. */
   readonly base64?: string | undefined;
   /** The value of `Content-Type`. */
   readonly type?: string | undefined;
@@ -15,10 +15,10 @@ interface BodyProps {
   readonly label: string;
 }
 
-/** The most characters that are shown at first: a page with megabytes of text is slow. */
+/** Characters that are shown at first: a page with megabytes of text is slow. */
 const shownAtFirst = 20_000;
 
-/** A body: formatted JSON, other text unchanged, and only the size and the type of anything else. */
+/** Shows JSON formatted and other text unchanged. Of other bodies it shows only the size and the type. */
 export function Body({ text: given, base64, type, label }: BodyProps) {
   const [isWhole, setWhole] = useState(false);
   const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
@@ -57,7 +57,7 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   );
 }
 
-/** Lays out JSON; other text stays as it is. */
+/** Formats JSON. Other text stays unchanged. */
 export function laidOut(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -67,7 +67,7 @@ export function laidOut(text: string): string {
   }
 }
 
-/** A redacted value, with its hash. */
+/** A redacted value, shown as its hash. */
 export function Redacted({ text }: { readonly text: string }) {
   return (
     <span class="redacted" title="It is not kept. The hash tells equal values apart from others.">
@@ -100,7 +100,7 @@ export function Headers({
   );
 }
 
-/** The content type among headers, in any case of its name. */
+/** The content type, whatever the case of the header's name. */
 export const contentTypeOf = (
   headers: Readonly<Record<string, readonly string[]>> = {},
 ): string | undefined =>
@@ -112,7 +112,7 @@ interface RequestShownProps {
   readonly bodyBase64?: string | undefined;
 }
 
-/** The headers and the body of a request, from any object with these fields. */
+/** The headers and the body of a request. */
 export function RequestView({ of: { header, body, bodyBase64 } }: { readonly of: RequestShownProps }) {
   return (
     <>

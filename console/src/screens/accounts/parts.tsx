@@ -8,7 +8,7 @@ const amounts = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD'
 /** Formats dollars: `$1,234.50`. */
 export const dollars = (amount: number): string => amounts.format(amount);
 
-/** The tokens of an account that was just created, or got new ones. They are shown here and nowhere else. */
+/** The tokens of an account that was created, or whose tokens were replaced, a moment ago. They are not shown again. */
 export function Tokens({ of, onClose }: { readonly of: Account; readonly onClose: () => void }) {
   return (
     <Card

@@ -8,7 +8,7 @@ import { Time } from '../../ui/time.tsx';
 
 type ListedMessage = Readable<z.infer<typeof listedMessage>>;
 
-/** A row for each message; its destination leads to it. */
+/** A row for each message, with a link to the message. */
 export function MessageTable({
   caption,
   of,
@@ -49,6 +49,5 @@ export function MessageTable({
   );
 }
 
-/** The status of the last answer in a word. */
 export const statusOf = ({ responseStatus }: { readonly responseStatus?: number | undefined }): string =>
   responseStatus === undefined ? '–' : responseStatus === 0 ? 'no answer' : String(responseStatus);

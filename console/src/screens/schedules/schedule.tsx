@@ -38,7 +38,7 @@ interface ActionsProps {
   readonly again: () => void;
 }
 
-/** Pauses a schedule, or resumes it. */
+/** Pauses or resumes a schedule. */
 export function Pause({
   of: { scheduleId, isPaused },
   then,

@@ -30,7 +30,7 @@ const search: FilterField = {
   placeholder: 'A part of its id or destination',
   isMain: true,
 };
-/** The API has no filter and no order for these: they are made of what is loaded. */
+/** Filters and orders that the API doesn't have. They apply to the loaded schedules. */
 const fields: readonly FilterField[] = [
   search,
   {
@@ -56,7 +56,7 @@ const fields: readonly FilterField[] = [
 
 const isFailing = ({ lastScheduleStates }: One): boolean => worstOf(lastScheduleStates) === 'FAIL';
 
-/** The schedules of a place among those that are loaded. */
+/** The loaded schedules that match the filters, in order. */
 function chosen(all: readonly One[], { query }: Place): readonly One[] {
   const show = query.get('show');
   const shown = all.filter(
@@ -66,7 +66,7 @@ function chosen(all: readonly One[], { query }: Place): readonly One[] {
   return query.get('sort') === 'next' ? shown.toSorted((one, other) => next(one) - next(other)) : shown;
 }
 
-/** The number of schedules from which on a search is of use. */
+/** From this number of schedules on, a search is shown. */
 const many = 8;
 
 function List({ place }: { readonly place: Place }) {
