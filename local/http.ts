@@ -1,4 +1,4 @@
-/** HTTP for the gateway and the stand-ins: listens, reads a request's body, and answers with JSON. */
+/** HTTP for the gateway and the stand-ins. */
 import {
   createServer,
   type IncomingMessage,
@@ -16,7 +16,7 @@ export { loopback };
 
 export type Server = HttpServer | HttpsServer;
 
-/** Wraps a listener so that some requests are refused before it. */
+/** Wraps a listener, and refuses some requests before it gets them. */
 export type Guard = (listener: RequestListener) => RequestListener;
 
 export const noGuard: Guard = (listener) => listener;
@@ -28,11 +28,11 @@ export interface Listening {
 }
 
 /**
- * Listens, on the loopback address unless a network says otherwise.
+ * Listens. Default: only on the loopback address.
  *
- * @param port 0 chooses a free one
+ * @param port 0 chooses a free port
  * @param flag the flag of `npm start` that sets the port
- * @throws StageError when the port is taken or not permitted, this machine has no such address, or the certificate is not good
+ * @throws StageError if the port is taken or not permitted, the machine lacks the address, or the certificate is invalid
  */
 export async function listen(
   listener: RequestListener,
@@ -42,7 +42,7 @@ export async function listen(
   network: Network = onLoopback,
 ): Promise<Listening> {
   const { host, tls } = network;
-  // Idle connections stay open: a client that keeps one must never find it closed under its next request.
+  // Idle connections stay open, because a client must not find its connection closed when it sends the next request.
   const settings = { keepAliveTimeout: 3_600_000, ...options };
   const server =
     tls === undefined
@@ -59,7 +59,7 @@ export async function listen(
   return { server, port: address.port, url: urlOf(network, address.port) };
 }
 
-/** Tells browsers to use this host over TLS only, for a year (RFC 6797). */
+/** Tells browsers to use only TLS for this host, for a year (RFC 6797). */
 const onlyOverTls =
   (listener: RequestListener): RequestListener =>
   (request, response) => {
@@ -67,10 +67,7 @@ const onlyOverTls =
     listener(request, response);
   };
 
-/**
- * Finds a port of the loopback address for a program that has to be told one. The program does not start if another takes the
- * port first.
- */
+/** Finds a free port for a program that must be given one. If another program takes the port first, it fails to start. */
 export async function freePort(): Promise<number> {
   const { server, port } = await listen(() => undefined);
   await close(server);
@@ -102,14 +99,14 @@ function explained(error: Error, { host, port, flag }: Place): Error {
   return error;
 }
 
-/** Closes kept connections after their request once the server stops taking requests: they would delay its stop. */
+/** Closes a connection after its request once the server is stopping, because idle connections would delay the stop. */
 export function endWithServer(server: Server, response: ServerResponse): void {
   response.once('close', () => {
     if (!server.listening) server.closeIdleConnections();
   });
 }
 
-/** Stops taking requests. Resolves when the accepted ones have been answered, or `signal` aborts. */
+/** Stops taking requests. Resolves when the accepted ones are answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   if (!server.listening) return;
   const giveUp = (): void => {
@@ -126,7 +123,7 @@ export async function drain(server: Server, signal: AbortSignal): Promise<void> 
   signal.removeEventListener('abort', giveUp);
 }
 
-/** Stops a server at once, with the requests that wait for an answer. */
+/** Stops a server at once, and drops unanswered requests. */
 export async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => {
@@ -136,7 +133,7 @@ export async function close(server: Server): Promise<void> {
   });
 }
 
-/** Reads a body whole, however large it is. */
+/** Reads a whole body of any size. */
 export function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   return new Promise((resolve, reject) => {
@@ -154,7 +151,10 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Ends an answer with its body. An answer to HEAD has no body and no length: its length would be that of the answer to GET (RFC 9110, 8.6). */
+/**
+ * Ends an answer with its body. An answer to HEAD has neither body nor length, because its length would have to be GET's (RFC
+ * 9110, 8.6).
+ */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (response.req.method !== 'HEAD') response.setHeader('Content-Length', body.length);
   response.end(body);
