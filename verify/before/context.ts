@@ -1,4 +1,4 @@
-/** Everything that the checks before a deployment use in one region. */
+/** What the checks before a deployment use in one region. */
 import type { Deployment, StackTemplate } from '../deployment.ts';
 import type { AwsAccount } from './account.ts';
 
@@ -10,11 +10,11 @@ export interface Before extends Deployment {
   readonly aws: AwsAccount;
   /** The AWS account in the deployment's first region. */
   readonly home: AwsAccount;
-  /** Ends the run; change sets are deleted all the same. */
+  /** Ends the run. Change sets are still deleted. */
   readonly signal: AbortSignal;
 }
 
-/** Several findings as one sentence's part. */
+/** Joins findings for a sentence. */
 export const listOf = (items: readonly string[]): string => items.join('; ');
 
 export async function stacksThere({ stacks, aws }: Pick<Before, 'stacks' | 'aws'>) {

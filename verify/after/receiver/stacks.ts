@@ -1,4 +1,4 @@
-/** Takes away the stacks that `svc-queue verify` makes. */
+/** Deletes the stacks that `svc-queue verify` creates. */
 import {
   type CloudFormationClient,
   DeleteStackCommand,
@@ -6,7 +6,7 @@ import {
   waitUntilStackDeleteComplete,
 } from '@aws-sdk/client-cloudformation';
 
-/** @returns whether there was one */
+/** @returns whether it existed */
 export async function removeStack(
   client: CloudFormationClient,
   StackName: string,
