@@ -1,4 +1,4 @@
-/** Prints what runs of workflows cost. */
+/** Prints what workflow runs cost. */
 import { batchSizes, totalOf } from './count.ts';
 import { dollars, printBill } from './printBill.ts';
 import { formatTable } from './table.ts';

@@ -23,7 +23,7 @@ export interface Day {
 /** Billed dollars by service. */
 type Billed = ReadonlyMap<string, number>;
 
-/** A bill is a finding if it exceeds the forecast by this factor and by this many dollars. */
+/** The bill may exceed the forecast by this factor, and by this many dollars more. */
 const tolerance = { factor: 1.25, dollars: 0.1 };
 
 /** The tag of all stacks of a deployment. */
