@@ -1,6 +1,6 @@
 /**
- * The lines that the stage writes itself: sentences for a terminal, or lines of JSON in the form of the functions' own, which
- * collectors of logs read by their level.
+ * The stage's own output: sentences for a terminal, or lines of JSON like those of the functions, which log collectors read by
+ * level.
  */
 import { StageError } from '../local/stage/stageError.ts';
 
@@ -9,7 +9,7 @@ export interface StageLog {
   readonly error: (error: unknown) => void;
 }
 
-/** Writes an error's sentence alone where the operator can correct the cause, otherwise its stack too. */
+/** If the operator can fix an error's cause, only its message is written, otherwise its stack too. */
 export const sentences: StageLog = {
   info: (sentence) => {
     console.log(sentence);

@@ -4,7 +4,7 @@ import { differences, type Sides, type Step } from './step.ts';
 const queue = z.object({ name: z.string(), parallelism: z.int(), paused: z.optional(z.boolean()) });
 type Queue = z.infer<typeof queue>;
 
-/** The compared settings of a queue, in the words of the report. */
+/** A queue's compared settings, as named in the report. */
 const settingsOf = ({ parallelism, paused = false }: Queue) => ({ parallelism, paused });
 
 /** Compares the queues of both sides: their parallelism, and whether they are paused. */

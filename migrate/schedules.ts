@@ -5,7 +5,7 @@ import { differences, type Sides, type Step } from './step.ts';
 
 export const pathOf = (id: string): string => `/v2/schedules/${encodeURIComponent(id)}`;
 
-/** Reads a schedule whole: lists leave out long bodies without a hint. */
+/** Reads a complete schedule: lists omit long bodies without saying so. */
 async function whole(api: Api, listed: Schedule): Promise<Schedule> {
   if (listed.body || listed.bodyBase64) return listed;
   return (await api.read(pathOf(listed.scheduleId), schedule)) ?? listed;
@@ -19,7 +19,7 @@ export interface Pair {
   readonly existing: Schedule | undefined;
 }
 
-/** Reads the schedules of the source, each with the one of the same id in the target. */
+/** Reads the source's schedules, each with the target's schedule of the same id. */
 export async function pairsOf({ source, target }: Sides): Promise<readonly Pair[]> {
   const there = new Map((await list(target)).map((one) => [one.scheduleId, one]));
   const pairs: Pair[] = [];
@@ -39,7 +39,7 @@ export const differencesOf = (wanted: Schedule, existing: Schedule): readonly st
 /**
  * Compares the schedules of both sides.
  *
- * @param allPaused whether new schedules are paused even when they fire in the source
+ * @param allPaused whether new schedules are paused even if they are active in the source
  */
 export async function compareSchedules(sides: Sides, allPaused: boolean): Promise<readonly Step[]> {
   const { target } = sides;
@@ -76,7 +76,7 @@ const callbackNote = ({ callback, failureCallback }: Schedule): readonly string[
 
 async function make(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   if (isPaused) {
-    // No API creates a paused schedule. It is created as a draft for a distant day first, so that it cannot fire before it is
+    // No API creates a paused schedule. It is first created as a draft for a distant day, so that it cannot fire before it is
     // paused.
     await put(target, { ...wanted, cron: draftCron(new Date()) });
     await target.change('PATCH', `${pathOf(wanted.scheduleId)}/pause`);
@@ -95,7 +95,7 @@ async function put(target: Api, one: Schedule): Promise<void> {
   await target.change('POST', path, init);
 }
 
-/** Reads the new schedule, and tells what differs: the target may have limits that the source does not have. */
+/** Reads the new schedule, and describes differences: the target may have limits that the source does not have. */
 async function check(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   const made = await target.read(pathOf(wanted.scheduleId), schedule);
   if (made === undefined) throw new Refusal('The target took it, but does not have it');
@@ -111,5 +111,5 @@ function draftCron(now: Date): string {
   return `53 4 15 ${month} *`;
 }
 
-/** Tells whether a schedule is the draft of a run that died before its end. */
+/** Whether a schedule is the draft of a run that was killed. */
 const isDraft = ({ cron }: Schedule): boolean => /^53 4 15 \d+ \*$/.test(cron);

@@ -1,4 +1,4 @@
-/** The management API for the operator's commands: where it is, and calls of it. */
+/** Finds and calls the management API for the operator's commands. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
@@ -18,7 +18,7 @@ export interface ManagementApi extends z.output<typeof credentials> {
   readonly url: string;
 }
 
-/** The variables that the local stage prints, and writes to its folder. */
+/** The variables that the local stage prints, and writes into its folder. */
 const variables = z.object({
   SVC_MANAGEMENT_URL: z.url(),
   SVC_MANAGEMENT_USER: z.string().min(1),
@@ -36,7 +36,7 @@ function fromVariables(environment: Readonly<Record<string, string | undefined>>
     : { url, username, password };
 }
 
-/** The SDK's warning about old Node versions is not for operators. */
+/** Hides the SDK's warning about old Node versions from operators. */
 function secretsIn(region: string): SecretsManagerClient {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   return new SecretsManagerClient({ ...clientOptions('quick'), region });
@@ -81,9 +81,8 @@ interface Asked {
 }
 
 /**
- * Finds the management API: of the deployment that is named; otherwise that of the variables `SVC_MANAGEMENT_URL`,
- * `SVC_MANAGEMENT_USER` and `SVC_MANAGEMENT_PASSWORD`; otherwise that of the local stage of this folder; otherwise that of the
- * deployment `Svc` in eu-central-1.
+ * Finds the management API, in this order: of the named deployment; from the variables `SVC_MANAGEMENT_URL`,
+ * `SVC_MANAGEMENT_USER` and `SVC_MANAGEMENT_PASSWORD`; of this folder's local stage; of the deployment `Svc` in eu-central-1.
  *
  * @throws OperateError if there is none
  */
@@ -106,14 +105,14 @@ export interface Call {
 
 const refusal = z.object({ error: z.string() });
 
-/** The longest time for an answer, ms: a gateway waits for 29 s. */
+/** The timeout, in milliseconds. The gateway's is 29 s. */
 const limitMs = 60_000;
 
 /**
  * Calls the management API.
  *
- * @returns the answer's body, and the path of the next page where there is one
- * @throws OperateError with the API's sentence for what it refuses
+ * @returns the answer's body, and the path of the next page, if any
+ * @throws OperateError with the API's message if it refuses the call
  */
 export async function callManagementApi(
   { url, username, password }: ManagementApi,
@@ -153,7 +152,7 @@ function refusalIn(text: string): string | undefined {
   try {
     return refusal.safeParse(JSON.parse(text)).data?.error;
   } catch {
-    // Not the service's own answer: its text is shown.
+    // The answer is not the service's own, so its text is shown.
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ export async function run(args: readonly string[]): Promise<void> {
       console.log(line);
     });
   } catch (error) {
-    // Prints only the sentence of an error that the user can correct.
+    // If the user can fix the cause, only the message is printed.
     console.error(error instanceof MigrationError ? error.message : error);
     process.exitCode = 1;
   }
